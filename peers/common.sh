@@ -1,5 +1,5 @@
-# Read by peers/crates and peers/mutants: released crates whose loom tests run on mazurka-loom by an
-# alias, or with LOOM=1 on loom itself.
+# Sourced by peers/crates and peers/mutants: runs the loom tests of released crates on mazurka-loom
+# by an alias, or with LOOM=1 on loom itself.
 #
 # Sets: root, work (everything is kept there), tool ("ours" or "loom").
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -7,7 +7,7 @@ work=$root/target/peers
 tool=${LOOM:+loom}
 tool=${tool:-ours}
 
-# Makes a package of loom's name, for [patch].
+# Makes a package with loom's name, for [patch].
 alias_of() { # version
     local folder=$work/alias-$1
     mkdir -p "$folder/src"
@@ -29,7 +29,7 @@ TOML
     echo 'pub use mazurka_loom::*;' > "$folder/src/lib.rs"
 }
 
-# Downloads a crate by a package that depends on it, and puts it into a folder.
+# Downloads a crate through a package that depends on it, and moves it into a folder.
 fetch() { # name version folder
     local from=$work/fetch-$1-$2
     if [ ! -f "$from/vendor.toml" ]; then
@@ -41,12 +41,12 @@ fetch() { # name version folder
     fi
     rm -rf "$3"
     cp -r "$from/vendor/$1" "$3"
-    # Its lock file would keep the loom that the crate was released with.
+    # Its lock file would pin the loom that the crate was released with.
     rm -f "$3/.cargo-checksum.json" "$3/Cargo.lock"
     printf '\n[workspace]\n' >> "$3/Cargo.toml"
 }
 
-# Lets a crate use ours in place of loom.
+# Makes a crate use mazurka-loom in place of loom.
 alias_in() { # folder
     [ "$tool" = ours ] || return 0
     local asked=0.7.99
@@ -57,7 +57,8 @@ alias_in() { # folder
     printf '\n[patch.crates-io]\nloom = { path = "%s" }\n' "$work/alias-$asked" >> "$1/Cargo.toml"
 }
 
-# Builds the tests of a crate and prints the programs, one a line. What the compiler says is in log.
+# Builds the tests of a crate and prints the programs, one a line. The compiler's output goes to
+# log.
 build() { # folder cfg log arguments…
     local folder=$1 cfg=$2 log=$3
     shift 3
@@ -70,8 +71,8 @@ build() { # folder cfg log arguments…
     [ "${PIPESTATUS[0]}" = 0 ] && ! grep -q 'patch `loom.* was not used' "$log"
 }
 
-# Runs one test in a process of its own, a thread at a time. Sets: verdict (passed, failed, cut),
-# cpu (seconds). Whether a search of loom was cut is told by its time.
+# Runs one test in its own process, one thread at a time. Sets: verdict (passed, failed, cut), cpu
+# (seconds). For loom, the time decides whether a search was cut.
 run() { # folder program test log limit settings…
     local folder=$1 program=$2 test=$3 log=$4 limit=$5 code=0
     shift 5

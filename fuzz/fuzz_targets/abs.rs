@@ -1,4 +1,4 @@
-//! A text as a program in ABS.
+//! Takes a text as an ABS program.
 
 #![no_main]
 

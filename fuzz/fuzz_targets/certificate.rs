@@ -1,4 +1,4 @@
-//! Bytes as a certificate that is checked.
+//! Takes bytes as a certificate and checks it.
 
 #![no_main]
 

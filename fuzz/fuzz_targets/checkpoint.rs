@@ -1,4 +1,4 @@
-//! A text as a checkpoint that is resumed.
+//! Takes a text as a checkpoint and resumes it.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A text as a program in `.maz`.
+//! Takes a text as a `.maz` program.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A text as a file of proofs that are checked.
+//! Takes a text as a file of proofs and checks them.
 
 #![no_main]
 

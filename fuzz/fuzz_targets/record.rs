@@ -1,4 +1,4 @@
-//! A text as a record that is replayed.
+//! Takes a text as a record and replays it.
 
 #![no_main]
 

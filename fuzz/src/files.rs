@@ -9,7 +9,7 @@ use mazurka::replay::Recording;
 use mazurka::solving::SolverChoice;
 use mazurka::{Algorithm, Limits, Options, Program, quietly};
 
-/// What records and checkpoints are about.
+/// The program of records and checkpoints.
 pub fn program() -> &'static Program {
     static PROGRAM: OnceLock<Program> = OnceLock::new();
     let source = "
@@ -22,7 +22,7 @@ pub fn program() -> &'static Program {
     PROGRAM.get_or_init(|| Program::load("damaged.maz", source, &[]).expect("a good program"))
 }
 
-/// What proofs are about: it has a loop, a lock and a started process.
+/// The program of proofs: it has a loop, a lock and a spawned process.
 pub fn proved() -> &'static Program {
     static PROGRAM: OnceLock<Program> = OnceLock::new();
     let source = "
@@ -36,7 +36,7 @@ pub fn proved() -> &'static Program {
     PROGRAM.get_or_init(|| Program::load("damaged.maz", source, &[]).expect("a good program"))
 }
 
-/// Short searches, without programs that may be installed.
+/// Options for short searches, without solvers that may be installed.
 pub fn options() -> Options {
     Options {
         limits: Limits {
@@ -48,17 +48,17 @@ pub fn options() -> Options {
     }
 }
 
-/// Reads a record and replays what is in it. Whether it is one.
+/// Parses a record and replays it. Returns whether it is a record.
 pub fn record(text: &str) -> bool {
     let Ok(recording) = Recording::parse(text) else {
         return false;
     };
-    // Either is an answer; only a panic would not be.
+    // Either is an answer; only a panic is not.
     let _ = program().replay(&recording, &options());
     true
 }
 
-/// Reads a checkpoint and goes on from it. Whether it is one.
+/// Parses a checkpoint and resumes it. Returns whether it is a checkpoint.
 pub fn checkpoint(text: &str) -> bool {
     let Ok(read) = Checkpoint::parse(text) else {
         return false;
@@ -67,14 +67,14 @@ pub fn checkpoint(text: &str) -> bool {
     true
 }
 
-/// Reads proofs and checks them: what they are, if they pass.
+/// Parses proofs and checks them. Returns what they prove, if they pass.
 pub fn proof(text: &str) -> Option<ProofFile> {
     let file = ProofFile::parse(text).ok()?;
     let checked = proved().check_proof(&file, &options(), &mut quietly());
     checked.is_ok().then_some(file)
 }
 
-/// Reads a certificate and checks it. Whether it is one that shows something.
+/// Parses a certificate and checks it. Returns whether it shows something.
 pub fn certificate(bytes: &[u8]) -> bool {
     let Ok(read) = Certificate::from_bytes(bytes) else {
         return false;

@@ -1,9 +1,10 @@
-//! Programs in `.maz`.
+//! `.maz` programs.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_lang::{Unformatted, compile, format, load};
 
-/// Loads and compiles a program, and looks at every place that is mentioned. Whether it is one.
+/// Loads and compiles a program, and checks all places of its mistakes. Returns whether it is a
+/// program.
 pub fn read(source: &str) -> bool {
     let code = load(source, &[]).and_then(|program| compile(&program, source));
     if let Err(mistakes) = &code {
@@ -13,7 +14,7 @@ pub fn read(source: &str) -> bool {
     code.is_ok()
 }
 
-/// Lays a text out, unless it has mistakes. A second time nothing changes.
+/// Formats a text, unless it has mistakes. Formatting it again changes nothing.
 fn lay_out(source: &str) {
     match format(source) {
         Ok(text) => assert_eq!(format(&text).as_ref(), Ok(&text), "of {source:?}"),
@@ -22,7 +23,7 @@ fn lay_out(source: &str) {
     }
 }
 
-/// That there are mistakes, in the order of the text, with words, at places that lie in the text.
+/// Asserts that there are mistakes, in text order, with messages, at places within the text.
 pub fn are_told(mistakes: &[Diagnostic], source: &str) {
     assert!(!mistakes.is_empty());
     let mut last = 0;

@@ -1,4 +1,5 @@
-// What the page uses of CodeMirror, in one file. page/editor/build makes crates/serve/page/editor.js of it.
+// The parts of CodeMirror that the page uses. page/editor/build bundles them into
+// crates/serve/page/editor.js.
 export { EditorState, StateEffect, StateField, RangeSet } from "@codemirror/state";
 export {
   Decoration, EditorView, GutterMarker, drawSelection, gutter, highlightActiveLine, keymap, lineNumbers,

@@ -1,5 +1,5 @@
-// The record of the command as WebAssembly is that of the native command, but for times, memory and
-// workers: for every program of the corpus, with the settings that its expectations have.
+// The record of the command as WebAssembly equals that of the native command, except for times,
+// memory and workers: for every program of the corpus, with the settings of its expectations.
 //   MAZURKA=target/debug/mazurka node --test page/test/
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -17,11 +17,11 @@ const native = process.env.MAZURKA ?? join(root, "target/debug/mazurka");
 const missing = [wasm, native].find((path) => !existsSync(path));
 const options = { skip: missing && `skipped: ${missing === wasm ? "mazurka.wasm.lzma missing (page/build makes it)" : "mazurka missing"}` };
 
-// Both stop where a number of steps says so, never where a clock does.
+// Both stop after a number of steps, never by a clock.
 const LIMITS = ["--max-steps=200000", "--memory-limit=1G"];
 const module = missing ? null : new WebAssembly.Module(unpack(readFileSync(wasm)));
 
-// What depends on the machine.
+// Removes what depends on the machine.
 function settled(text) {
   const strip = (value) => {
     if (Array.isArray(value)) return value.map(strip);
@@ -43,7 +43,7 @@ function compare(file, words, files) {
   else assert.deepEqual(settled(found.out), settled(expected.stdout), about);
 }
 
-// What the page offers; a program that a command refuses is refused by both.
+// The commands of the page; both builds must refuse the same programs.
 const MODELS = ["rc11", "ra", "tso"];
 const WORDS = {
   maz: [["check"], ["explore"], ["explore", "--algorithm=stateful"], ["explore", "--algorithm=context"], ["run", "--seed=3"],
@@ -113,5 +113,12 @@ test("mistakes, includes and other files", options, () => {
   const outside = { "p.maz": 'include "other.maz"\nprocess { skip }' };
   assert.equal(run(module, { words: ["check", "p.maz", "--format=json"], files: outside }).code, 3);
   const table = JSON.parse(run(module, { words: ["flags"], files: {} }).out);
+  // A native build looks for an installed solver; the page has only the embedded one, and says so.
+  const solving = table.commands.filter(({ always }) => always);
+  assert.ok(solving.length > 0);
+  for (const command of solving) {
+    assert.deepEqual(command.always, ["--solver=embedded"]);
+    delete command.always;
+  }
   assert.deepEqual(table, JSON.parse(execFileSync(native, ["flags"], { encoding: "utf8" })));
 });

@@ -1,4 +1,4 @@
-// What needs neither a browser nor an engine: links, words, and the states of a run.
+// Tests without a browser or an engine: links, command lines, and the states of a run.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -107,7 +107,7 @@ test("a large tree is counted and found in", () => {
   assert.equal(tree.schedule(0), "");
   assert.equal(tree.words(3), "q=2: y := 2 ✗ it fails");
   assert.equal(tree.words(4), "p: x := 1 → failure");
-  // One long run, and a run that leaves it at each step: nothing here recurses.
+  // One long run, and a run that leaves it at each step: no recursion may overflow.
   const long = { steps, endings, states: Array.from({ length: 200000 }, (_, k) => [Math.max(0, k % 2 ? k - 2 : k - 1), 0, k % 2]) };
   const comb = view.treeOf(long);
   assert.equal(comb.below(0), "100000 final");

@@ -1,11 +1,10 @@
 //! The same programs under mazurka-rt, loom and shuttle: executions, and CPU time for each of them.
 //!
 //! `cargo run --release --manifest-path peers/Cargo.toml`; with `-- ours` the others are left out;
-//! with the name of a program, all others are.
-//! Every figure is the median of several repetitions, in one run of one binary; a repetition is as
-//! many searches as a millisecond holds, at least one, what they cost before the first execution
-//! included. Executions are counted by the closure itself. A search that is cut at [`MOST`]
-//! executions is marked.
+//! with the name of a program, all others are. Every figure is the median of several repetitions,
+//! in one run of one binary. A repetition makes as many searches as fit into a millisecond, at
+//! least one; their cost before the first execution is included. The closure itself counts
+//! executions. A search that is cut at [`MOST`] executions is marked.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,11 +12,11 @@ use std::time::Duration;
 
 use cpu_time::ProcessTime;
 
-/// Where a search is cut: the others need not be waited for.
+/// Executions after which a search is cut, so that the others do not take too long.
 const MOST: u64 = 20_000;
 const REPETITIONS: usize = 5;
-/// CPU time that a repetition takes at least: one search of a small program is shorter than a look
-/// at the clock.
+/// Minimum CPU time of a repetition: one search of a small program is shorter than the
+/// resolution of the clock.
 const LEAST: Duration = Duration::from_millis(1);
 
 static RUNS: AtomicU64 = AtomicU64::new(0);
@@ -37,7 +36,7 @@ mod under {
     programs!(shuttle "../../crates/rt/tests/programs/mod.rs");
 }
 
-/// Programs with weaker orderings, which shuttle does not know.
+/// Programs with weaker orderings, which shuttle does not support.
 mod weakly {
     programs!(mazurka_rt "../../crates/rt/tests/programs/weak.rs");
     programs!(loom "../../crates/rt/tests/programs/weak.rs");
@@ -52,7 +51,7 @@ struct Figure {
     cut: bool,
 }
 
-/// A program that counts how often it is run.
+/// Wraps a program so that it counts its runs.
 fn counted(program: Program, n: usize) -> impl Fn() + Send + Sync + 'static {
     move || {
         RUNS.fetch_add(1, Relaxed);
@@ -83,7 +82,7 @@ fn measure(mut search: impl FnMut()) -> Figure {
     Figure {
         executions,
         each: times[times.len() / 2],
-        // loom stops one short of what it may do.
+        // loom stops one execution short of its limit.
         cut: executions + 1 >= MOST,
     }
 }
@@ -100,7 +99,7 @@ fn mazurka(program: Program, n: usize) -> Figure {
     figure
 }
 
-/// Under C++20's orderings. Runs that are left before their end count as time, not as executions.
+/// Under C++20's orderings. Runs that are abandoned count as time, not as executions.
 fn mazurka_weakly(program: Program, n: usize) -> Figure {
     let builder = mazurka_rt::Builder {
         quiet: true,
@@ -118,7 +117,7 @@ fn mazurka_weakly(program: Program, n: usize) -> Figure {
 }
 
 fn loom(program: Program, n: usize, threads: usize) -> Option<Figure> {
-    // It knows no more than five threads, the main one included.
+    // It supports at most five threads, including the main one.
     (threads < 5).then(|| {
         measure(|| {
             let mut builder = loom::model::Builder::new();
@@ -155,7 +154,7 @@ fn main() {
         "{:14}{:^20}  {:^20}  {:^20}",
         "", "mazurka-rt", "loom", "shuttle (DFS)"
     );
-    // The name, the programs, the threads they start, the sizes.
+    // The name, the programs, the number of threads they start, the sizes.
     type Row = (
         &'static str,
         [Program; 3],

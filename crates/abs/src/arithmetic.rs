@@ -1,4 +1,4 @@
-//! Arithmetic over unbounded integers, rationals and floats, with 64-bit integers as the fast case.
+//! Arithmetic on unbounded integers, rationals and floats, with 64-bit integers as the fast case.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use num_traits::{FromPrimitive, Signed, ToPrimitive, Zero};
 use crate::syntax::ast::{Binary, Unary};
 use crate::value::Value;
 
-/// Larger numbers are given up: they eat the machine.
+/// Limit on the size of integers: larger ones would exhaust the machine.
 const MAX_BITS: u64 = 1 << 18;
 
-/// Larger quotients are given up: to bring them into lowest terms takes time by the square of this.
+/// Limit on the size of quotients: reducing them to lowest terms takes quadratic time.
 const MAX_RATIO_BITS: u64 = 1 << 15;
 
 /// Why an operation has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     DivisionByZero,
-    /// Too large to go on with.
+    /// The result is too large.
     TooLarge,
-    /// The operands are of the wrong type, which the checker should have told.
+    /// The operands have the wrong type, which the checker should have reported.
     Mistyped,
 }
 
@@ -34,7 +34,7 @@ fn big(value: &Value) -> Option<BigInt> {
     }
 }
 
-/// The number as a rational.
+/// Returns the number as a rational.
 pub(crate) fn rational(value: &Value) -> Option<BigRational> {
     match value {
         Value::Rat(value) => Some(BigRational::clone(value)),
@@ -43,7 +43,7 @@ pub(crate) fn rational(value: &Value) -> Option<BigRational> {
     }
 }
 
-/// The number as a float.
+/// Returns the number as a float.
 pub(crate) fn float(value: &Value) -> Option<f64> {
     match value {
         Value::Int(value) => Some(*value as f64),
@@ -54,7 +54,7 @@ pub(crate) fn float(value: &Value) -> Option<f64> {
     }
 }
 
-/// The order of numbers.
+/// Compares numbers.
 pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
@@ -89,7 +89,7 @@ fn bits(value: &BigRational) -> u64 {
     value.numer().bits() + value.denom().bits()
 }
 
-/// How much work it was to find a number: words of it, and for quotients steps of reducing them.
+/// Returns the work of computing a number: its words, and for quotients the steps of reducing them.
 pub(crate) fn work(value: &Value) -> u64 {
     match value {
         Value::Big(value) => value.bits() / 64,
@@ -98,13 +98,13 @@ pub(crate) fn work(value: &Value) -> u64 {
     }
 }
 
-/// A quotient that is no integer, in lowest terms. `b` is not 0.
+/// Returns a quotient in lowest terms. `b` is not 0.
 fn small_ratio(a: i64, b: i64) -> Value {
     let (mut x, mut y) = (a.unsigned_abs(), b.unsigned_abs());
     while y != 0 {
         (x, y) = (y, x % y);
     }
-    // 128 bits hold the negated least number too.
+    // 128 bits also hold the negated least number.
     let sign = if b < 0 { -1 } else { 1 };
     let part = |n: i64| BigInt::from(sign * i128::from(n) / i128::from(x));
     let (numer, denom) = (part(a), part(b));
@@ -115,7 +115,7 @@ fn small_ratio(a: i64, b: i64) -> Value {
     }
 }
 
-/// `+ - * / %` on numbers.
+/// Computes `+ - * / %` on numbers.
 pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Trouble> {
     if let (Value::Int(a), Value::Int(b)) = (a, b) {
         let quick = match operator {
@@ -175,8 +175,8 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Tr
     }
 }
 
-/// How many steps of a unit lead from a number to another one, the last of which may be shorter.
-/// None if these are too many to count.
+/// Returns how many steps of a unit lead from a number to another one; the last step may be
+/// shorter. None if there are too many to count.
 pub(crate) fn steps_between(from: &Value, to: &Value, unit: &Value) -> Option<i64> {
     if compare(from, to) != Ordering::Less {
         return Some(0);
@@ -188,13 +188,13 @@ pub(crate) fn steps_between(from: &Value, to: &Value, unit: &Value) -> Option<i6
     steps.ceil().to_integer().to_i64()
 }
 
-/// A number, and so many steps of a unit more.
+/// Returns a number plus this many steps of a unit.
 pub(crate) fn stepped(from: &Value, steps: i64, unit: &Value) -> Result<Value, Trouble> {
     let more = binary(Binary::Multiply, &Value::Int(steps), unit)?;
     binary(Binary::Add, from, &more)
 }
 
-/// `-` and `!`.
+/// Computes `-` and `!`.
 pub(crate) fn unary(operator: Unary, value: &Value) -> Result<Value, Trouble> {
     match (operator, value) {
         (Unary::Not, Value::Bool(value)) => Ok(Value::Bool(!value)),
@@ -204,7 +204,7 @@ pub(crate) fn unary(operator: Unary, value: &Value) -> Result<Value, Trouble> {
     }
 }
 
-/// A float as an integer, rounded by the function given.
+/// Returns a float as an integer, rounded by the given function.
 pub(crate) fn rounded(value: &Value, round: impl Fn(f64) -> f64) -> Result<Value, Trouble> {
     let value = float(value).ok_or(Trouble::Mistyped)?;
     match BigInt::from_f64(round(value)) {
@@ -213,11 +213,11 @@ pub(crate) fn rounded(value: &Value, round: impl Fn(f64) -> f64) -> Result<Value
     }
 }
 
-/// A rational as an integer, towards zero.
+/// Returns a rational as an integer, rounded towards zero.
 pub(crate) fn truncated(value: &Value) -> Result<Value, Trouble> {
     match value {
         Value::Rat(value) => match (value.numer().to_i64(), value.denom().to_i64()) {
-            // The quotient of the least number and -1 does not fit, but denominators are positive.
+            // Only the least number divided by -1 would not fit, and denominators are positive.
             (Some(numer), Some(denom)) => Ok(Value::Int(numer / denom)),
             _ => bounded(value.trunc().to_integer()),
         },
@@ -226,7 +226,7 @@ pub(crate) fn truncated(value: &Value) -> Result<Value, Trouble> {
     }
 }
 
-/// How a number is written: `3`, `-1/2`, `2.5`.
+/// Returns a number as text: `3`, `-1/2`, `2.5`.
 pub(crate) fn written(value: &Value) -> Option<String> {
     match value {
         Value::Int(value) => Some(value.to_string()),
@@ -240,7 +240,7 @@ pub(crate) fn written(value: &Value) -> Option<String> {
     }
 }
 
-/// The number without its sign.
+/// Returns the absolute value of a number.
 pub(crate) fn absolute(value: Value) -> Result<Value, Trouble> {
     match compare(&value, &Value::Int(0)) {
         Ordering::Less => unary(Unary::Negate, &value),

@@ -1,4 +1,4 @@
-//! What the next step of a task may touch, as cells: the effects of its code on its objects.
+//! The cells that the next step of a task may touch: the effects of its code on its objects.
 
 use mazurka_core::{Access, Claims, ProcessId, add_claim};
 
@@ -9,11 +9,11 @@ use crate::heap::{CLOCK, OUTPUT, Task};
 use crate::nets::Cells;
 
 impl Machine {
-    /// What a task that rests claims to touch, and the key of these claims.
+    /// Finds the claims of a task that rests. Returns the key of these claims.
     pub(crate) fn claims_of(&self, process: ProcessId, into: &mut Claims) -> u32 {
         into.clear();
         if self.code.object.is_some() {
-            // Whose turn it is depends on everything.
+            // Which task goes next depends on everything.
             into.push(Access::write(0));
             return 0;
         }
@@ -37,7 +37,7 @@ impl Machine {
         key
     }
 
-    /// Finds out what a task claims. Whether that is the same whatever objects there are.
+    /// Computes the claims of a task. Returns whether they do not depend on the objects that exist.
     pub(crate) fn find_claims(&self, process: ProcessId, task: &Task, into: &mut Claims) -> bool {
         let mut fixed = true;
         let cog = self.cog(task);
@@ -76,7 +76,7 @@ impl Machine {
             add_claim(into, Access::read(CLOCK));
         }
         self.claim_cog(cog, holds, process, into);
-        // A task that rests in the init block of a new object holds that object's cog too.
+        // A task that rests in the init block of a new object also holds the cog of that object.
         for frame in &task.frames {
             let other = self.state.objects[frame.object as usize].cog;
             if other != cog {
@@ -88,7 +88,8 @@ impl Machine {
         fixed
     }
 
-    /// What the next step of a task that rests may do: in each of its methods, on which object.
+    /// Returns the effects of the next step of a task that rests: for each of its methods, with the
+    /// object.
     pub(crate) fn next_effects<'a>(
         &'a self,
         task: &'a Task,
@@ -99,7 +100,7 @@ impl Machine {
         };
         let frames = task.frames.iter().enumerate().rev();
         frames.filter_map(move |(number, frame)| {
-            // The method that called this one goes on after the call.
+            // The calling method goes on after the call.
             let next = match number {
                 0 => at,
                 _ => self.code.after_call(frame.call),
@@ -110,7 +111,7 @@ impl Machine {
         })
     }
 
-    /// What a run touches, on an object.
+    /// Adds the claims of a run on an object.
     fn claim_effects(&self, object: u32, effects: &Effects, into: &mut Claims) {
         let first = self.first_cell(object);
         for &field in &effects.writes {
@@ -125,7 +126,7 @@ impl Machine {
         }
     }
 
-    /// A run on an object needs it alive, or may kill it.
+    /// Adds the claim on the life of an object: a run on it reads it, or may kill the object.
     fn claim_life(&self, object: u32, kills: bool, into: &mut Claims) {
         let name = self.names.object(object);
         let info = &self.code.classes[name.class as usize];
@@ -142,7 +143,7 @@ impl Machine {
         }
     }
 
-    /// A run needs a cog, and may keep it while it rests.
+    /// Adds the claim on a cog: a run needs it, and may keep it while it rests.
     fn claim_cog(&self, cog: u32, holds: bool, process: ProcessId, into: &mut Claims) {
         let root = &self.state.objects[cog as usize];
         let info = &self.code.classes[root.class as usize];
@@ -160,7 +161,7 @@ impl Machine {
         }
     }
 
-    /// Fields of the objects of a cog, by class.
+    /// Adds the claims on fields of the objects of a cog, by class.
     fn claim_others(&self, cog: u32, others: &[(u32, u32, bool)], into: &mut Claims) {
         if let Some(Cells::Shared(cells)) = &self.nets {
             return self.claim_shared(cells, cog, others, into);

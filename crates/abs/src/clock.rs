@@ -1,4 +1,4 @@
-//! Time: a process that can go on when no task can, and then lets the first duration be over.
+//! Time: a process that can go on when no task can, and then ends the first duration.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use crate::step::Undo;
 use crate::value::Value;
 
 impl Machine {
-    /// Whether a process is the one that lets time pass.
+    /// Whether a process is the clock.
     pub(crate) fn is_clock(&self, process: ProcessId) -> bool {
         self.code.timed && process == CLOCK_PROCESS
     }
@@ -21,7 +21,7 @@ impl Machine {
         time.is_none_or(|time| compare(time, &self.state.now) != Ordering::Greater)
     }
 
-    /// The time that comes next, if no task can go on before: when the first duration is over.
+    /// Returns the next time, if no task can go on before: when the first duration is over.
     pub(crate) fn next_time(&self) -> Option<&Value> {
         let mut first: Option<&Value> = None;
         for (number, task) in self.state.tasks.iter().enumerate() {

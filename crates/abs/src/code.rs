@@ -1,8 +1,8 @@
 //! Flat code for a small stack machine, and the tables that it refers to.
 //!
-//! A frame is a row of slots on the stack, operands come above it. *Pure* instructions touch
-//! nothing but the stack (they read fields); functions consist of these alone. The others are for
-//! methods.
+//! A frame is a range of slots on the stack; operands are above it. *Pure* instructions change
+//! nothing but the stack (they may read fields); functions consist of these alone. The other
+//! instructions are for methods.
 
 use std::sync::Arc;
 
@@ -31,15 +31,15 @@ pub(crate) enum Builtin {
     Logarithm,
     Exponential,
     Absolute,
-    /// The time.
+    /// The current time.
     Clock,
-    /// How long the task has until its deadline; less than nothing if it has none.
+    /// The time that the task has until its deadline; negative if it has none.
     Deadline,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Op {
-    // Pure.
+    // Pure instructions.
     Const(u32),
     Local(u32),
     Set(u32),
@@ -61,7 +61,7 @@ pub(crate) enum Op {
         target: u32,
     },
     Call(u32),
-    /// Calls a function value that lies below its arguments.
+    /// Calls a function value, which is below its arguments.
     CallValue(u32),
     /// Makes a function value of a function and the operands that it captures.
     Function {
@@ -70,7 +70,7 @@ pub(crate) enum Op {
     },
     Return,
     Builtin(Builtin),
-    /// Joins so many operands to one text.
+    /// Joins this many operands to one text.
     Join(u32),
     Cast(u32),
     Implements(u32),
@@ -79,20 +79,20 @@ pub(crate) enum Op {
     /// Behind patterns of which one always matches.
     Impossible,
     Pop,
-    // For methods only.
+    // Instructions for methods only.
     SetField(u32),
     New {
         class: u32,
         local: bool,
         args: u32,
     },
-    /// The init block is done.
+    /// Ends the init block.
     Created,
     Async {
         method: u32,
         args: u32,
     },
-    /// Called on `this` if `on` is the highest number, else on an object with that interface.
+    /// Called on `this` if `on` is the greatest number, else on an object with that interface.
     Sync {
         method: u32,
         args: u32,
@@ -108,20 +108,20 @@ pub(crate) enum Op {
     Guard,
     Resume,
     Suspend,
-    /// Makes of the bounds of a duration the time when it is over.
+    /// Turns the bounds of a duration into the time at which it is over.
     Wake,
-    /// Makes of such a time whether it has come.
+    /// Turns such a time into whether it has come.
     Elapsed,
-    /// Rests here with the cog until the time that `Wake` made has come.
+    /// Rests here and keeps the cog until the time that `Wake` made has come.
     Block,
-    /// Gives the task of the future on the stack a deadline, which lies in a slot.
+    /// Sets the deadline of the task whose future is on the stack; the deadline is in a slot.
     Deadline(u32),
     Throw,
-    /// Throws an exception on that a handler was asked for.
+    /// Throws an exception again that no branch of a handler has taken.
     Rethrow,
     /// Kills the object with an exception.
     Die,
-    /// A recovery block is done.
+    /// Ends a recovery block.
     Recovered,
     Assert,
     Print {
@@ -150,24 +150,24 @@ impl Op {
     }
 }
 
-/// Where an exception goes that is thrown in a range of code.
+/// The handler of exceptions that are thrown in a range of code.
 #[derive(Clone, Debug)]
 pub(crate) struct Handler {
     pub start: u32,
     pub end: u32,
-    /// Not there.
+    /// Parts of the range that are excluded.
     pub holes: Vec<(u32, u32)>,
     pub target: u32,
-    /// Where the exception is put.
+    /// The slot of the exception.
     pub slot: u32,
     pub catches: Caught,
 }
 
-/// Which exceptions a handler does not throw on.
+/// The exceptions that a handler does not throw again.
 #[derive(Clone, Debug)]
 pub(crate) enum Caught {
     All,
-    /// At least those of these constructors.
+    /// At least those made by these constructors.
     These(Vec<u32>),
 }
 
@@ -188,7 +188,7 @@ pub(crate) struct ConstructorInfo {
 pub(crate) struct FunctionInfo {
     pub entry: u32,
     pub slots: u32,
-    /// Where captured values go.
+    /// The slots of captured values.
     pub captures: Vec<u32>,
     pub parameters: u32,
 }
@@ -206,17 +206,18 @@ pub(crate) struct MethodInfo {
 pub(crate) struct ClassInfo {
     pub name: String,
     pub fields: Vec<String>,
-    /// Of each field, whether it may refer to an object or a future.
+    /// For each field, whether it may refer to an object or a future.
     pub carries: Vec<bool>,
     pub init: u32,
     pub init_slots: u32,
     pub methods: Vec<MethodInfo>,
-    /// From the number of a method's name to its place in `methods`.
+    /// For each method name, by number, its index in `methods`.
     pub by_name: FxHashMap<u32, u32>,
     pub run: Option<u32>,
     /// The interfaces that it implements, with all that these extend.
     pub interfaces: Vec<u32>,
-    /// The recovery block, with the exception in its first slot, and its slots.
+    /// The entry of the recovery block, whose first slot has the exception, and its number of
+    /// slots.
     pub recover: Option<(u32, u32)>,
     /// Whether the branch of the recovery block that handles a false `assert` names its exception.
     pub recovers_assertions: bool,
@@ -227,92 +228,92 @@ pub(crate) struct ClassInfo {
 }
 
 impl ClassInfo {
-    /// Of the cells of an object, the one that stands for its cog. The fields are before it.
+    /// Returns the index of the cell for the cog of an object, after those of the fields.
     pub fn cog_cell(&self) -> u32 {
         self.fields.len() as u32
     }
 
-    /// The cell that stands for whether the object lives.
+    /// Returns the index of the cell for whether the object is alive.
     pub fn life_cell(&self) -> u32 {
         self.fields.len() as u32 + 1
     }
 }
 
-/// A program, compiled.
+/// A compiled program.
 #[derive(Clone, Debug)]
 pub struct Code {
     pub(crate) source: String,
-    /// Where the files start that the source was put together from, and their names.
+    /// The starts and the names of the files that the source was assembled from.
     pub(crate) files: Vec<(u32, String)>,
     pub(crate) ops: Vec<Op>,
-    /// Where each instruction comes from.
+    /// For each instruction, its place in the source.
     pub(crate) spans: Vec<Span>,
     /// Instructions before this one belong to the standard module.
     pub(crate) own: u32,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) constants: Vec<Value>,
     pub(crate) constructors: Vec<ConstructorInfo>,
-    /// The place of each constructor in the order of their names, by which values are compared.
+    /// For each constructor, its rank in the order of names, by which values are compared.
     pub(crate) ranks: Arc<[u32]>,
     pub(crate) functions: Vec<FunctionInfo>,
-    /// The first is that of the main block.
+    /// The classes; the first is that of the main block.
     pub(crate) classes: Vec<ClassInfo>,
-    /// Where each body starts, in order, and its variables with their slots.
+    /// For each body, in order, its start, and its variables with their slots.
     pub(crate) variables: Vec<(u32, Vec<(u32, String)>)>,
-    /// For each place where a task can rest, what its next run may do.
+    /// For each place where a task can rest, the effects of its next run.
     pub(crate) effects: FxHashMap<u32, Effects>,
-    /// For each place where a frame can go on, the slots that do not matter there, in order.
+    /// For each place where a frame can go on, the slots that are dead there, in order.
     pub(crate) dead: FxHashMap<u32, Vec<u32>>,
-    /// Where a task may take a value out of a future, or an exception, that refers to an object or
-    /// a future.
+    /// Places where a task may take a value or an exception out of a future that refers to an
+    /// object or a future.
     pub(crate) carrying: FxHashSet<u32>,
-    /// Where a message is sent whose future is kept for more than to wait for its end.
+    /// Places where a message is sent whose future is used for more than waiting for its end.
     pub(crate) kept: FxHashSet<u32>,
-    /// Calls whose object may be `null`, and uses of futures that may be.
+    /// Calls on objects, and uses of futures, that may be `null`.
     pub(crate) nulls: FxHashSet<u32>,
     /// Whether time can pass.
     pub(crate) timed: bool,
-    /// Durations are explored at multiples of this (`check/times.rs`).
+    /// The unit of time: durations are explored at its multiples (`check/times.rs`).
     pub(crate) unit: Value,
     pub(crate) off_grid: bool,
-    /// Whether the program asks what time it is.
+    /// Whether the program reads the time.
     pub(crate) asks_time: bool,
     /// Whether any step may have to wait for a condition.
     pub(crate) guarded: bool,
     pub(crate) may_loop: bool,
     pub(crate) observed: Observed,
-    /// Only the scheduling of this object varies, or of all objects of this class.
+    /// If only the scheduling of one object varies: that object, or a class for all its objects.
     pub(crate) object: Option<String>,
     pub(crate) exceptions: Exceptions,
-    /// Which runs without an end count.
+    /// Which infinite runs count.
     pub fairness: Fairness,
 }
 
 impl Code {
-    /// Whether it has been said what to observe.
+    /// Whether the user has chosen what to observe.
     pub fn observes(&self) -> bool {
         self.object.is_some() || self.observed != Observed::default()
     }
 
-    /// Whether times between those that are explored may lead to something else.
+    /// Whether times between those that are explored may lead to other results.
     pub fn leaves_out_times(&self) -> bool {
         self.off_grid
     }
 
-    /// The file of a place.
+    /// Returns the file of a place.
     fn file_at(&self, span: Span) -> Option<&(u32, String)> {
         let before = { self.files.iter() }.filter(|(start, _)| *start <= span.start);
         before.max_by_key(|(start, _)| *start)
     }
 
-    /// The name of the file of a place, if there are several.
+    /// Returns the name of the file of a place, if there are several.
     pub(crate) fn file(&self, span: Span) -> Option<String> {
         let several = self.files.len() > 1;
         let known = self.file_at(span).filter(|_| several);
         known.map(|(_, name)| name.clone())
     }
 
-    /// The line and the column of a place, in its file.
+    /// Returns the line and the column of a place, in its file.
     pub(crate) fn line_column(&self, span: Span) -> (usize, usize) {
         let start = self.file_at(span).map_or(0, |(start, _)| *start);
         let inside = Span {
@@ -323,7 +324,7 @@ impl Code {
         inside.line_column(file)
     }
 
-    /// Where a frame goes on after the method or init block that the instruction calls.
+    /// Returns where a frame goes on after the method or init block that the instruction calls.
     pub(crate) fn after_call(&self, call: u32) -> u32 {
         match self.ops[call as usize] {
             Op::New { .. } => call + 1,
@@ -332,7 +333,7 @@ impl Code {
     }
 
     /// Whether a run that starts here comes to rest without having done anything. Then it does not
-    /// matter whether its object lives: the next one finds out.
+    /// matter whether its object is alive: the next run finds out.
     pub(crate) fn is_idle(&self, pc: u32) -> bool {
         self.effects.get(&pc).is_some_and(|effects| effects.idle)
     }
@@ -346,7 +347,7 @@ impl Code {
 /// What determinism is about.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Observed {
-    /// The fields, as `Class` or `Class.field`; none: all of them.
+    /// The fields, as `Class` or `Class.field`; none means all.
     pub fields: Option<Vec<(String, Option<String>)>>,
     /// Whether the output is left out.
     pub no_output: bool,
@@ -386,7 +387,7 @@ pub(crate) struct Exceptions {
     pub pattern_match_failed: u32,
     pub null_pointer: u32,
     pub object_dead: u32,
-    /// What is written as a list: how it begins, and the constructors of what is empty and of what
-    /// has one element more.
+    /// The types that are written as lists: the prefix of their notation, and the constructors of
+    /// an empty one and of one with another element.
     pub lists: [(&'static str, u32, u32); 3],
 }

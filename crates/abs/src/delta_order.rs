@@ -1,4 +1,4 @@
-//! The order in which the deltas of a product are applied: as they are written, as far as `after`
+//! The order in which the deltas of a product are applied: the order of the text, as far as `after`
 //! allows.
 
 use std::collections::BTreeSet;
@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 use crate::syntax::ast::Name;
 use crate::syntax::variability::DeltaClause;
 
-/// The clauses in an order in which each comes after those that it names: of several that could be
-/// next, the one that is written first. If there is no such order for all, those that have one, and
-/// the delta of the first of the others.
+/// Returns the clauses in an order in which each comes after those that it names; among several
+/// possible next ones, the first in the text is taken. If there is no such order for all clauses,
+/// returns those that can be ordered, and the delta of the first remaining one.
 pub(crate) fn in_order<'c>(
     clauses: &[&'c DeltaClause],
 ) -> (Vec<&'c DeltaClause>, Option<&'c Name>) {
@@ -22,7 +22,7 @@ pub(crate) fn in_order<'c>(
             later.entry(&after.text).or_default().push(at);
         }
     }
-    // For each clause, the number of those that it comes after and that are not done.
+    // For each clause, the number of clauses that must come before it and are not done.
     let before = |after: &Name| named.get(after.text.as_str()).copied().unwrap_or(0);
     let mut waits: Vec<usize> = { clauses.iter() }
         .map(|clause| clause.after.iter().map(before).sum())

@@ -1,11 +1,11 @@
-//! What the next run of a task may do, on any path up to where it rests again: errata E2 asks that
-//! dependence be decided by this, and not by what a run really did. Found once, when the program is
-//! compiled.
+//! The effects that the next run of a task may have, on any path up to where it rests again. Errata
+//! E2 requires that these decide dependence, not the actual effects of a run. They are computed
+//! once, when the program is compiled.
 //!
 //! A run starts where a task rests: at the start of its method, after an `await`, a `suspend` or a
-//! `get`, or at a `println` that is not the first thing of a run that other cogs can notice. It
-//! ends at the next of these, or with the method. It touches fields of `this`; and where it calls
-//! objects of its own cog, fields of these, known by class only.
+//! `get`, or at a `println` that is not the first action of a run that other cogs can notice. It
+//! ends at the next such place, or with the method. It touches fields of `this`. If it calls
+//! objects of its own cog, it also touches their fields, which are known only by class.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,29 +13,29 @@ use crate::code::{Builtin, Caught, Code, Op};
 use crate::syntax::ast::Binary;
 use crate::value::Value;
 
-/// What a run may do.
+/// The possible effects of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Effects {
-    /// The fields of `this` that it may read, and write; sorted.
+    /// The fields of `this` that it may read, and those that it may write; sorted.
     pub reads: Vec<u32>,
     pub writes: Vec<u32>,
-    /// Fields of other objects of the cog: class, field, whether written.
+    /// Fields of other objects of the cog: class, field, whether it is written.
     pub others: Vec<(u32, u32, bool)>,
-    /// It may end waiting with the cog in its hands.
+    /// Whether it may end waiting while it keeps the cog.
     pub holds: bool,
-    /// It may end before a `println`.
+    /// Whether it may end before a `println`.
     pub pauses: bool,
     pub prints: bool,
-    /// An exception may leave the task, which kills its object.
+    /// Whether an exception may leave the task, which kills its object.
     pub throws: bool,
-    /// `die` may kill `this`.
+    /// Whether `die` may kill `this`.
     pub dies: bool,
-    /// It starts without waiting, and comes to rest again without having done anything.
+    /// Whether it starts without waiting, and comes to rest again without having done anything.
     pub idle: bool,
 }
 
-/// Whether a run has done something before this place that other cogs can notice: it has printed,
-/// or started a task.
+/// Whether a run has done something before this place that other cogs can notice: printed, or
+/// started a task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Noticed {
     No,
@@ -43,7 +43,7 @@ enum Noticed {
     Yes,
 }
 
-/// A place that a run may come to.
+/// A place that a run may reach.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Place {
     pc: u32,
@@ -52,7 +52,7 @@ struct Place {
     noticed: Noticed,
 }
 
-/// Finds the effects of every run, which cogs can be held, and which objects can die.
+/// Computes the effects of every run, the cogs that can be held, and the objects that can die.
 pub(crate) fn analyse(code: &mut Code) {
     let local = code
         .ops
@@ -62,13 +62,13 @@ pub(crate) fn analyse(code: &mut Code) {
         functions: thrown_by_functions(code),
         futures: Vec::new(),
     };
-    // What futures hold is what leaves tasks.
+    // The exceptions in futures are those that leave tasks, so this is a fixed point.
     let effects = loop {
         let mut effects = FxHashMap::default();
         let mut left: Vec<u32> = Vec::new();
         for class in 0..code.classes.len() as u32 {
             let recover = code.classes[class as usize].recover;
-            // A recovery block comes after whatever the task has done.
+            // A recovery block follows anything that the task may have done.
             let recover = recover.map(|(start, _)| (start, false, Noticed::Maybe));
             let starts = starts(code, class).into_iter();
             let starts = starts.map(|(start, joined)| (start, joined, Noticed::No));
@@ -93,7 +93,7 @@ pub(crate) fn analyse(code: &mut Code) {
         let dies = starts(code, class)
             .iter()
             .any(|(start, _)| code.effects[start].throws);
-        // Nothing but the main block runs on its object.
+        // Only the main block runs on its object.
         code.classes[class as usize].may_die = dies && class != 0;
     }
     for class in 0..code.classes.len() as u32 {
@@ -108,8 +108,8 @@ pub(crate) fn analyse(code: &mut Code) {
     code.may_loop = own.count() > 0 || code.ops.iter().any(|op| matches!(op, Op::Sync { .. }));
 }
 
-/// Where runs of the tasks of a class start, and whether a run that starts there has waited for a
-/// future.
+/// Returns where runs of the tasks of a class start, and whether a run that starts there has waited
+/// for a future.
 fn starts(code: &Code, class: u32) -> Vec<(u32, bool)> {
     let info = &code.classes[class as usize];
     let mut all: Vec<(u32, bool)> = info.methods.iter().map(|m| (m.entry, false)).collect();
@@ -129,8 +129,8 @@ fn starts(code: &Code, class: u32) -> Vec<(u32, bool)> {
     all
 }
 
-/// The exceptions that functions may throw, by number, last those of any function that is given to
-/// another one; and those that futures may hold. Constructors, or [`ANY`].
+/// The exceptions that each function may throw, and last those of any function that is passed as a
+/// value; and those that futures may hold. An exception is a constructor, or [`ANY`].
 struct Throwing {
     functions: Vec<Vec<u32>>,
     futures: Vec<u32>,
@@ -139,7 +139,7 @@ struct Throwing {
 /// Any exception.
 const ANY: u32 = u32::MAX;
 
-/// Adds what is not there. Whether anything was added.
+/// Adds the elements that are missing. Returns whether anything was added.
 fn add_all(all: &mut Vec<u32>, more: &[u32]) -> bool {
     let before = all.len();
     for &one in more {
@@ -159,7 +159,7 @@ fn thrown_by_functions(code: &Code) -> Vec<Vec<u32>> {
     let mut thrown = vec![Vec::new(); bodies.len() + 1];
     loop {
         let mut changed = false;
-        // A function that is given to another one is some function that is given anywhere.
+        // A function value may be any function that is passed as a value anywhere.
         let given = code.ops.iter().filter_map(|op| match op {
             Op::Function { function, .. } => Some(*function as usize),
             _ => None,
@@ -180,7 +180,7 @@ fn thrown_by_functions(code: &Code) -> Vec<Vec<u32>> {
     }
 }
 
-/// The exceptions that a pure instruction may throw.
+/// Returns the exceptions that a pure instruction may throw.
 fn thrown_here(code: &Code, pc: u32, functions: &[Vec<u32>]) -> Vec<u32> {
     let exceptions = &code.exceptions;
     match code.ops[pc as usize] {
@@ -190,14 +190,14 @@ fn thrown_here(code: &Code, pc: u32, functions: &[Vec<u32>]) -> Vec<u32> {
         },
         Op::NoMatch => vec![exceptions.pattern_match_failed],
         Op::CallValue(_) => functions.last().cloned().unwrap_or_default(),
-        // Other functions over numbers have a value, or one that is too large to go on with.
+        // Other functions on numbers return a value, or one that is too large.
         Op::Builtin(Builtin::Rat | Builtin::Substring) => vec![exceptions.pattern_match_failed],
         Op::Call(function) => functions[function as usize].clone(),
         _ => Vec::new(),
     }
 }
 
-/// The constant that the instruction before puts on the stack.
+/// Returns the constant that the instruction before puts on the stack.
 fn constant_before(code: &Code, pc: u32) -> Option<&Value> {
     match code.ops[pc.checked_sub(1)? as usize] {
         Op::Const(constant) => code.constants.get(constant as usize),
@@ -225,7 +225,7 @@ fn keeps_future(code: &Code, pc: u32) -> bool {
     }
 }
 
-/// Everything that the methods and the init block of a class consist of.
+/// Returns all instructions of the methods and the init block of a class.
 fn within(code: &Code, class: u32) -> Vec<u32> {
     let info = &code.classes[class as usize];
     let entries = info.methods.iter().map(|method| method.entry);
@@ -237,7 +237,7 @@ fn within(code: &Code, class: u32) -> Vec<u32> {
     passed(code, pending)
 }
 
-/// All instructions that may be passed from these on, in the same methods.
+/// Returns all instructions that can be reached from these, in the same methods.
 pub(crate) fn passed(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
     let mut seen: FxHashSet<u32> = FxHashSet::default();
     while let Some(pc) = pending.pop() {
@@ -264,8 +264,7 @@ pub(crate) fn passed(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
     all
 }
 
-/// Whether a task may hold a cog whose first object is of this class, while others of its tasks
-/// wait.
+/// Whether a task may hold a cog whose first object is of this class while other tasks wait for it.
 fn may_hold(code: &Code, class: u32) -> bool {
     let mut classes = vec![class];
     let mut at = 0;
@@ -317,7 +316,7 @@ fn init_rests(code: &Code, class: u32) -> bool {
     waits || (output && (prints(init()) || (calls && prints(within(code, class)))))
 }
 
-/// Whether this `get` follows a call on `this`, which never comes to it.
+/// Whether this `get` follows a call on `this`, which never reaches it.
 fn after_own_call(code: &Code, pc: u32) -> bool {
     matches!(code.ops[pc as usize - 1], Op::Sync { on: u32::MAX, .. })
 }
@@ -327,7 +326,7 @@ struct Walk<'a> {
     class: u32,
     /// Whether a cog may have several objects.
     local: bool,
-    /// Whether a `get` may pass.
+    /// Whether the run may pass a `get`.
     joined: bool,
     throwing: &'a Throwing,
     pending: Vec<Place>,
@@ -455,8 +454,7 @@ impl<'a> Walk<'a> {
                     None => Noticed::Maybe,
                 };
                 self.go_noticed(pc + 1, place, noticed);
-                // No other task knows the new object yet, so what is done to its fields does not
-                // matter.
+                // No other task knows the new object yet, so changes of its fields do not matter.
                 self.pending.push(Place {
                     pc: info.init,
                     other: Some(NEW),
@@ -490,7 +488,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// The exceptions that an instruction may throw, or kill the object with.
+    /// Returns the exceptions that an instruction may throw, or kill the object with.
     fn thrown_at(&self, pc: u32) -> Vec<u32> {
         let exceptions = &self.code.exceptions;
         let mut all = match self.code.ops[pc as usize] {
@@ -519,14 +517,14 @@ impl<'a> Walk<'a> {
         all
     }
 
-    /// A synchronous call: what the method does if the object is in this cog.
+    /// Follows a synchronous call into the method, if the object may be in this cog.
     fn call(&mut self, method: u32, on: u32, place: Place) {
         let other = place.other;
         if on == u32::MAX {
             let class = other.unwrap_or(self.class);
             if class == NEW {
-                // `this` is the new object: all classes' methods of that name are an approximation
-                // that costs nothing.
+                // `this` is the new object. Taking the methods of that name in all classes is an
+                // approximation without a cost.
                 for class in &self.code.classes {
                     if let Some(&at) = class.by_name.get(&method) {
                         let pc = class.methods[at as usize].entry;
@@ -549,7 +547,7 @@ impl<'a> Walk<'a> {
             let possible = class.interfaces.contains(&on) && (self.local || number == self.class);
             if let (true, Some(&at)) = (possible, class.by_name.get(&method)) {
                 let pc = class.methods[at as usize].entry;
-                // It reads whether the object lives.
+                // It reads whether the object is alive.
                 let life = class.life_cell();
                 self.found.others.push((number, life, false));
                 self.pending.push(Place {

@@ -1,9 +1,9 @@
-//! Whether a feature model allows a product.
+//! Checks whether a feature model allows a product.
 //!
-//! The manual, "The feature model", and the suite's frontend where that is silent: a product has
-//! the features that it lists, those above them, and all roots. An attribute without a value has
-//! the first of its range: the least, the greatest if there is no least, 0 or `False` if there is
-//! neither. Features that the model does not have are not asked about.
+//! This follows the manual, "The feature model", and where that is silent, the frontend of the ABS
+//! suite. A product has the features that it lists, their ancestors, and all roots. An attribute
+//! without a value has the first value of its range: the least, the greatest if there is no least,
+//! 0 or `False` if there is neither. Features that the model does not have are not checked.
 //!
 //! | model | what a product must satisfy |
 //! |---|---|
@@ -33,27 +33,27 @@ enum Value {
 enum Undefined {
     /// There is no such feature or attribute.
     Unknown(String, Span),
-    /// The operands of an operator do not fit it.
+    /// The operands do not fit the operator.
     Types(&'static str),
     /// It divides by 0 in this product.
     Zero,
-    /// An attribute in it has a value that was refused.
+    /// One of its attributes has a value that was refused.
     Refused,
 }
 
-/// A product against its feature model.
+/// A product, checked against its feature model.
 struct Selection<'a> {
     product: &'a Name,
     /// All features of the model.
     known: FxHashSet<&'a str>,
     selected: FxHashSet<&'a str>,
-    /// The values of attributes, by feature and name; none if the product gives one that the
+    /// The values of attributes, by feature and name; none if the product gives a value that the
     /// attribute cannot have.
     values: FxHashMap<(&'a str, &'a str), Option<Value>>,
     mistakes: Vec<Diagnostic>,
 }
 
-/// The reasons why a product with these features is none.
+/// Returns the reasons why a product with these features is not allowed.
 pub(crate) fn check(model: &Variability, product: &Name, features: &[Feature]) -> Vec<Diagnostic> {
     if model.roots.is_empty() {
         return Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn check(model: &Variability, product: &Name, features: &[Feature]) -
     for node in nodes() {
         selection.declare(node, features);
     }
-    // An extension may give features below those that another one has added.
+    // An extension may add features below those that another one has added.
     loop {
         let before = selection.selected.len();
         nodes().for_each(|node| {
@@ -122,7 +122,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Selects what is above features that are selected. Whether the feature itself is.
+    /// Selects the ancestors of selected features. Returns whether the feature itself is selected.
     fn select_above(&mut self, node: &'a FeatureNode) -> bool {
         let members = node.group.iter().flat_map(|group| &group.members);
         let mut below = false;
@@ -236,7 +236,7 @@ impl<'a> Selection<'a> {
         self.mistakes.push(mistake);
     }
 
-    /// Reports a feature that the model does not have.
+    /// Reports a feature that the model does not have. Returns whether it is unknown.
     fn unknown(&mut self, feature: &Name) -> bool {
         let unknown = !self.known.contains(feature.text.as_str());
         if unknown {
@@ -249,7 +249,7 @@ impl<'a> Selection<'a> {
         unknown
     }
 
-    /// The value of an expression in a feature.
+    /// Returns the value of an expression in a feature.
     fn value(&self, expr: &FeatureExpr, here: &str) -> Result<Value, Undefined> {
         match expr {
             FeatureExpr::Bool(value) => Ok(Value::Bool(*value)),
@@ -292,7 +292,7 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The value of an operation, if its left operand decides it.
+/// Returns the value of an operation, if its left operand decides it.
 fn decides(operator: &str, left: &Value) -> Option<bool> {
     match (operator, left) {
         ("&&", Value::Bool(false)) => Some(false),
@@ -334,7 +334,7 @@ fn same_type(left: &Value, right: &Value) -> bool {
     std::mem::discriminant(left) == std::mem::discriminant(right)
 }
 
-/// The value of an attribute that a product does not give.
+/// Returns the value of an attribute that a product does not give.
 fn first_of(attribute: &Attribute) -> Value {
     match (attribute.ty.text.as_str(), &attribute.range) {
         ("Bool", _) => Value::Bool(false),
@@ -361,7 +361,7 @@ fn admits(attribute: &Attribute, value: &Value) -> bool {
     }
 }
 
-/// The value that a product writes.
+/// Returns the value that a product writes.
 fn literal(expr: &Expr) -> Option<Value> {
     match &expr.kind {
         ExprKind::Int(value) => Some(Value::Int(value.clone())),

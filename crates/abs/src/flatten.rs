@@ -1,5 +1,5 @@
-//! Makes one model of a product line: applies traits to the classes that use them, then the deltas
-//! of a product in an order that its clauses allow, on syntax trees. What is left are modules,
+//! Turns a product line into one model: applies traits to the classes that use them, then the
+//! deltas of a product in an order that its clauses allow, on syntax trees. The result is modules,
 //! which are checked like any other; their parts keep their places, so that messages point into
 //! deltas.
 //!
@@ -11,7 +11,7 @@
 //! | `core.original(…)`, `D.original(…)` | a call of the version that the core, or D, made |
 //! | `delta D after E when F` | D is applied after E, if the product has F |
 //!
-//! Whether the feature model allows the product is asked in [`features`](crate::features).
+//! [`features`](crate::features) checks whether the feature model allows the product.
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -26,30 +26,30 @@ use crate::syntax::variability::{
 };
 use crate::syntax::visit;
 
-/// Traits and products that are made of others may be nested so deep.
+/// Limit on the nesting of traits and products.
 const MAX_DEPTH: usize = 50;
 
-/// Traits and products may be made of so many others.
+/// Limit on the traits and products that are expanded.
 const MAX_OPENED: usize = 10_000;
 
-/// The core of the program, as `core.original()` names it.
+/// The name of the core of the program in `core.original()`.
 const CORE: &str = "core";
 
-/// The versions of a method: what made each, and the name that it has now.
+/// The versions of a method: what made each, and its current name.
 type Versions = FxHashMap<(String, String, String), Vec<(String, String)>>;
 
 struct Flattener<'a> {
     modules: Vec<Module>,
     variability: &'a Variability,
     versions: Versions,
-    /// How many traits and products have been looked into.
+    /// Number of traits and products expanded.
     opened: usize,
-    /// How many methods have got a hidden name.
+    /// Number of methods with hidden names.
     hidden: usize,
     mistakes: Vec<Diagnostic>,
 }
 
-/// The modules of a product, or the core if none is asked for.
+/// Returns the modules of a product, or the core if no product is given.
 pub(crate) fn flatten(
     model: Model,
     product: Option<&str>,
@@ -80,7 +80,7 @@ pub(crate) fn flatten(
     flattener.modules
 }
 
-/// Drops hidden versions of methods that are not called: what they use may be gone.
+/// Removes hidden versions of methods that are not called: what they use may have been removed.
 fn drop_unused(class: &mut Class) {
     let mut calls: FxHashMap<String, Vec<String>> = FxHashMap::default();
     for method in &mut class.methods {
@@ -118,7 +118,7 @@ impl Flattener<'_> {
         self.mistakes.push(mistake);
     }
 
-    /// Gives classes the methods of the traits that they use.
+    /// Adds the methods of traits to the classes that use them.
     fn apply_traits(&mut self) {
         for module in 0..self.modules.len() {
             for item in 0..self.modules[module].items.len() {
@@ -161,7 +161,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// The methods that an expression over traits stands for.
+    /// Returns the methods that a trait expression stands for.
     fn trait_methods(&mut self, module: usize, expr: &TraitExpr, depth: usize) -> Vec<Method> {
         let mut all = self.methods(module, &expr.first, depth);
         for change in &expr.changes {
@@ -238,7 +238,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Puts a method in the place of the one with its name, which it can call by `original`.
+    /// Replaces the method with the same name; the new method can call the old one by `original`.
     fn replace(
         &mut self,
         methods: &mut Vec<Method>,
@@ -358,7 +358,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Reports features that are listed twice, and products of the same name.
+    /// Reports features that are listed twice, and products with the same name.
     fn check_line(&mut self) {
         let line = self.variability.line.iter().flat_map(|line| &line.features);
         let features: Vec<&Name> = line.map(|feature| &feature.name).collect();
@@ -474,7 +474,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// The module that a name in a delta belongs to.
+    /// Returns the module that a name in a delta belongs to.
     fn home(&mut self, name: &Name, delta: &Delta) -> Option<usize> {
         let home = match (name.text.rsplit_once('.'), &delta.uses) {
             (Some((home, _)), _) => home.to_owned(),
@@ -506,7 +506,7 @@ impl Flattener<'_> {
         found
     }
 
-    /// The item that a delta names, or a report.
+    /// Returns the item that a delta names, or reports that there is none.
     fn place(&mut self, name: &Name, delta: &Delta) -> Option<(usize, usize)> {
         let home = self.home(name, delta)?;
         let found = find(&self.modules[home], short(&name.text));
@@ -617,7 +617,7 @@ impl Flattener<'_> {
                     let gone =
                         |known: &Name| removes.iter().any(|r| short(&r.text) == short(&known.text));
                     class.implements.retain(|known| !gone(known));
-                    // Older deltas may name again what a class implements.
+                    // Older deltas may repeat interfaces that a class already implements.
                     let known = class.implements.clone();
                     let new =
                         |name: &&Name| !delta.old || known.iter().all(|k| k.text != name.text);
@@ -702,7 +702,7 @@ impl Flattener<'_> {
     }
 }
 
-/// The place of a class, an interface or a type in a module.
+/// Returns the index of a class, an interface or a type in a module.
 fn find(module: &Module, name: &str) -> Option<usize> {
     module.items.iter().position(|item| match item {
         Item::Class(class) => class.name.text == name,
@@ -734,7 +734,7 @@ fn holds(condition: &Condition, features: &[Feature]) -> bool {
     }
 }
 
-/// What a delta is given for a parameter, or where it is missing.
+/// Returns the value of a parameter of a delta, or the place where it is missing.
 fn value(
     argument: &DeltaArgument,
     features: &[Feature],
@@ -753,7 +753,7 @@ fn value(
         }
         DeltaArgument::Value(expr) => {
             let mut expr = expr.clone();
-            // The name of a feature says whether it is there.
+            // The name of a feature stands for whether the product has it.
             if let ExprKind::Construct(name, args) = &mut expr.kind
                 && args.is_empty()
                 && !["True", "False"].contains(&name.text.as_str())
@@ -766,7 +766,7 @@ fn value(
     }
 }
 
-/// Puts values in the place of a delta's parameters.
+/// Substitutes values for the parameters of a delta.
 fn insert(expr: &mut Expr, values: &[(String, Expr)]) {
     if let ExprKind::Variable(name) = &expr.kind
         && let Some((_, value)) = values.iter().find(|(known, _)| *known == name.text)

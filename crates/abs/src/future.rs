@@ -1,11 +1,12 @@
-//! What a task, and all that it may still start, may touch from here to the end: the paper's O
-//! (section 6.2), by the flow graph.
+//! The cells that a task, and all tasks that it may still start, may touch until the end: the
+//! paper's O (section 6.2), from the flow graph.
 //!
 //! The code is followed through scheduling points, calls and messages. A message may reach every
-//! object whose class has a method of that name; so the code knows objects by class only. Those
-//! that do not exist yet do not matter, and of those that do only the ones that the task can get
-//! at: through its variables and the fields of what it gets at. But if others can hand it more, all
-//! do: if it may take a reference out of a future, or read one from a field that a method assigns.
+//! object whose class has a method of that name, so the analysis of the code knows objects only by
+//! class. Objects that do not exist yet do not matter. Of the existing ones, only those matter that
+//! the task can reach: through its variables, and through the fields of objects that it can reach.
+//! But if other tasks can pass it more references, all objects matter: if it may take a reference
+//! out of a future, or read one from a field that a method assigns.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
@@ -18,39 +19,39 @@ use crate::code::{Code, Op};
 use crate::effects::passed;
 use crate::heap::{Life, OUTPUT, Task};
 
-/// What may be touched from a place on.
+/// The effects that are possible from a place on.
 #[derive(Debug, Default)]
 struct Reach {
-    /// Class, field, whether written; each field once, sorted.
+    /// Class, field, whether it is written; each field once, sorted.
     fields: Vec<(u32, u32, bool)>,
-    /// The classes on whose objects something may run.
+    /// The classes on whose objects code may run.
     classes: Vec<u32>,
     prints: bool,
-    /// Whether it may get at objects that it cannot get at now.
+    /// Whether it may reach objects that it cannot reach now.
     open: bool,
 }
 
-/// What has been found out.
+/// Cached results.
 #[derive(Debug, Default)]
 pub(crate) struct Futures {
     /// By class and place.
     known: RefCell<FxHashMap<(u32, u32), Arc<Reach>>>,
-    /// The fields, by class, that may come to refer to something else.
+    /// The fields, by class, that may come to refer to another object.
     moving: OnceCell<FxHashSet<(u32, u32)>>,
-    /// The objects that a task can get at: kept for its memory.
+    /// The objects that a task can reach: kept for its memory.
     near: RefCell<Near>,
 }
 
-/// Objects, found one through another.
+/// Reachable objects, found one through another.
 #[derive(Debug, Default)]
 struct Near {
     /// For each object, whether it has been met.
     met: Vec<bool>,
-    /// Objects whose fields have not been looked at.
+    /// Objects whose fields have not been examined.
     pending: Vec<u32>,
 }
 
-/// The fields that methods assign and that may refer to an object or a future, by class.
+/// Returns the fields, by class, that methods assign and that may refer to an object or a future.
 fn moving(code: &Code) -> FxHashSet<(u32, u32)> {
     let mut all = FxHashSet::default();
     for (class, info) in code.classes.iter().enumerate() {
@@ -124,7 +125,7 @@ fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> R
             pending.push((class, pc + 1));
         }
     }
-    // Writes come first, and what is written need not be read too.
+    // Writes come first, because a field that is written need not be listed as read.
     fields.sort_unstable_by_key(|&(class, field, writes)| (class, field, !writes));
     fields.dedup_by_key(|(class, field, _)| (*class, *field));
     classes.sort_unstable();
@@ -138,7 +139,7 @@ fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> R
 }
 
 impl Machine {
-    /// What a task and all that it may still start may touch.
+    /// Finds the cells that a task and all tasks that it may still start may touch.
     pub(crate) fn future_of(&self, process: ProcessId, into: &mut Claims) {
         into.clear();
         if self.is_clock(process) {
@@ -168,7 +169,7 @@ impl Machine {
         }
     }
 
-    /// Finds the objects that a task can get at.
+    /// Finds the objects that a task can reach.
     fn get_at(&self, task: &Task, Near { met, pending }: &mut Near) {
         met.clear();
         met.resize(self.state.objects.len(), false);

@@ -1,5 +1,5 @@
-//! The state of a running program: objects, tasks, output. And the names of objects, which are the
-//! same in every equivalent execution.
+//! The state of a running program: objects, tasks, output. Also the names of objects, which are the
+//! same in all equivalent executions.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -16,19 +16,19 @@ pub(crate) struct ObjectName {
     pub number: u32,
     pub class: u32,
     pub name: Fingerprint,
-    /// Its first cell: one for each field, then one for its cog, and one for its life.
+    /// Its first cell: there is one for each field, then one for its cog, and one for its life.
     pub cells: u32,
-    /// Whether its scheduling varies where that of others does not.
+    /// Whether its scheduling varies, if that of others does not.
     pub chosen: bool,
 }
 
-/// The cell that stands for the output.
+/// The cell of the output.
 pub(crate) const OUTPUT: u32 = 0;
 
-/// The cell that stands for the time.
+/// The cell of the time.
 pub(crate) const CLOCK: u32 = 1;
 
-/// The process that lets time pass, if it can.
+/// The process that lets time pass, if time can pass.
 pub(crate) const CLOCK_PROCESS: ProcessId = ProcessId(1);
 
 /// The objects and tasks met so far in any execution.
@@ -38,12 +38,12 @@ pub(crate) struct Names {
     objects: Vec<ObjectName>,
     known: FxHashMap<(ProcessId, u32, u32), u32>,
     cells: u32,
-    /// The place of each constructor in the order of their names.
+    /// For each constructor, its rank in the order of names.
     pub ranks: Arc<[u32]>,
 }
 
 impl Names {
-    /// The main task, and the object that it runs on.
+    /// Starts with the main task, and the object that it runs on.
     pub fn new(ranks: Arc<[u32]>, timed: bool) -> Self {
         let mut names = Self {
             ranks,
@@ -86,24 +86,24 @@ impl Names {
         object
     }
 
-    /// How many cells there are.
+    /// Returns the number of cells.
     pub fn cells(&self) -> u32 {
         self.cells
     }
 
-    /// The object that a cell belongs to.
+    /// Returns the object that a cell belongs to.
     pub fn owner(&self, cell: u32) -> u32 {
         let after = self.objects.partition_point(|object| object.cells <= cell);
         after.saturating_sub(1) as u32
     }
 
-    /// The scheduling of an object varies.
+    /// Marks an object whose scheduling varies.
     pub fn choose(&mut self, object: u32) {
         self.objects[object as usize].chosen = true;
     }
 }
 
-/// An object. One without a class is not there.
+/// An object; it may not exist yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Object {
     pub there: bool,
@@ -130,25 +130,25 @@ impl Object {
     }
 }
 
-/// Whether a task can go on.
+/// The life of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Life {
     Unborn,
     Alive,
     Ended,
-    /// An exception has ended it, and goes to the task that takes its result.
+    /// An exception has ended it, which goes to the task that takes its result.
     Thrown,
-    /// An exception has ended it that goes to no task.
+    /// An exception has ended it, which goes to no task.
     Failed,
     Lost,
 }
 
-/// A method that has been called and has not returned.
+/// A method call that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Frame {
-    /// The instruction that called it; no instruction has this number if it was not called.
+    /// The instruction that called it; the greatest number if no instruction did.
     pub call: u32,
-    /// Where its slots start and end.
+    /// The start and the end of its slots.
     pub base: u32,
     pub top: u32,
     /// `this`
@@ -159,27 +159,27 @@ pub(crate) struct Frame {
 #[derive(Debug)]
 pub(crate) struct Task {
     pub life: Life,
-    /// The next instruction: where it rests.
+    /// The next instruction, where it rests.
     pub pc: u32,
     pub frames: Vec<Frame>,
     pub stack: Vec<Value>,
     pub object: u32,
-    /// The method that it runs, of its object's class.
+    /// The index of its method in its object's class.
     pub method: u32,
-    /// How many tasks and objects it has created.
+    /// Numbers of tasks and objects that it has created.
     pub tasks: u32,
     pub objects: u32,
-    /// How many steps it has made. Not part of what states are compared by.
+    /// Number of its steps, which is not compared between states.
     pub steps: u32,
     /// Whether the task that started it uses its future for more than waiting for its end.
     pub kept: bool,
-    /// When the duration is over that it waits for.
+    /// The end of the duration that it waits for.
     pub wake: Option<Value>,
-    /// When it should be done.
+    /// Its deadline.
     pub deadline: Option<Value>,
     /// Whether it is in the recovery block of its class.
     pub recovers: bool,
-    /// What it has returned, or the exception that ended it.
+    /// Its result, or the exception that ended it.
     pub result: Option<Value>,
 }
 
@@ -203,7 +203,7 @@ impl Task {
         }
     }
 
-    /// Everything that can matter later.
+    /// Returns everything that can matter later.
     fn essence(&self) -> impl Hash + Eq + '_ {
         let (frames, stack) = (&self.frames, &self.stack);
         (
@@ -219,7 +219,7 @@ impl Task {
     }
 }
 
-// By hand, so that copying into a task that is there already uses its memory.
+// Implemented by hand, so that `clone_from` reuses the memory of a task.
 impl Clone for Task {
     fn clone(&self) -> Self {
         let mut copy = Self::unborn();

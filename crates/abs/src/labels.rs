@@ -1,4 +1,4 @@
-//! Labels of the steps of tasks: which way each step went.
+//! Labels of the steps of tasks: the path that each step took.
 //!
 //! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order
 //! Reduction for Guarded Command Languages", 2020. Its commands g ▷ s are the *segments* of a task:
@@ -12,9 +12,9 @@
 //! | label ι, g ▷ s (Definition 4) | a step: its turns, and where its tasks rest ([`Trail`]) |
 //! | W and R (Definition 9) | what the segment claims |
 //!
-//! A guard only opens or stays closed, so the turns within it are not in the path. Deviation: a
-//! label says which tasks were waited for, because a future is a value and may be another one in a
-//! permutation.
+//! A guard only opens or stays closed, so the branches within it are not part of the path.
+//! Deviation: a label says which tasks were waited for, because a future is a value and may be
+//! another one in a permutation.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use mazurka_core::{Access, Claims, Execution, Fingerprint, Labelled, ProcessId};
 use crate::Machine;
 use crate::code::Code;
 
-/// Hears which way a step goes.
+/// Records the path of a step.
 #[derive(Debug)]
 pub(crate) struct Trail {
     path: Cell<Fingerprint>,
@@ -39,13 +39,13 @@ impl Trail {
         }
     }
 
-    /// The guard is open: the segment starts.
+    /// Starts the segment, because its guard is open.
     pub fn start(&self) {
         self.path.set(Fingerprint::EMPTY);
         self.branches.set(false);
     }
 
-    /// A branch goes on, or jumps.
+    /// Records that a branch falls through, or jumps.
     pub fn turn(&self, pc: u32, goes_on: bool) {
         let path = self.path.get();
         self.path
@@ -53,7 +53,7 @@ impl Trail {
         self.branches.set(true);
     }
 
-    /// A method or a function is entered: which one, a value decides.
+    /// Records that a method or a function is entered, because a value decides which one.
     pub fn enter(&self, entry: u32) {
         let path = self.path.get();
         self.path.set(path.then(2 * u64::from(entry)));
@@ -68,7 +68,7 @@ pub(crate) struct Label {
 }
 
 impl Machine {
-    /// A machine in the initial state whose steps have labels.
+    /// Makes a machine in the initial state whose steps have labels.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -92,7 +92,7 @@ impl Machine {
         machine
     }
 
-    /// Keeps the label of the last step.
+    /// Stores the label of the last step.
     pub(crate) fn label(&mut self, trail: &Trail) {
         let at = self.events().len() - 1;
         let event = &self.events()[at];
@@ -113,7 +113,7 @@ impl Machine {
         }
     }
 
-    /// Adds where a task rests: in which methods, on which objects.
+    /// Adds the place where a task rests: in which methods, on which objects.
     fn place(&self, process: ProcessId, path: Fingerprint) -> Fingerprint {
         let task = &self.state.tasks[process.index()];
         let path = path.then(task.life as u64).then(u64::from(task.pc));
@@ -125,7 +125,7 @@ impl Machine {
 }
 
 impl Labelled for Machine {
-    /// It must be [`labelled`](Machine::labelled).
+    /// The machine must be [`labelled`](Machine::labelled).
     fn path(&self, at: usize) -> Fingerprint {
         let label = self.labels.as_ref().map(|labels| labels[at].path);
         label.unwrap_or(Fingerprint::EMPTY)

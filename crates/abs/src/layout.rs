@@ -1,13 +1,13 @@
-//! The layout of a text: indentation, and no blanks at the ends of lines. Everything else is the
-//! author's.
+//! The layout of a text: indentation, and no blanks at the ends of lines. Everything else stays as
+//! the author wrote it.
 
 use mazurka_diagnostics::Diagnostic;
 
 use crate::syntax::lexer::words;
 use crate::syntax::token::{Token, TokenKind};
 
-/// Indents a text by two blanks more than the line that opens the brackets around it, and by two
-/// more where a line goes on with what an earlier one began. The error has what is no word of ABS.
+/// Indents a line by two blanks more than the line that opens the brackets around it, and by two
+/// more if it continues an earlier line. The error has the texts that are not words of ABS.
 ///
 /// ```
 /// use mazurka_abs::layout::indented;
@@ -35,7 +35,7 @@ pub fn indented(source: &str) -> Result<String, Vec<Diagnostic>> {
         let starts_inside = inside(source, &tokens, start);
         let depth = rows.depth(end);
         let content = match starts_inside {
-            // The line goes on with a text or a comment, which stays as it is.
+            // The line continues a text or a comment, which stays as it is.
             true => line.trim_end_matches(['\n', '\r']),
             false => line.trim(),
         };
@@ -56,7 +56,7 @@ pub fn indented(source: &str) -> Result<String, Vec<Diagnostic>> {
     Ok(text)
 }
 
-/// Whether a place is in the middle of a text or a comment of several lines.
+/// Whether a place is inside a text or a comment that spans several lines.
 fn inside(source: &str, tokens: &[Token], at: usize) -> bool {
     let behind = tokens.partition_point(|token| (token.span.start as usize) < at);
     let Some(last) = behind.checked_sub(1).map(|last| &tokens[last]) else {
@@ -66,7 +66,7 @@ fn inside(source: &str, tokens: &[Token], at: usize) -> bool {
     end > at || in_comment(&source[end..at])
 }
 
-/// Whether a text without words ends in a comment that goes on.
+/// Whether a text without words ends inside a comment.
 fn in_comment(text: &str) -> bool {
     let mut rest = text;
     loop {
@@ -88,19 +88,19 @@ fn in_comment(text: &str) -> bool {
     }
 }
 
-/// What is open where a line begins.
+/// The state at the beginning of a line.
 struct Rows<'t> {
     tokens: &'t [Token],
-    /// The first word that was not looked at.
+    /// The first word that was not processed.
     next: usize,
-    /// For each bracket that is open, how far the line that opens it is indented.
+    /// For each open bracket, the indentation of the line that opens it.
     open: Vec<usize>,
     /// The word before the line.
     last: Option<&'t TokenKind>,
 }
 
 impl<'t> Rows<'t> {
-    /// How far a line is indented; its words are behind it then.
+    /// Returns the indentation of a line, and moves past its words.
     fn depth(&mut self, end: usize) -> usize {
         let words = &self.tokens[self.next..];
         let words = &words[..words.partition_point(|word| (word.span.start as usize) < end)];
@@ -129,7 +129,7 @@ impl<'t> Rows<'t> {
         depth
     }
 
-    /// Whether a line that starts with a word goes on with what stands before it.
+    /// Whether a line that starts with a word continues the line before.
     fn goes_on(&self, first: &TokenKind) -> bool {
         let branch = *first == TokenKind::Symbol("|") && !self.open.is_empty();
         !branch && self.last.is_some_and(|last| !completes(last))
@@ -140,7 +140,7 @@ fn is_closing(kind: &TokenKind) -> bool {
     matches!(kind, TokenKind::Symbol(")" | "}" | "]"))
 }
 
-/// Whether a word may be the last of a statement, a declaration or a part of a list.
+/// Whether a word may end a statement, a declaration or an element of a list.
 fn completes(kind: &TokenKind) -> bool {
     matches!(
         kind,

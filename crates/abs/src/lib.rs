@@ -1,8 +1,8 @@
 //! ABS, the Abstract Behavioral Specification language: actors whose tasks are scheduled
 //! cooperatively.
 //!
-//! [`load`] reads a program and gives either its [`Code`] or every mistake in the file; [`Machine`]
-//! runs it:
+//! [`load`] reads a program and returns either its [`Code`] or all mistakes in the file;
+//! [`Machine`] runs it:
 //!
 //! ```
 //! use mazurka_abs::{Settings, load};
@@ -62,18 +62,18 @@ pub struct Settings {
     pub ignore_time: bool,
     /// What determinism is about.
     pub observed: Observed,
-    /// Only the scheduling of this object varies, or of all objects of this class.
+    /// If only the scheduling of one object varies: that object, or a class for all its objects.
     pub object: Option<String>,
-    /// The product of a product line that is meant; else the program without its deltas.
+    /// The product of a product line; none for the program without its deltas.
     pub product: Option<String>,
-    /// Where the files start that the text was put together from, and their names: lines are
-    /// counted in each.
+    /// The starts and the names of the files that the text was assembled from: lines are counted in
+    /// each.
     pub files: Vec<(u32, String)>,
     /// The module whose main block runs, if several have one.
     pub main: Option<String>,
 }
 
-/// Reads, checks and compiles a program. The error is every mistake of the text.
+/// Reads, checks and compiles a program. The error has all mistakes in the text.
 pub fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagnostic>> {
     check::load(source, settings)
 }

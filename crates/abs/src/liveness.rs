@@ -1,12 +1,12 @@
-//! Which slots still matter where a task rests or waits for a call: the others are cleared, so that
-//! states that differ in nothing that can matter are equal.
+//! Computes which slots are live where a task rests or waits for a call. The others are cleared, so
+//! that states that differ only in what cannot matter are equal.
 
 use crate::code::{Code, Op};
 
 /// Sets of slots.
 type Row = Vec<u64>;
 
-/// Finds, for each place where a frame can rest, the slots that are dead there.
+/// Computes, for each place where a frame can rest, the slots that are dead there.
 pub(crate) fn clear_dead(code: &mut Code) {
     let slots = code
         .classes
@@ -79,7 +79,7 @@ fn row_before(code: &Code, pc: usize, live: &[Row], words: usize) -> Row {
                 *word &= !bit;
             }
         }
-        // The exception that was recovered from is in the first slot.
+        // The first slot has the exception that was recovered from.
         Op::Recovered => {
             if let Some(word) = row.first_mut() {
                 *word |= 1;

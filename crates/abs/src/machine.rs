@@ -2,22 +2,22 @@
 //!
 //! A process is a task: a method that runs on an object. A step is one run of it, from where it
 //! rests to where it rests again: at an `await`, a `suspend`, a `get`, its end, or a `println` that
-//! is not the first thing in the run that other cogs can notice. Tasks of one cog never overlap,
-//! because a run is one step; at a `get` and at a `println` the task keeps the cog while it rests,
+//! is not the first action in the run that other cogs can notice. Tasks of one cog never overlap,
+//! because a run is one step. At a `get` and at a `println` the task keeps the cog while it rests,
 //! and then the others wait.
 //!
 //! **Why this is enough.** Cogs run in parallel, so ABS interleaves their statements. Let a step
 //! have the statements s₁ … sₙ, with those of other cogs between them. What can another cog notice
-//! of them? Fields are private to their object, and all tasks of an object run on its cog, so not
-//! reads and writes. A future is looked at where a step starts, and gets its value where one ends.
-//! An object's death is noticed by tasks of its own cog only. There remain the output and the tasks
-//! that are started. Let sᵢ be the first statement that prints or starts a task. What comes before
-//! it commutes with all statements of other cogs, and can be made as late as sᵢ. What comes after
-//! it and before the next `println` commutes with them too: to start a task later than they were
-//! made is to make them wait for nothing, and only a started task could have come before. So it can
-//! be made as early as sᵢ. Hence every interleaving is equivalent to one in which each `println`
-//! that comes after such an sᵢ starts a new step, and steps are not interrupted.
-//! `tests/it/small.rs` compares this with a model that has one step a statement.
+//! of them? Not reads and writes: fields are private to their object, and all tasks of an object
+//! run on its cog. A future is examined where a step starts, and gets its value where one ends.
+//! Only tasks of its own cog notice the death of an object. There remain the output and the tasks
+//! that are started. Let sᵢ be the first statement that prints or starts a task. Statements before
+//! it commute with all statements of other cogs, and can be made as late as sᵢ. Statements after it
+//! and before the next `println` commute with them too: a statement of another cog that was made
+//! before a task was started does not depend on that task, so the task can be started earlier.
+//! Hence they can be made as early as sᵢ, and every interleaving is equivalent to one in which each
+//! `println` after such an sᵢ starts a new step, and steps are not interrupted. `tests/it/small.rs`
+//! compares this with a model that has one step per statement.
 //!
 //! | ABS | here |
 //! |---|---|
@@ -25,14 +25,14 @@
 //! | `o!m()` | the process is spawned |
 //! | `await f?`, `f.get` | the end of the process is waited for |
 //! | a field of an object | a cell |
-//! | a cog that may be held | a cell: who may hold it writes it, who runs on it reads it |
+//! | a cog that may be held | a cell: written by steps that may hold it, read by steps on it |
 //! | the output | a cell, if it is observed |
-//! | whether an object lives | a cell: what may kill it writes it, what runs on it reads it |
+//! | whether an object is alive | a cell: written by steps that may kill it, read by steps on it |
 //!
-//! A `get` is always a place to rest, unless the step has waited for that future already: whether
-//! the future is resolved must not matter to what a step does. A task of a dead object is always
-//! ready, and its step is to end with `ObjectDeadException`. The state is changed in place; an
-//! undo log and a copy of the task that ran lead back.
+//! A task always rests at a `get`, unless the step has already waited for that future: what a step
+//! does must not depend on whether the future is resolved. A task of a dead object is always ready,
+//! and its step ends it with `ObjectDeadException`. The state is changed in place; an undo log and
+//! a copy of the task that ran restore it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -53,17 +53,17 @@ use crate::pure::{Calls, Evaluator, Registers};
 use crate::step::{Cpu, Listener, Obstacle, Undo, resolved};
 use crate::value::Value;
 
-/// What is needed to take a step back.
+/// The data needed to undo a step.
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
     pub process: ProcessId,
-    /// The task as it was.
+    /// The task before the step.
     pub task: Task,
     pub undo: usize,
     pub unfinished: usize,
 }
 
-/// Room for work that is not seen.
+/// Memory for evaluations that leave no trace.
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     stack: Vec<Value>,
@@ -95,32 +95,32 @@ pub struct Machine {
     pub(crate) code: Arc<Code>,
     pub(crate) state: State,
     pub(crate) names: Names,
-    /// The events of the run; those beyond `depth` are kept for their memory, like what is needed
-    /// to take them back.
+    /// The events of the run; those beyond `depth` are kept for their memory, and so is the data to
+    /// undo them.
     pub(crate) run: Vec<Event>,
     pub(crate) taken: Vec<Taken>,
     pub(crate) depth: usize,
     pub(crate) undo: Vec<Undo>,
     calls: Calls,
     inits: Vec<u32>,
-    /// How many tasks have been created and have not ended.
+    /// Number of tasks that have been created and have not ended.
     pub(crate) unfinished: usize,
     guards: Vec<Access>,
     pub(crate) max_local: u64,
     scratch: RefCell<Scratch>,
-    /// What a task with one frame claims depends on where it rests and on its object alone.
+    /// Cached claims of tasks with one frame: they depend only on where it rests and on its object.
     pub(crate) known: RefCell<FxHashMap<(u32, u32), (u32, Claims)>>,
     pub(crate) futures: Futures,
-    /// For a machine whose steps have labels: these, up to the last step.
+    /// For a machine whose steps have labels: the labels, up to the last step.
     pub(crate) labels: Option<Vec<Label>>,
-    /// For a machine that nets are made with: how cells are numbered.
+    /// For a machine for nets: how cells are numbered.
     pub(crate) nets: Option<Cells>,
     /// For such a machine: the class of an object that should have died.
     pub(crate) died: Option<u32>,
 }
 
 impl Machine {
-    /// A machine in the initial state. `max_local`: how many jumps and calls one step may take.
+    /// Makes a machine in the initial state. `max_local`: limit on the jumps and calls of one step.
     pub fn new(code: Arc<Code>, max_local: u64) -> Self {
         let mut task = Task::unborn();
         let main = &code.classes[0].methods[0];
@@ -135,8 +135,8 @@ impl Machine {
         });
         let mut object = Object::nowhere();
         object.there = true;
-        // What some guarded step may touch: objects are created as the program runs, so that may be
-        // anything.
+        // The cells that some guarded step may touch. Objects are created as the program runs, so
+        // that may be anything.
         let guards = if code.guarded || code.object.is_some() {
             vec![Access::ANYTHING]
         } else {
@@ -147,7 +147,7 @@ impl Machine {
             code,
             state: State {
                 objects: vec![object],
-                // The second stands for the clock.
+                // The second task stands for the clock.
                 tasks: vec![task, Task::unborn()],
                 output: Vec::new(),
                 now: Value::Int(0),
@@ -171,7 +171,7 @@ impl Machine {
         }
     }
 
-    /// The code of the program.
+    /// Returns the code of the program.
     pub fn code(&self) -> &Code {
         &self.code
     }
@@ -183,12 +183,12 @@ impl Machine {
             .filter(|task| task.life != Life::Unborn)
     }
 
-    /// The first object of the cog that a task runs on.
+    /// Returns the first object of the cog that a task runs on.
     pub(crate) fn cog(&self, task: &Task) -> u32 {
         self.state.objects[task.object as usize].cog
     }
 
-    /// Makes a step and reports what it does to a listener.
+    /// Makes a step and reports its actions to a listener.
     pub(crate) fn step_heard<L: Listener>(
         &mut self,
         process: ProcessId,
@@ -258,13 +258,13 @@ impl Machine {
         Ok(&self.run[depth])
     }
 
-    /// Whether the scheduling of a task varies, where only that of some objects does.
+    /// Whether the scheduling of a task varies, if only that of some objects does.
     fn chosen(&self, task: &Task) -> bool {
         self.names.object(self.cog(task)).chosen || self.names.object(task.object).chosen
     }
 
-    /// Where only the scheduling of some objects varies: all others go first, in the order of their
-    /// names.
+    /// Whether a task may go next, if only the scheduling of some objects varies: all other tasks
+    /// go first, in the order of their names.
     fn its_turn(&self, process: ProcessId, task: &Task) -> bool {
         let first = self.names.tasks.in_order().iter().find(|&&other| {
             let task = self.task(other).filter(|task| task.life == Life::Alive);
@@ -281,7 +281,7 @@ impl Machine {
         self.waits_for(process, task).is_none()
     }
 
-    /// What a task that rests waits for; none if it can go on.
+    /// Returns what a task that rests waits for; none if it can go on.
     fn waits_for(&self, process: ProcessId, task: &Task) -> Option<Blocker> {
         let holder = self.state.objects[self.cog(task) as usize].holder;
         if let Some(holder) = holder.filter(|&holder| holder != process.0) {
@@ -308,7 +308,7 @@ impl Machine {
         if pc == 0 || ops[pc - 1] != Op::Await {
             return None;
         }
-        // Most wait for one future.
+        // Most tasks wait for one future.
         if let [Op::Local(slot), Op::Claim, Op::Resume, ..] = ops[pc..]
             && let Some(frame) = task.frames.last()
             && let Value::Future(future) = task.stack[(frame.base + slot) as usize]
@@ -336,7 +336,7 @@ impl Machine {
         task.frames.iter().any(may_die)
     }
 
-    /// Why the guard that a task rests at does not hold; none if it does, or fails.
+    /// Returns why the guard at which a task rests does not hold; none if it holds, or fails.
     fn closed_guard(&self, process: ProcessId, task: &Task) -> Option<Blocker> {
         let Some(frame) = task.frames.last() else {
             return Some(Blocker::Anything);
@@ -366,7 +366,7 @@ impl Machine {
             };
             pc = match evaluator.run(registers) {
                 Ok(pc) => pc,
-                // It throws an exception: the step is possible, and is that.
+                // The guard throws an exception: the step is possible, and throws it.
                 Err(_) => return None,
             };
             match (self.code.ops[pc as usize], stack.pop()) {
@@ -375,13 +375,13 @@ impl Machine {
                 }
                 (Op::Guard, Some(Value::Bool(false))) => return Some(Blocker::Claims),
                 (Op::Claim, Some(Value::Future(_))) | (Op::Guard, _) => pc += 1,
-                // No future to wait for: the step is possible, and throws an exception.
+                // There is no future to wait for: the step is possible, and throws an exception.
                 _ => return None,
             }
         }
     }
 
-    /// Whether the guard that a task rests at has a condition.
+    /// Whether the guard at which a task rests has a condition.
     fn has_condition(&self, task: &Task) -> bool {
         let ops = &self.code.ops;
         let pc = task.pc as usize;
@@ -430,7 +430,7 @@ impl Machine {
         pieces.fold(start, |all, text| text.fingerprint(all, &self.names))
     }
 
-    /// Whether determinism is also about whether an object lives: not if only some of its fields
+    /// Whether determinism also concerns whether an object is alive: not if only some of its fields
     /// are named.
     pub(crate) fn observes_life(&self, number: u32) -> bool {
         let name = self.names.object(number);
@@ -441,7 +441,7 @@ impl Machine {
             && chosen.is_none_or(|chosen| chosen.iter().any(whole))
     }
 
-    /// The fields of an object that determinism is about.
+    /// Returns the fields of an object that determinism is about.
     pub(crate) fn observed_fields(&self, number: u32) -> impl Iterator<Item = usize> + '_ {
         let name = self.names.object(number);
         let info = &self.code.classes[name.class as usize];
@@ -502,7 +502,7 @@ impl Promises for Machine {
             return Blocker::Anything;
         };
         match self.waits_for(process, task) {
-            // The death of its object would do as well.
+            // The death of its object would enable it, too.
             Some(Blocker::Process(_)) if self.may_be_struck(task) => Blocker::Anything,
             Some(obstacle) => obstacle,
             None => Blocker::Anything,
@@ -566,7 +566,7 @@ impl Execution for Machine {
         if self.code.object.is_some() {
             return Wait::Guard;
         }
-        // Who holds the cog waits for nothing but the future.
+        // A task that holds the cog waits only for the future.
         if self.code.ops[pc] == Op::Get {
             return Wait::Process;
         }
@@ -666,7 +666,7 @@ impl Execution for Machine {
         Vec::new()
     }
 
-    /// The fields of objects and the output.
+    /// Returns the fingerprint of the observed fields of objects and the output.
     fn observation(&self) -> Fingerprint {
         let all = self.observed();
         if self.code.object.is_some() {
@@ -688,7 +688,8 @@ impl Semantics for Machine {
         self.state.clone()
     }
 
-    /// Tasks and objects stand by their names, so it does not matter in which order they were met.
+    /// Tasks and objects are identified by their names, so the order in which they were met does
+    /// not matter.
     fn fingerprint(&self) -> Fingerprint {
         let mut all = Fingerprint::EMPTY;
         for (number, task) in self.state.tasks.iter().enumerate() {
@@ -724,8 +725,8 @@ impl Semantics for Machine {
         self.names.cells() as usize
     }
 
-    /// A field of an object, the cog of one (which is always something, so that objects without
-    /// fields count), whether it lives, the output.
+    /// Returns the fingerprint of a cell: a field of an object, the cog of an object (which is
+    /// never empty, so that objects without fields count), whether it is alive, or the output.
     fn cell(&self, cell: usize) -> Fingerprint {
         let start = Fingerprint::EMPTY.then(u64::from(cell as u32 == OUTPUT));
         if cell as u32 == OUTPUT {

@@ -1,22 +1,22 @@
-//! Values of functions that are costly and asked for again: explorers make the same step in many
-//! runs, and a step that computes a sum computes the same one each time.
+//! Cached values of costly functions: explorers make the same step in many runs, and a step that
+//! computes a sum computes the same one each time.
 //!
-//! A function of ABS depends on its arguments alone, unless it asks what time it is; programs that
-//! ask for times keep nothing here. What a call has cost is kept with its value and spent again, so
-//! that a step comes to its limit whether a value was known or not.
+//! The value of a function of ABS depends only on its arguments, unless it reads the time; programs
+//! that read the time use no cache. The cost of a call is stored with its value and charged again,
+//! so that a step reaches its limit whether or not a value was cached.
 
 use crate::value::Value;
 
-/// Calls that cost less are made again.
+/// Cheaper calls are made again.
 const COSTLY: u64 = 16;
 
-/// What costs more is not kept, so that no call is saved that comes near the limits of a step.
+/// More costly calls are not cached, so that no cached call comes near the limits of a step.
 const TOO_COSTLY: u64 = 10_000;
 
-/// Calls with more arguments are made again.
+/// Calls with more arguments are not cached.
 const MOST_ARGUMENTS: usize = 4;
 
-/// How many values are kept: a power of two.
+/// Number of cached values: a power of two.
 const PLACES: usize = 64;
 
 /// A function and its arguments.
@@ -27,7 +27,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// A call that may be kept: all its arguments are small integers.
+    /// Makes a call that may be cached: all its arguments are small integers.
     pub fn new(function: u32, given: &[Value]) -> Option<Self> {
         let mut arguments = [0; MOST_ARGUMENTS];
         if given.len() > MOST_ARGUMENTS {
@@ -55,20 +55,20 @@ impl Call {
     }
 }
 
-/// The values that are known.
+/// The cached values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memo {
-    /// Whether a call of the function has been costly.
+    /// For each function, whether a call has been costly.
     costly: Vec<bool>,
-    /// Calls with their value and what it has cost. The last call of a place stays.
+    /// Calls with their values and costs. A new call replaces the one at its place.
     places: Vec<Option<(Call, Value, u64)>>,
-    /// The call that is being made, and what was left when it began.
+    /// The current call, and the work left when it began.
     open: Option<(Call, u64)>,
 }
 
 impl Memo {
-    /// The value of a call, and what it costs, if it is known. Else the call is noted as begun with
-    /// so much work left, and [`Memo::made`] ends it.
+    /// Returns the value of a call and its cost, if it is cached. Otherwise notes the beginning of
+    /// the call, with this much work left; [`Memo::made`] ends it.
     #[inline]
     pub fn known(&mut self, function: u32, given: &[Value], left: u64) -> Option<(Value, u64)> {
         let call = Call::new(function, given)?;
@@ -88,7 +88,7 @@ impl Memo {
         self.open = None;
     }
 
-    /// The call that was noted has this value.
+    /// Ends the call that was noted, with its value.
     #[inline]
     pub fn made(&mut self, value: &Value, left: u64) {
         let Some((call, before)) = self.open.take() else {

@@ -1,4 +1,4 @@
-//! Runs in words: which task does what on which object, and what it waits for.
+//! Describes runs in words: which task does what on which object, and what it waits for.
 
 use std::fmt::Write;
 
@@ -16,11 +16,11 @@ use crate::step::{Happening, resolved};
 use crate::text::{object_name, shown};
 use crate::value::Value;
 
-/// Longer texts are cut.
+/// Limit on the length of texts.
 const MOST_WORDS: usize = 200;
 
 impl Machine {
-    /// Lets time pass, and tells it.
+    /// Lets time pass, and describes it.
     fn tell_tick(&mut self) -> Result<Step, StepError> {
         self.step(CLOCK_PROCESS, &[])?;
         let now = self.shown(&self.state.now);
@@ -54,7 +54,7 @@ impl Machine {
         })
     }
 
-    /// A task as `Buffer1.take`.
+    /// Returns the name of a task, such as `Buffer1.take`.
     pub(crate) fn task_name(&self, process: ProcessId) -> String {
         if self.is_clock(process) {
             return "clock".to_owned();
@@ -74,7 +74,7 @@ impl Machine {
         shown(value, &self.code, &self.names)
     }
 
-    /// The text that an instruction comes from, on one line.
+    /// Returns the source text of an instruction, on one line.
     pub(crate) fn words(&self, pc: u32) -> String {
         let text = self.code.spans[pc as usize].text(&self.code.source);
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -89,12 +89,12 @@ impl Machine {
         )
     }
 
-    /// The line where a task rests.
+    /// Returns the line where a task rests.
     fn rest_line(&self, task: &Task) -> usize {
         self.code.line_column(self.rest_span(task)).0
     }
 
-    /// Where a task rests, in the source.
+    /// Returns the place in the source where a task rests.
     fn rest_span(&self, task: &Task) -> Span {
         let waits =
             task.pc > 0 && matches!(self.code.ops[task.pc as usize - 1], Op::Await | Op::Suspend);
@@ -107,7 +107,7 @@ impl Machine {
         }
     }
 
-    /// What a task does at the start of a step: nothing, or what it has waited for.
+    /// Returns what a task has waited for at the start of a step, if anything.
     fn beginning(&self, process: ProcessId, task: &Task) -> String {
         let name = self.task_name(process);
         let before = task.pc.checked_sub(1).map(|pc| self.code.ops[pc as usize]);
@@ -138,7 +138,7 @@ impl Machine {
         }
     }
 
-    /// What happened in a step, in words; writes of fields are told as changes.
+    /// Returns the actions of a step in words; writes of fields are described as changes.
     fn actions(&self, happenings: &[Happening]) -> (Vec<String>, Vec<Change>) {
         let mut actions = Vec::new();
         let mut changes: Vec<Change> = Vec::new();
@@ -146,7 +146,7 @@ impl Machine {
         let mut new: Vec<u32> = Vec::new();
         for happening in happenings {
             actions.push(match happening {
-                // What an object starts with is no change.
+                // The initial values of a new object are not changes.
                 Happening::Wrote { object, .. } if new.contains(object) => continue,
                 Happening::Wrote {
                     object,
@@ -188,13 +188,13 @@ impl Machine {
         (actions, changes)
     }
 
-    /// The messages of a step.
+    /// Returns the messages of a step.
     fn actor(&self, process: ProcessId, starts: bool, happenings: &[Happening]) -> Actor {
         let path = |task: u32| self.names.tasks.path(ProcessId(task)).to_string();
         let parts = |process: ProcessId| {
             let name = self.task_name(process);
             match name.rsplit_once('.') {
-                // Paths of creators have dots too: the last one is before the method.
+                // Paths of creators have dots too: the last dot is before the method.
                 Some((object, method)) => (object.to_owned(), method.to_owned()),
                 None => (name.clone(), name),
             }
@@ -244,7 +244,7 @@ impl Machine {
         actor
     }
 
-    /// What the method of a task that has not started is given.
+    /// Returns the arguments of the method of a task that has not started.
     fn arguments(&self, process: ProcessId) -> Vec<String> {
         let Some(task) = self.task(process) else {
             return Vec::new();
@@ -255,7 +255,7 @@ impl Machine {
         arguments.map(|value| self.shown(value)).collect()
     }
 
-    /// A message as `Buffer1!store(3)`.
+    /// Returns a message, such as `Buffer1!store(3)`.
     fn message(&self, process: ProcessId) -> String {
         let Some(task) = self.task(process) else {
             return "?".to_owned();
@@ -267,7 +267,7 @@ impl Machine {
         format!("{object}!{}({args})", method.name)
     }
 
-    /// What a task that cannot go on waits for, and who could help it.
+    /// Returns what a task that cannot go on waits for, and which task could enable it.
     fn obstacle(&self, process: ProcessId, task: &Task) -> (String, Option<String>) {
         let path = |task: u32| self.names.tasks.path(ProcessId(task)).to_string();
         let name = self.task_name(process);
@@ -445,7 +445,7 @@ impl Narrator for Machine {
             let object = &self.state.objects[number as usize];
             let class = &self.code.classes[object.class as usize];
             let name = object_name(number, &self.code, &self.names);
-            // Between results that may be all that differs.
+            // This may be the only difference between two results.
             let told = if observed_only {
                 class.may_die && self.observes_life(number)
             } else {

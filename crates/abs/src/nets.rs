@@ -1,23 +1,23 @@
-//! What nets need of a program beyond what explorers need.
+//! The additional requirements of nets on a program.
 //!
-//! A net keeps what the next step of a task claims, and the tasks that it waits for, from when the
-//! task comes to rest; an explorer asks in every state. So both must follow from the past of the
-//! task alone.
+//! A net stores the claims of the next step of a task, and the tasks that it waits for, from when
+//! the task comes to rest; an explorer asks in every state. So both must follow from the past of
+//! the task alone.
 //!
-//! - A step that calls objects of its own cog may touch fields of those that are created later. So
-//!   in a program with such calls a cell stands for a field of all objects of a class in a cog, and
-//!   not of one object. Steps on several such objects are dependent then, and the net has more
+//! - A step that calls objects of its own cog may touch fields of objects that are created later.
+//!   So in a program with such calls, a cell stands for a field of all objects of a class in a cog,
+//!   instead of one object. Then steps on several such objects are dependent, and the net has more
 //!   executions than there are traces; each of them is a run of the program.
 //! - A guard may wait for a future that it finds in a field. Which task that is changes while the
 //!   guard waits, so such a program has no net ([`NoNet`]).
-//! - If time passes, no task can go on, which does not follow from the past of a task: a program
-//!   with time has no net.
-//! - If an exception leaves a task, its object dies and everything that waits in it goes on. So a
-//!   machine for nets lets no object die and notes that one should have ([`Machine::has_net`]):
-//!   then what was built is no net of the program.
+//! - Time passes only if no task can go on, which does not follow from the past of a task: a
+//!   program with time has no net.
+//! - If an exception leaves a task, its object dies, and everything that waits in it goes on. So a
+//!   machine for nets lets no object die, and notes that one should have ([`Machine::has_net`]):
+//!   then the result is not a net of the program.
 //!
-//! The model of a stateful net wants to know what a step may have read: what it does depends on
-//! that, and on the results of the tasks that it has waited for.
+//! The model of a stateful net needs the cells that a step may have read: the effect of a step
+//! depends on these, and on the results of the tasks that it has waited for.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl std::error::Error for NoNet {}
 /// How a machine for nets numbers cells.
 #[derive(Clone, Debug)]
 pub(crate) enum Cells {
-    /// As every machine does: one for each field of an object.
+    /// As in other machines: one for each field of an object.
     Each,
     /// One for each field of the objects of a class in a cog.
     Shared(RefCell<SharedCells>),
@@ -88,8 +88,8 @@ pub(crate) struct SharedCells {
 }
 
 impl SharedCells {
-    /// Returns the first cell of a class in a cog: one for each field, then one for the cog and one
-    /// for whether the object lives.
+    /// Returns the first cell of a class in a cog: there is one for each field, then one for the
+    /// cog and one for whether the object is alive.
     fn first(&mut self, cog: u32, class: u32, fields: usize) -> u32 {
         let Self { first, all, next } = self;
         *first.entry((cog, class)).or_insert_with(|| {
@@ -101,7 +101,8 @@ impl SharedCells {
     }
 }
 
-/// The parts of a guard that wait for a future: where their instructions begin, and where they end.
+/// Returns the parts of a guard that wait for a future: the start and the end of their
+/// instructions.
 fn waits(code: &Code, guard: u32) -> Vec<(u32, u32)> {
     let mut parts = Vec::new();
     let mut start = guard;
@@ -130,7 +131,8 @@ fn moving_guard(code: &Code) -> Option<NoNet> {
 }
 
 impl Machine {
-    /// A machine in the initial state, for nets: see the head of this file for what differs.
+    /// Makes a machine in the initial state, for nets: the head of this file describes the
+    /// differences.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -168,7 +170,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Whether what was built with this machine is a net of its program: no object has died.
+    /// Whether the net built with this machine is a net of its program: no object has died.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -198,8 +200,8 @@ impl Machine {
         }
     }
 
-    /// The futures that a task which rests waits for, as far as its guard can be evaluated, and
-    /// whether all of it can. What else the guard waits for does not matter.
+    /// Finds the futures that a task which rests waits for, as far as its guard can be evaluated.
+    /// Returns whether all of it can. Other conditions of the guard do not matter.
     pub(crate) fn awaited(
         &self,
         process: ProcessId,
@@ -247,7 +249,7 @@ impl Machine {
         all
     }
 
-    /// The first cell of an object: as in `SharedCells::first`.
+    /// Returns the first cell of an object, as `SharedCells::first` does.
     pub(crate) fn first_cell(&self, object: u32) -> u32 {
         match &self.nets {
             Some(Cells::Shared(cells)) => {
@@ -260,7 +262,8 @@ impl Machine {
         }
     }
 
-    /// Fields of the objects of a cog, by class, whether or not there are such objects yet.
+    /// Adds the claims on fields of the objects of a cog, by class, whether or not such objects
+    /// exist yet.
     pub(crate) fn claim_shared(
         &self,
         cells: &RefCell<SharedCells>,
@@ -286,9 +289,9 @@ impl Machine {
         }
     }
 
-    /// Replaces what a step has touched by what it may have read and has written, for the model of
-    /// a stateful net. Fields of objects that the step has created are left out: only who gets to
-    /// know the objects from this step can touch them.
+    /// Replaces the accesses of a step by the cells that it may have read and those that it has
+    /// written, for the model of a stateful net. Fields of objects that the step has created are
+    /// left out: only tasks that learn of the objects from this step can touch them.
     pub(crate) fn touch_for_nets(&self, reads: &Claims, event: &mut Event) {
         let claimed = |access: &Access| {
             access.cells().all(|cell| {
@@ -310,7 +313,7 @@ impl Machine {
         event.touched.extend(written);
     }
 
-    /// What the next step of a task may read.
+    /// Returns the cells that the next step of a task may read.
     pub(crate) fn reads_for_nets(&self, process: ProcessId, claims: &Claims) -> Claims {
         let read = |access: &Access| Access {
             kind: AccessKind::Read,
@@ -318,11 +321,11 @@ impl Machine {
         };
         let mut reads: Claims = Claims::new();
         if !matches!(self.nets, Some(Cells::Each)) || self.code.object.is_some() {
-            // What is claimed to be written and not touched counts as read and as written.
+            // A cell that is claimed for writing and not touched counts as read and as written.
             reads.extend(claims.iter().filter(|access| !access.writes()));
             return reads;
         }
-        // Everything that is claimed, but for fields that it may write and never reads.
+        // Everything that is claimed, except fields that it may write and never reads.
         let task = &self.state.tasks[process.index()];
         let (mut written, mut read_too) = (Vec::new(), Vec::new());
         for (effects, object) in self.next_effects(task) {
@@ -344,7 +347,7 @@ impl Machine {
         reads
     }
 
-    /// What a cell is called.
+    /// Returns the name of a cell.
     pub(crate) fn name_of_cell(&self, cell: u32) -> String {
         if cell == OUTPUT {
             return "output".to_owned();

@@ -1,10 +1,12 @@
-//! What determinism is about: the fields of objects and the output, up to the names of objects.
+//! The observation for determinism: the fields of objects and the output, up to the names of
+//! objects.
 //!
-//! Which task happens to create an object is in its name, but cannot be observed. So objects
-//! that the main block did not create stand by where they are found: by the first way that leads to
-//! them from the main block's objects. What nothing leads to stands by what is in it. A future
-//! stands by its result. Sets and maps keep objects in the order of their names, so this order is
-//! not observed either, and what only a set leads to stands by what is in it, too.
+//! The name of an object includes the task that created it, which cannot be observed. So objects
+//! that the main block did not create are identified by their position: by the first path that
+//! leads to them from the main block's objects. Objects without such a path are identified by their
+//! contents. A future is identified by its result. Sets and maps store objects in the order of
+//! their names, so this order is not observed either, and objects that only a set leads to are
+//! identified by their contents, too.
 
 use std::sync::Arc;
 
@@ -15,12 +17,12 @@ use crate::Machine;
 use crate::heap::Object;
 use crate::value::{Data, Value};
 
-/// Objects that nothing leads to may refer to each other; so many times what is in them is looked
-/// at.
+/// Objects without a path may refer to each other; their contents are examined this many times.
 const ROUNDS: usize = 4;
 
 impl Machine {
-    /// The observed fields of all objects, by where they are found, and whether these objects live.
+    /// Returns the fingerprint of the observed fields of all objects, by position, and of whether
+    /// these objects are alive.
     pub(crate) fn observed(&self) -> Fingerprint {
         let names = self.places();
         let mut all = Fingerprint::EMPTY;
@@ -45,7 +47,7 @@ impl Machine {
             .map(|(number, object)| (number as u32, object))
     }
 
-    /// A name for each object that does not tell who created it.
+    /// Returns a name for each object that does not depend on its creator.
     fn places(&self) -> Vec<Fingerprint> {
         let class = |object: &Object| Fingerprint::EMPTY.then(u64::from(object.class));
         let mut names = vec![Fingerprint::EMPTY; self.state.objects.len()];
@@ -59,7 +61,7 @@ impl Machine {
                 queue.push(number);
             }
         }
-        // The main block creates its objects in the same order always.
+        // The main block always creates its objects in the same order.
         queue.sort_by_key(|&number| self.names.object(number).number);
         let mut at = 0;
         while at < queue.len() {
@@ -102,7 +104,7 @@ impl Machine {
         names
     }
 
-    /// A value, with other names for objects.
+    /// Returns the fingerprint of a value, with other names for objects.
     fn seen(&self, value: &Value, start: Fingerprint, names: &[Fingerprint]) -> Fingerprint {
         let refers = match value {
             Value::Object(_) | Value::Future(_) => true,
@@ -116,14 +118,14 @@ impl Machine {
         }
     }
 
-    /// The same for a value that refers to something. Each part that is shared is looked at once,
-    /// and each future.
+    /// The same for a value that refers to something. Each shared part, and each future, is
+    /// examined once.
     fn seen_parts(&self, value: &Value, names: &[Fingerprint]) -> Fingerprint {
         enum Work {
             Value(Value),
-            /// The parts have been seen.
+            /// The parts have been processed.
             Made(Arc<Data>),
-            /// The result of a task has been seen.
+            /// The result of a task has been processed.
             Ended(u32),
         }
         let mut parts: FxHashMap<Fingerprint, Fingerprint> = FxHashMap::default();
@@ -140,7 +142,7 @@ impl Machine {
                         done.push(known);
                         continue;
                     }
-                    // It may be in its own result.
+                    // A future may occur in its own result.
                     futures.insert(task, Fingerprint::EMPTY.then(11));
                     let result = self.task(ProcessId(task));
                     let result = result.and_then(|task| task.result.clone());
@@ -182,8 +184,8 @@ impl Machine {
         done.pop().unwrap_or(Fingerprint::EMPTY)
     }
 
-    /// Whether a value is a set or a map whose first element, or the key of that, refers to an
-    /// object: then its place is by the object's name.
+    /// Whether a value is a set or a map whose first element, or the key of it, refers to an
+    /// object: then its order is by the object's name.
     fn is_unordered(&self, data: &Data) -> bool {
         let [_, (_, _, set), (_, _, map)] = self.code.exceptions.lists;
         let refers = |value: Option<&Value>| match value {
@@ -198,8 +200,8 @@ impl Machine {
         [set, map].contains(&data.constructor) && refers(key)
     }
 
-    /// The objects in a value, each once, from left to right. Not those in sets, and in the keys of
-    /// maps, whose order is that of names.
+    /// Returns the objects in a value, each once, from left to right. Objects in sets, and in the
+    /// keys of maps, are left out, because their order is that of names.
     fn references(&self, value: &Value) -> Vec<u32> {
         let mut found = Vec::new();
         let mut met: FxHashSet<Fingerprint> = FxHashSet::default();

@@ -1,4 +1,4 @@
-//! Where steps begin, for editors.
+//! The places where steps begin, for editors.
 
 use mazurka_diagnostics::Span;
 
@@ -19,9 +19,9 @@ pub struct StepPlace {
 }
 
 impl Code {
-    /// The steps of a program, in the order of the text: the start of each method, and each
-    /// `await`, `suspend`, `get` and `duration`. What a call of an object of another cog waits for
-    /// is left out.
+    /// Returns the steps of a program, in the order of the text: the start of each method, and each
+    /// `await`, `suspend`, `get` and `duration`. The waits of synchronous calls to other cogs are
+    /// left out.
     ///
     /// ```
     /// use mazurka_abs::{Settings, load};
@@ -54,7 +54,8 @@ impl Code {
         found
     }
 
-    /// The class whose method an instruction belongs to: the one whose entry is next before it.
+    /// Returns the class whose method an instruction belongs to: the one with the nearest entry
+    /// before it.
     fn class_at(&self, pc: u32) -> usize {
         let all = self.classes.iter().enumerate();
         let entries = all.flat_map(|(class, info)| {
@@ -79,7 +80,7 @@ impl Code {
         })
     }
 
-    /// The fields that a run may only read, and those that it may write.
+    /// Returns the fields that a run may only read, and those that it may write.
     fn touched(&self, class: usize, effects: &Effects) -> (Vec<String>, Vec<String>) {
         let field = |class: usize, field: u32| {
             let info = &self.classes[class];

@@ -1,4 +1,4 @@
-//! Evaluates pure code: it reads fields and changes nothing but the stack.
+//! Evaluates pure code, which reads fields and changes nothing but the stack.
 
 use crate::arithmetic::{self, Trouble};
 use crate::code::{Builtin, Code, Op};
@@ -9,18 +9,18 @@ use crate::syntax::ast::Binary;
 use crate::text;
 use crate::value::Value;
 
-/// The stack may hold so many values.
+/// Limit on the values on the stack.
 const MAX_STACK: usize = 1 << 22;
 
 /// Why pure code has no value.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
     Exception(Value),
-    /// More work or memory than a step may take.
+    /// It takes more work or memory than a step may.
     TooMuch,
 }
 
-/// What pure code can see.
+/// The environment of pure code.
 pub(crate) struct Evaluator<'a> {
     pub code: &'a Code,
     pub names: &'a Names,
@@ -28,37 +28,37 @@ pub(crate) struct Evaluator<'a> {
     /// `this` and the task.
     pub object: u32,
     pub task: u32,
-    /// Hears which way branches go.
+    /// Records the branches taken.
     pub trail: Option<&'a Trail>,
     pub now: &'a Value,
-    /// When the task should be done.
+    /// The deadline of the task.
     pub deadline: Option<&'a Value>,
 }
 
-/// The calls of functions: what is going on, and what is known.
+/// The calls of functions: those in progress, and cached values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
-    /// The places to come back to.
+    /// The places to return to.
     open: Vec<(u32, u32)>,
     memo: Memo,
 }
 
-/// Where pure code is, and what it works with.
+/// The position of pure code, and the memory that it works with.
 pub(crate) struct Registers<'a> {
-    /// The instruction that comes next.
+    /// The next instruction.
     pub pc: u32,
-    /// Where the slots of the function that runs begin on the stack.
+    /// The start of the slots of the current function on the stack.
     pub base: usize,
     pub stack: &'a mut Vec<Value>,
-    /// The functions that called the one that runs.
+    /// The functions that called the current one.
     pub calls: &'a mut Calls,
-    /// How much work is left.
+    /// The work that is left.
     pub fuel: &'a mut u64,
 }
 
 impl Evaluator<'_> {
-    /// Runs pure instructions until one that is not, whose place is the result. On a fault, the
-    /// place in the method.
+    /// Runs pure instructions up to one that is not pure, and returns its place. On a fault,
+    /// returns the place in the method.
     pub fn run(&self, mut at: Registers<'_>) -> Result<u32, (Fault, u32)> {
         at.calls.open.clear();
         at.calls.memo.forget();
@@ -81,7 +81,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Runs one instruction, unless it is none of the pure ones.
+    /// Runs one instruction. Returns false if it is not pure.
     #[inline]
     fn run_op(&self, op: Op, at: &mut Registers<'_>) -> Result<bool, Fault> {
         let stack = &mut *at.stack;
@@ -223,7 +223,7 @@ impl Evaluator<'_> {
         Ok(true)
     }
 
-    /// Calls a function, with what it has captured.
+    /// Calls a function, with the values that it has captured.
     #[inline]
     fn enter(
         &self,
@@ -243,7 +243,7 @@ impl Evaluator<'_> {
         for (value, slot) in captured.iter().zip(&info.captures) {
             stack[at.base + *slot as usize] = value.clone();
         }
-        // The caller goes on to the next instruction; so does this.
+        // The caller then moves on to the next instruction, which is the entry.
         at.pc = info.entry.wrapping_sub(1);
         Ok(())
     }
@@ -295,7 +295,7 @@ impl Evaluator<'_> {
         }))
     }
 
-    /// A new text, if it is not too long.
+    /// Makes a text, if it is not too long.
     fn text(&self, text: String, fuel: &mut u64) -> Result<Value, Fault> {
         spend(fuel, text.len() as u64 / 64)?;
         if text.len() > text::MOST {
@@ -378,7 +378,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// The operand on top. The compiler never asks for one that is not there.
+/// Pops the topmost operand. The compiler never pops one that does not exist.
 #[inline]
 pub(crate) fn pop(stack: &mut Vec<Value>) -> Value {
     stack.pop().unwrap_or(Value::Unit)

@@ -1,16 +1,17 @@
-//! Other names, for editors.
+//! Renaming, for editors.
 //!
-//! A variable is renamed where it is seen. Types of expressions are not looked at, so everything
-//! else that has one name has the new one afterwards: an interface and its class, and the methods
-//! of one name of all classes. The new name stands nowhere in the text before, so no other name can
-//! come to mean what is renamed; that none is left out is seen when the new text is read.
+//! A variable is renamed within its scope. Types of expressions are not computed, so all other
+//! things that share a name get the new one: an interface and its class, and the methods of that
+//! name in all classes. The new name must not occur in the text before, so no other name can come
+//! to mean the renamed thing. If an occurrence was missed, that shows when the new text is read.
 
 use mazurka_diagnostics::Span;
 
 use crate::symbols::{Symbol, SymbolKind, all_words, symbols};
 use crate::syntax::token::{Token, TokenKind};
 
-/// The places that a name has to be replaced at, in order. The error says why it cannot be.
+/// Returns the places at which a name has to be replaced, in order. The error says why it cannot be
+/// renamed.
 ///
 /// ```
 /// use mazurka_abs::rename::renaming;
@@ -77,7 +78,8 @@ fn is_alike(old: &TokenKind, new: &str) -> bool {
     same && end.kind == TokenKind::End && name(one) == Some(new)
 }
 
-/// Whether a symbol is seen in a part of the text, as a local, a parameter or a field of an object.
+/// Whether a symbol is visible in a part of the text only: a local, a parameter or a field of an
+/// object.
 fn is_variable(symbol: &Symbol, declared: &[Symbol]) -> bool {
     let parent = symbol.parent.map(|parent| declared[parent].kind);
     match symbol.kind {
@@ -165,8 +167,8 @@ class Account(Int start) implements Account {
         ),
     ];
 
-    /// Every declaration of some programs gets another name: it is refused, or the code stays as it
-    /// was.
+    /// Renames every declaration of some programs: each renaming is refused, or the code stays the
+    /// same.
     #[test]
     fn the_programs_of_the_corpus_stay_as_they_were() {
         let (mut renamed, mut refused) = (0, 0);
@@ -188,7 +190,7 @@ class Account(Int start) implements Account {
                 for span in spans.iter().rev() {
                     text.replace_range(span.start as usize..span.end as usize, new);
                 }
-                // What the text does not declare is not found any more.
+                // Names that the text does not declare are no longer found.
                 let Ok(after) = code(&text) else {
                     refused += 1;
                     continue;

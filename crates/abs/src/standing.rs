@@ -1,4 +1,4 @@
-//! Where the tasks of a state stand: their variables, and the cogs that they hold.
+//! The positions of the tasks of a state: their variables, and the cogs that they hold.
 
 use mazurka_core::record::{Binding, Place};
 use mazurka_core::{HeldLock, ProcessId};
@@ -11,7 +11,7 @@ use crate::text::object_name;
 use crate::value::Value;
 
 impl Machine {
-    /// The cogs that tasks hold while they wait.
+    /// Returns the cogs that tasks hold while they wait.
     pub(crate) fn held_cogs(&self) -> Vec<HeldLock> {
         let objects = self.state.objects.iter().enumerate();
         let mut held: Vec<(u32, u32)> = objects
@@ -25,7 +25,7 @@ impl Machine {
         held.into_iter().map(lock).collect()
     }
 
-    /// The variables of a task that can still matter, the outermost first. What cannot matter was
+    /// Returns the variables of a task that can still matter, the outermost first. The others were
     /// cleared when the task came to rest.
     pub(crate) fn task_locals(&self, process: ProcessId) -> Vec<Binding> {
         let mut all = Vec::new();
@@ -56,7 +56,8 @@ impl Machine {
         all
     }
 
-    /// Where a task rests that goes on with an instruction: what it waits for, or its method.
+    /// Returns the place where a task rests that goes on with an instruction: what it waits for, or
+    /// its method.
     pub(crate) fn resting_place(&self, pc: u32) -> Place {
         let op = |pc: u32| self.code.ops.get(pc as usize);
         let before = pc.checked_sub(1).and_then(op);
@@ -83,7 +84,7 @@ impl Machine {
         }
     }
 
-    /// Where the body of an instruction starts, and its variables.
+    /// Returns the start of the body of an instruction, and its variables.
     fn body_at(&self, pc: u32) -> Option<&(u32, Vec<(u32, String)>)> {
         let all = &self.code.variables;
         let after = all.partition_point(|(start, _)| *start <= pc);

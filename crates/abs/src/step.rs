@@ -13,10 +13,10 @@ use crate::syntax::ast::Binary;
 use crate::text::object_name;
 use crate::value::Value;
 
-/// Frames of methods that call each other.
+/// Limit on the frames of nested method calls.
 const MAX_FRAMES: usize = 10_000;
 
-/// What is needed to take a step back, besides the task that made it.
+/// The data needed to undo a step, besides the task that made it.
 #[derive(Clone, Debug)]
 pub(crate) enum Undo {
     Field(u32, u32, Value),
@@ -28,7 +28,7 @@ pub(crate) enum Undo {
     Clock(Value),
 }
 
-/// Why a step was not made.
+/// Why a step is not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
     Blocked,
@@ -44,7 +44,7 @@ impl From<Obstacle> for StepError {
     }
 }
 
-/// Something that happens within a step, for those who tell it.
+/// An action within a step, for descriptions of it.
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
     Wrote {
@@ -63,7 +63,7 @@ pub(crate) enum Happening {
     Took {
         task: u32,
     },
-    /// Waits until it is this time.
+    /// Waits until this time.
     Until(Value),
     Released,
     Printed(Arc<String>),
@@ -72,7 +72,7 @@ pub(crate) enum Happening {
     Died(u32),
 }
 
-/// Hears what happens within a step.
+/// Receives the actions within a step.
 pub(crate) trait Listener {
     fn hear(&mut self, happening: impl FnOnce() -> Happening);
 }
@@ -90,14 +90,14 @@ impl Listener for Vec<Happening> {
 
 /// Where a run ends.
 enum Rest {
-    /// With the cog in its hands, at a `get` or a `println`.
+    /// It keeps the cog, at a `get` or a `println`.
     Holding(u32),
-    /// The cog is free.
+    /// It has released the cog.
     Released(u32),
     Over,
 }
 
-/// Everything that a step works on.
+/// The state that a step works on.
 pub(crate) struct Cpu<'a, L> {
     pub code: &'a Code,
     pub state: &'a mut State,
@@ -112,9 +112,9 @@ pub(crate) struct Cpu<'a, L> {
     pub inits: &'a mut Vec<u32>,
     pub fuel: u64,
     pub listener: &'a mut L,
-    /// Hears which way the step goes.
+    /// Records the path of the step.
     pub trail: Option<&'a Trail>,
-    /// For nets: the class of an object that should die, and does not.
+    /// For nets: the class of an object that should die, but does not.
     pub died: Option<&'a mut Option<u32>>,
 }
 
@@ -124,7 +124,7 @@ enum Next {
     Rest(Rest),
 }
 
-/// What an instruction can run into.
+/// What can stop an instruction.
 enum Halt {
     Fault(Fault),
     Obstacle(Obstacle),
@@ -136,21 +136,21 @@ impl From<Fault> for Halt {
     }
 }
 
-/// Notes that a step has touched something.
+/// Records an access of a step.
 pub(crate) fn touch(event: &mut Event, access: Access) {
     if !event.touched.contains(&access) {
         event.touched.push(access);
     }
 }
 
-/// Whether a task's future has a value, or an exception.
+/// Whether the future of a task has a value, or an exception.
 pub(crate) fn resolved(state: &State, task: u32) -> bool {
     let life = state.tasks.get(task as usize).map(|task| task.life);
     matches!(life, Some(Life::Ended | Life::Thrown | Life::Failed))
 }
 
 impl<L: Listener> Cpu<'_, L> {
-    /// Lets a task run. Its fields are changed in place; what else is changed is in the undo log.
+    /// Runs a task. Its fields are changed in place; all other changes are in the undo log.
     pub fn run(&mut self) -> Result<(), Obstacle> {
         let process = self.process;
         let mut task = std::mem::replace(&mut self.state.tasks[process.index()], Task::unborn());
@@ -170,7 +170,7 @@ impl<L: Listener> Cpu<'_, L> {
         };
         let cog = self.state.objects[task.object as usize].cog;
         self.hold(cog, holds);
-        // Nothing runs on a new object before its init block is done.
+        // No other task runs on a new object before its init block is done.
         let mut inits: Vec<u32> = Vec::new();
         std::mem::swap(&mut inits, self.inits);
         for &cog in inits.iter().filter(|&&other| other != cog) {
@@ -184,7 +184,7 @@ impl<L: Listener> Cpu<'_, L> {
         result.map(|_| ())
     }
 
-    /// The task that makes the step holds a cog from now on, or does not.
+    /// Sets whether the task that makes the step holds a cog.
     fn hold(&mut self, cog: u32, holds: bool) {
         let process = self.process.0;
         let held = self.state.objects[cog as usize].holder == Some(process);
@@ -198,7 +198,7 @@ impl<L: Listener> Cpu<'_, L> {
         }
     }
 
-    /// Clears the slots of the topmost frame that do not matter any more.
+    /// Clears the slots of the topmost frame that are dead.
     fn forget(&self, task: &mut Task, at: u32) {
         let (Some(dead), Some(frame)) = (self.code.dead.get(&at), task.frames.last()) else {
             return;
@@ -227,7 +227,7 @@ impl<L: Listener> Cpu<'_, L> {
         }
     }
 
-    /// Runs pure instructions up to one that is not.
+    /// Runs pure instructions up to one that is not pure.
     fn pure(&mut self, pc: u32, task: &mut Task) -> Result<u32, (Fault, u32)> {
         let Some(frame) = task.frames.last() else {
             return Ok(pc);
@@ -329,7 +329,7 @@ impl<L: Listener> Cpu<'_, L> {
         }
     }
 
-    /// The task cannot go on.
+    /// Halts the task.
     pub(crate) fn halt(
         &mut self,
         task: &mut Task,
@@ -362,7 +362,7 @@ impl<L: Listener> Cpu<'_, L> {
         Halt::Fault(evaluator.exception(self.code.exceptions.null_pointer))
     }
 
-    /// One instruction that is not pure.
+    /// Runs one instruction that is not pure.
     fn run_op(&mut self, pc: u32, task: &mut Task) -> Result<Next, Halt> {
         let this = task.frames.last().map_or(0, |frame| frame.object);
         match self.code.ops[pc as usize] {
@@ -504,13 +504,13 @@ impl<L: Listener> Cpu<'_, L> {
                 task.stack.push(value);
                 return Ok(Next::At(frame.call + 2));
             }
-            // The compiler puts nothing else here.
+            // The compiler emits no other instruction here.
             _ => return Err(Halt::Fault(Fault::TooMuch)),
         }
         Ok(Next::At(pc + 1))
     }
 
-    /// Puts the value of a future that is resolved in its place, or throws its exception.
+    /// Replaces a resolved future by its value, or throws its exception.
     fn take(&mut self, task: &mut Task) -> Result<(), Halt> {
         let Value::Future(future) = pop(&mut task.stack) else {
             return Err(Halt::Fault(Fault::TooMuch));
@@ -532,7 +532,7 @@ impl<L: Listener> Cpu<'_, L> {
         !self.event.spawned.is_empty() || self.event.touched.contains(&Access::write(OUTPUT))
     }
 
-    /// A duration starts: it takes its least or its longest time, or one of those between.
+    /// Starts a duration: it takes its least time, its greatest, or one between.
     fn wake(&mut self, task: &mut Task) -> Result<(), Halt> {
         let (max, min) = (pop(&mut task.stack), pop(&mut task.stack));
         let steps = steps_between(&min, &max, &self.code.unit);
@@ -549,7 +549,7 @@ impl<L: Listener> Cpu<'_, L> {
         let wake = binary(Binary::Add, &self.state.now, &chosen);
         let wake = wake.map_err(|_| Halt::Fault(Fault::TooMuch))?;
         self.listener.hear(|| Happening::Until(wake.clone()));
-        // Of several durations of one guard the last one to be over matters.
+        // Of several durations of one guard, the last one to be over matters.
         let later = |known: &Value| compare(known, &wake) == std::cmp::Ordering::Greater;
         if !task.wake.as_ref().is_some_and(later) {
             task.wake = Some(wake.clone());
@@ -572,7 +572,7 @@ impl<L: Listener> Cpu<'_, L> {
         Ok(())
     }
 
-    /// One of so many values, as the schedule has it.
+    /// Returns one of `end` values, as the schedule chooses.
     fn choose(&mut self, end: i64) -> Result<i64, Halt> {
         let asked = self.outcomes.get(self.event.outcomes.len()).copied();
         let value = asked.unwrap_or(0);
@@ -583,7 +583,7 @@ impl<L: Listener> Cpu<'_, L> {
         Ok(value)
     }
 
-    /// `new`: makes the object.
+    /// Makes the object of a `new`.
     fn create(&mut self, class: u32, local: bool, args: u32, task: &mut Task) -> Result<u32, Halt> {
         spend(&mut self.fuel, 1)?;
         if task.frames.len() > MAX_FRAMES {
@@ -645,7 +645,7 @@ impl<L: Listener> Cpu<'_, L> {
         Next::At(info.init)
     }
 
-    /// The init block is done: an active object starts.
+    /// Ends the init block: an active object starts.
     fn created(&mut self, task: &mut Task) -> Next {
         let Some(frame) = task.frames.pop() else {
             return Next::Rest(Rest::Over);
@@ -659,7 +659,7 @@ impl<L: Listener> Cpu<'_, L> {
         Next::At(frame.call + 1)
     }
 
-    /// An asynchronous call: a new task.
+    /// Makes an asynchronous call: starts a new task.
     fn send(
         &mut self,
         object: u32,
@@ -712,7 +712,8 @@ impl<L: Listener> Cpu<'_, L> {
         child.0
     }
 
-    /// A synchronous call: within the cog a call, across cogs a task that is waited for.
+    /// Makes a synchronous call: within the cog a plain call, across cogs a task that is waited
+    /// for.
     fn call(&mut self, pc: u32, method: u32, args: u32, task: &mut Task) -> Result<Next, Halt> {
         let first = task.stack.len() - args as usize;
         let Value::Object(object) = task.stack[first - 1] else {

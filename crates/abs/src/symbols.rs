@@ -1,9 +1,9 @@
-//! What a text declares and where it mentions it, for editors.
+//! The declarations of a text and their mentions, for editors.
 //!
-//! Words are looked at, and no syntax tree, so a program with mistakes has symbols too. A name with
-//! a type before it is declared there: types start with a capital letter, and other names do not.
-//! Without the types of expressions, a call means the method of that name of an interface. What a
-//! pattern binds is not looked up.
+//! This works on words without a syntax tree, so a program with mistakes has symbols too. A name
+//! with a type before it is declared there: types start with a capital letter, and other names do
+//! not. Without the types of expressions, a call is resolved to the method of that name in an
+//! interface. Variables that a pattern binds are not resolved.
 
 use mazurka_diagnostics::Span;
 use rustc_hash::FxHashMap;
@@ -13,7 +13,7 @@ use crate::syntax::token::{Token, TokenKind};
 
 pub use crate::syntax::token::KEYWORDS;
 
-/// What a name stands for.
+/// The kind of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
     /// A module.
@@ -40,16 +40,16 @@ pub enum SymbolKind {
     Main,
 }
 
-/// Something that is declared.
+/// A declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// Its name; empty for a main block.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: SymbolKind,
-    /// Where its name stands.
+    /// The place of its name.
     pub span: Span,
-    /// The declaration around it.
+    /// The place of the whole declaration.
     pub extent: Span,
     /// The symbol that it is part of: the class of a method, the method of a local.
     pub parent: Option<usize>,
@@ -57,13 +57,13 @@ pub struct Symbol {
     pub visible: Span,
 }
 
-/// What a text declares, in the order of the text, and all mentions of it, with the number of what
-/// each means; declarations are mentions too.
+/// The declarations of a text, in order, and all mentions of them, each with the index of its
+/// declaration; declarations are mentions too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
-    /// What is declared.
+    /// The declarations.
     pub declared: Vec<Symbol>,
-    /// Where it is mentioned.
+    /// The mentions.
     pub mentions: Vec<(Span, usize)>,
 }
 
@@ -93,7 +93,7 @@ pub fn symbols(source: &str) -> Symbols {
     finder.found
 }
 
-/// The words of a text, with those of the expressions in its template strings.
+/// Returns the words of a text, including those of the expressions in its template strings.
 pub(crate) fn all_words(source: &str) -> Vec<Token> {
     let (tokens, _) = words(source, 0, source.len());
     let mut all = Vec::with_capacity(tokens.len());
@@ -111,7 +111,8 @@ pub(crate) fn all_words(source: &str) -> Vec<Token> {
     all
 }
 
-/// For each opening bracket the place of the one that closes it; the last word if none does.
+/// Returns, for each opening bracket, the index of the one that closes it; the last word if none
+/// does.
 fn closing(tokens: &[Token]) -> FxHashMap<usize, usize> {
     let mut open = Vec::new();
     let mut closes = FxHashMap::default();
@@ -135,9 +136,9 @@ struct Finder {
     tokens: Vec<Token>,
     closes: FxHashMap<usize, usize>,
     found: Symbols,
-    /// The symbol that is declared by the word at a place.
+    /// For a word that declares a symbol, that symbol.
     own: FxHashMap<usize, usize>,
-    /// The declarations around the word at hand: a symbol, and its last word.
+    /// The declarations around the current word: a symbol, and its last word.
     owners: Vec<(usize, usize)>,
 }
 
@@ -170,7 +171,7 @@ impl Finder {
         }
     }
 
-    /// The first word of the type that ends right before a place, if one does.
+    /// Returns the first word of the type that ends right before a place, if there is one.
     fn type_before(&self, at: usize) -> Option<usize> {
         let mut last = at.checked_sub(1)?;
         if self.is(last, ">") {
@@ -191,8 +192,8 @@ impl Finder {
         self.is_type_name(last).then_some(last)
     }
 
-    /// The last word of the declaration that goes on at a place: a semicolon, or the bracket that
-    /// closes its body.
+    /// Returns the last word of the declaration that continues at a place: a semicolon, or the
+    /// bracket that closes its body.
     fn end(&self, from: usize) -> usize {
         let mut at = from;
         while at + 1 < self.tokens.len() {
@@ -207,7 +208,7 @@ impl Finder {
         at.min(self.tokens.len() - 1)
     }
 
-    /// The end of a declaration that has no body of statements: behind the next semicolon.
+    /// Returns the end of a declaration without a body of statements: the next semicolon.
     fn semicolon(&self, from: usize) -> usize {
         let signs = (from..self.tokens.len()).filter(|&at| self.is(at, ";"));
         signs.min().unwrap_or(self.tokens.len() - 1)
@@ -220,7 +221,7 @@ impl Finder {
         }
     }
 
-    /// The symbol around the word at hand.
+    /// Returns the symbol around the current word.
     fn owner(&self) -> Option<usize> {
         self.owners.last().map(|(symbol, _)| *symbol)
     }
@@ -239,7 +240,7 @@ impl Finder {
         number
     }
 
-    /// Adds what has parts: they are up to its last word.
+    /// Adds a symbol with parts, which extend up to its last word.
     fn open(&mut self, at: usize, kind: SymbolKind, words: (usize, usize)) {
         let everywhere = self.between(0, self.tokens.len() - 1);
         let number = self.add(at, kind, words, everywhere);
@@ -268,7 +269,7 @@ impl Finder {
         }
     }
 
-    /// `class C`, and what else starts with a word of the language and a capital letter.
+    /// Handles a declaration with a keyword and a capital letter, such as `class C`.
     fn named(&mut self, word: &str, at: usize) {
         match word {
             "module" => {
@@ -285,7 +286,7 @@ impl Finder {
         }
     }
 
-    /// A constructor stands behind `=` or `|` in a data type.
+    /// Handles a constructor, which follows `=` or `|` in a data type.
     fn constructor(&mut self, at: usize) {
         let in_data = self.owner().map(|owner| self.found.declared[owner].kind);
         let behind = at > 0 && (self.is(at - 1, "=") || self.is(at - 1, "|"));
@@ -295,7 +296,7 @@ impl Finder {
         }
     }
 
-    /// A name that a type stands before.
+    /// Handles a name after a type.
     fn typed(&mut self, at: usize) {
         let Some(first) = self.type_before(at) else {
             return;
@@ -322,7 +323,7 @@ impl Finder {
         }
     }
 
-    /// Whether a word stands in the brackets behind the name of a symbol, where parameters are.
+    /// Whether a word is in the brackets after the name of a symbol, where parameters are.
     fn in_header(&self, symbol: usize, at: usize) -> bool {
         let name = self.found.declared[symbol].span;
         let behind = self
@@ -332,7 +333,7 @@ impl Finder {
         open.is_some_and(|open| self.is(open, "(") && at < self.closes[&open])
     }
 
-    /// From a word to the end of the innermost brackets around it.
+    /// Returns the range from a word to the end of the innermost brackets around it.
     fn block(&self, at: usize) -> Span {
         let around = self
             .closes
@@ -365,7 +366,7 @@ impl Finder {
         }
     }
 
-    /// Which of the symbols of its name the word at a place means.
+    /// Returns which of the symbols with its name the word at a place means.
     fn meant(&self, at: usize, named: &[usize]) -> Option<usize> {
         use SymbolKind::{
             Class, Constructor, Data, Field, Function, Interface, Local, Method, Module, Parameter,
@@ -399,7 +400,7 @@ impl Finder {
             () if called && (behind(".") || behind("!")) => of(&[Method]),
             () if behind(".") => of(&[Field]),
             () if called => of(&[Function, Method, Field]),
-            // Those that are seen from fewer places first, then functions, which are passed on.
+            // Symbols with a smaller scope first, then functions, which may be passed as values.
             () => of(&[Local, Parameter, Field, Function]),
         }
     }
@@ -443,7 +444,8 @@ def Int twice(Int x) = x + x;
     #[test]
     fn declarations_have_their_kinds_and_mentions() {
         use SymbolKind::*;
-        // The interface: its declaration, `implements`, the type of `a`; the class: `new`.
+        // The interface: its declaration, `implements`, the type of `a`. The class: its
+        // declaration, `new`.
         assert_eq!(named(BANK, "Account"), [(Interface, 3), (Class, 2)]);
         assert_eq!(named(BANK, "current"), [(Field, 4)]);
         assert_eq!(named(BANK, "start"), [(Parameter, 2)]);
@@ -453,7 +455,7 @@ def Int twice(Int x) = x + x;
         assert_eq!(named(BANK, "x"), [(Parameter, 3)]);
         assert_eq!(named(BANK, "No"), [(Constructor, 1)]);
         assert_eq!(named(BANK, "why"), [(Field, 1)]);
-        // A call means the method of the interface.
+        // A call is resolved to the method of the interface.
         assert_eq!(named(BANK, "add"), [(Method, 2), (Method, 1)]);
         assert_eq!(named(BANK, "amount"), [(Parameter, 1), (Parameter, 2)]);
     }

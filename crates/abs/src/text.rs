@@ -7,11 +7,11 @@ use crate::code::Code;
 use crate::heap::Names;
 use crate::value::{Data, Value};
 
-/// Longer texts are given up: they eat the machine.
+/// Limit on the length of texts: longer ones would exhaust the machine.
 pub(crate) const MOST: usize = 1 << 22;
 
-/// Longer texts are cut where a value is shown. A value with parts that are shared may be much
-/// longer as a text than in memory.
+/// Limit on the length of a value that is shown. A value with shared parts may be much longer as a
+/// text than in memory.
 const MOST_SHOWN: usize = 20_000;
 
 /// Writes a value as `toString` does: a text as it is, texts within other values in quotes, no
@@ -23,16 +23,17 @@ pub(crate) fn write(into: &mut String, value: &Value, code: &Code, names: &Names
     }
 }
 
-/// Writes a value as the source would: texts in quotes. Not much more than so many bytes.
+/// Writes a value as the source would, with texts in quotes; not much more than `most` bytes.
 fn write_inner(into: &mut String, value: &Value, most: usize, (code, names): (&Code, &Names)) {
-    /// What is left to be written.
+    /// A piece that is left to be written.
     enum Piece {
         Value(Value),
-        /// The elements of a list, set or map after the first, and what makes one.
+        /// The elements of a list, set or map after the first, and the constructor of a further
+        /// element.
         Rest(Value, u32),
         Sign(&'static str),
     }
-    // By hand, so that deep values do not use up the stack.
+    // An explicit stack, so that deep values do not overflow the call stack.
     let mut pending = vec![Piece::Value(value.clone())];
     while let Some(piece) = pending.pop().filter(|_| into.len() <= most) {
         let value = match piece {
@@ -97,13 +98,13 @@ fn write_inner(into: &mut String, value: &Value, most: usize, (code, names): (&C
     }
 }
 
-/// How a list, a set or a map is written.
+/// Returns how a list, a set or a map is written.
 fn listed(data: &Data, code: &Code) -> Option<(&'static str, u32, u32)> {
     let kinds = code.exceptions.lists.iter().copied();
     { kinds }.find(|(_, nil, cons)| [*nil, *cons].contains(&data.constructor))
 }
 
-/// A value as text, cut if that is long.
+/// Returns a value as text, cut if it is long.
 pub(crate) fn shown(value: &Value, code: &Code, names: &Names) -> String {
     let mut text = String::new();
     write_inner(&mut text, value, MOST_SHOWN, (code, names));

@@ -1,4 +1,4 @@
-//! Exceptions: where one leads, and what it kills.
+//! Exceptions: which handler takes one, and which object it kills.
 
 use mazurka_core::{Access, MishapKind};
 
@@ -7,8 +7,9 @@ use crate::step::{Cpu, Happening, Listener, Undo, touch};
 use crate::value::Value;
 
 impl<L: Listener> Cpu<'_, L> {
-    /// Where an exception leads: to a handler, or to the recovery block, which is asked about
-    /// assertions only if it names them. None if it has ended the task, and killed its object.
+    /// Returns where an exception leads: to a handler, or to the recovery block, which handles
+    /// assertions only if it names them. None if the exception has ended the task and killed its
+    /// object.
     pub(crate) fn throw(&mut self, pc: u32, exception: Value, task: &mut Task) -> Option<u32> {
         let recovered_from = if task.recovers {
             task.stack.first().cloned()
@@ -39,7 +40,7 @@ impl<L: Listener> Cpu<'_, L> {
             return Some(recover);
         }
         self.kill(task.object);
-        // What a recovery block throws is lost: it has not recovered.
+        // An exception thrown by a recovery block is lost: the recovery has failed.
         let exception = match recovered_from {
             Some(original) if !failed => original,
             _ => exception,
@@ -54,8 +55,8 @@ impl<L: Listener> Cpu<'_, L> {
         None
     }
 
-    /// `die`: kills `this`. That ends a task of this object; if an object of the same cog has
-    /// called it, the exception goes on to that.
+    /// Kills `this`, for `die`. This ends a task of this object; if an object of the same cog has
+    /// called it, the exception goes on to that object.
     pub(crate) fn die(&mut self, exception: Value, task: &mut Task) -> Option<u32> {
         let this = task.frames.last().map_or(task.object, |frame| frame.object);
         self.kill(this);
@@ -78,7 +79,7 @@ impl<L: Listener> Cpu<'_, L> {
         None
     }
 
-    /// Nothing runs on the object of the main block but that.
+    /// Kills an object. That of the main block cannot die, because only the main block runs on it.
     pub(crate) fn kill(&mut self, object: u32) {
         if object == 0 {
             return;
@@ -100,7 +101,7 @@ impl<L: Listener> Cpu<'_, L> {
         matches!(exception, Value::Data(data) if data.constructor == assertion)
     }
 
-    /// Looks for the handler of an exception, from the inside out.
+    /// Finds the handler of an exception, from the inside out.
     pub(crate) fn catch(&self, mut pc: u32, exception: &Value, task: &mut Task) -> Option<u32> {
         while let Some(frame) = task.frames.last() {
             if let Some(handler) = self.code.handlers.iter().find(|handler| handler.covers(pc)) {

@@ -1,10 +1,10 @@
-//! Types, what fits what, and the variables that stand for types not known yet.
+//! Types, which type fits which, and the variables for types that are not known yet.
 
 use std::cell::Cell;
 
 use rustc_hash::FxHashSet;
 
-/// What a type is made with.
+/// The head of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Head {
     Int,
@@ -15,7 +15,7 @@ pub(crate) enum Head {
     Unit,
     Exception,
     Future,
-    /// Any future.
+    /// The type of any future.
     Destiny,
     Data(u32),
     Interface(u32),
@@ -31,9 +31,9 @@ pub(crate) enum Ty {
     Made(Head, Vec<Ty>),
     /// A type parameter of the declaration that is being checked.
     Parameter(u32),
-    /// Not known yet.
+    /// A type that is not known yet.
     Unknown(u32),
-    /// Something was wrong, and has been reported: fits everything.
+    /// The type after a mistake that has been reported: it fits every type.
     Wrong,
 }
 
@@ -56,7 +56,7 @@ impl Ty {
         Ty::Made(Head::Interface(number), Vec::new())
     }
 
-    /// With its parameters replaced.
+    /// Substitutes types for its parameters.
     pub fn with(&self, parameters: &[Ty]) -> Ty {
         match self {
             Ty::Made(head, args) => {
@@ -68,26 +68,26 @@ impl Ty {
     }
 }
 
-/// Which interfaces extend which, by number; of classes, which they implement.
+/// The interfaces that each interface extends, and those that each class implements.
 #[derive(Debug, Default)]
 pub(crate) struct Inheritance {
-    /// All that an interface extends, itself included.
+    /// All that an interface extends, including itself.
     pub interfaces: Vec<Vec<u32>>,
     pub classes: Vec<Vec<u32>>,
 }
 
-/// What the unknown types have turned out to be.
+/// The types found for the unknown types.
 #[derive(Debug, Default)]
 pub(crate) struct Unknowns {
     known: Vec<Option<Ty>>,
-    /// The types that some `null` was taken for.
+    /// The types of which `null` was used as a value.
     pub nulls: FxHashSet<Head>,
-    /// How many parts of types have been looked at for one question.
+    /// Number of parts of types examined for one question.
     work: Cell<u32>,
     too_large: Cell<bool>,
 }
 
-/// Types with more parts are given up: `Pair(x, x)` of `Pair(x, x)` and so on doubles them.
+/// Limit on the parts of a type: `Pair(x, x)` of `Pair(x, x)` and so on doubles them.
 const MOST_PARTS: u32 = 100_000;
 
 impl Unknowns {
@@ -100,7 +100,7 @@ impl Unknowns {
         (0..count).map(|_| self.fresh()).collect()
     }
 
-    /// The type, with what is known filled in at its head.
+    /// Returns the type, with its head resolved.
     pub fn shallow(&self, ty: &Ty) -> Ty {
         let mut ty = ty.clone();
         while let Ty::Unknown(at) = ty {
@@ -112,12 +112,12 @@ impl Unknowns {
         ty
     }
 
-    /// Whether a type was met that is too large. Nothing is said about types from then on.
+    /// Whether a type was too large. Nothing is reported about types from then on.
     pub fn is_too_large(&self) -> bool {
         self.too_large.get()
     }
 
-    /// Looks at one more part of a type. Whether that is too many.
+    /// Counts a part of a type. Returns whether there are too many.
     fn spend(&self) -> bool {
         self.work.set(self.work.get() + 1);
         let over = self.work.get() > MOST_PARTS;
@@ -125,7 +125,7 @@ impl Unknowns {
         self.too_large.get()
     }
 
-    /// The type, with all that is known filled in.
+    /// Returns the type, with all parts resolved.
     pub fn deep(&self, ty: &Ty) -> Ty {
         self.work.set(0);
         self.filled(ty)
@@ -154,8 +154,8 @@ impl Unknowns {
         }
     }
 
-    /// Whether a value of one type can stand where another is asked for. Unknown types become known
-    /// by this.
+    /// Whether a value of one type can be used where another is wanted. This may resolve unknown
+    /// types.
     pub fn fits(&mut self, actual: &Ty, wanted: &Ty, inheritance: &Inheritance) -> bool {
         self.work.set(0);
         self.fits_within(actual, wanted, inheritance)
@@ -189,7 +189,7 @@ impl Unknowns {
                         }
                         _ => false,
                     };
-                // Values never change, so containers of the lesser type fit.
+                // Values never change, so containers of a subtype fit.
                 heads
                     && of_a.len() == of_b.len()
                     && of_a
@@ -202,7 +202,7 @@ impl Unknowns {
         fits || self.widen(wanted, &from, &to, inheritance)
     }
 
-    /// An unknown type that was taken for `Int` because of one argument becomes `Rat` because of
+    /// Widens an unknown type that was taken for `Int` because of one argument to `Rat` because of
     /// another.
     fn widen(&mut self, wanted: &Ty, from: &Ty, to: &Ty, inheritance: &Inheritance) -> bool {
         let Ty::Unknown(mut at) = *wanted else {

@@ -1,5 +1,5 @@
-//! Values. Those of data types are shared and never change; each carries a fingerprint, so that
-//! comparing and hashing states does not walk through them.
+//! Values. Values of data types are shared and immutable; each carries a fingerprint, so that
+//! comparing and hashing states does not traverse them.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -17,20 +17,20 @@ pub(crate) enum Value {
     Unit,
     Bool(bool),
     Int(i64),
-    /// Beyond 64 bits.
+    /// An integer beyond 64 bits.
     Big(Arc<BigInt>),
-    /// Not an integer.
+    /// A rational that is not an integer.
     Rat(Arc<BigRational>),
     Float(f64),
     /// Behind two pointers, so that a value takes 16 bytes.
     Text(Arc<String>),
     Null,
-    /// An object by number; its name is in [`Names`].
+    /// An object, by number; its name is in [`Names`].
     Object(u32),
-    /// The future of a task, which is a process.
+    /// The future of a task, by the number of its process.
     Future(u32),
     Data(Arc<Data>),
-    /// A function, while an expression is evaluated.
+    /// A function, during the evaluation of an expression.
     Function(Arc<(u32, Vec<Value>)>),
 }
 
@@ -39,12 +39,12 @@ pub(crate) struct Data {
     pub constructor: u32,
     pub parts: Vec<Value>,
     pub print: Fingerprint,
-    /// Whether there is an object or a future in it.
+    /// Whether it contains an object or a future.
     pub refers: bool,
 }
 
 impl Drop for Data {
-    /// Long lists must not use up the stack.
+    /// Drops iteratively, because long lists would overflow the stack.
     fn drop(&mut self) {
         let deep = |value: &Value| matches!(value, Value::Data(_));
         if !self.parts.iter().any(deep) {
@@ -62,7 +62,7 @@ impl Drop for Data {
 }
 
 impl Value {
-    /// Made by a constructor without parts.
+    /// Makes a value of a constructor without parts.
     pub fn constant(constructor: u32) -> Value {
         Value::Data(Arc::new(Data {
             constructor,
@@ -72,7 +72,7 @@ impl Value {
         }))
     }
 
-    /// Made by a constructor.
+    /// Makes a value of a constructor.
     pub fn data(constructor: u32, parts: Vec<Value>, names: &Names) -> Value {
         let start = Fingerprint::EMPTY.then(u64::from(constructor));
         let print = parts
@@ -91,7 +91,7 @@ impl Value {
         }))
     }
 
-    /// Adds the objects that it refers to, some perhaps more than once.
+    /// Adds the objects that it refers to, perhaps some more than once.
     #[inline]
     pub fn objects(&self, into: &mut Vec<u32>) {
         match self {
@@ -104,7 +104,7 @@ impl Value {
 
     fn objects_within(&self, into: &mut Vec<u32>) {
         let mut pending = vec![self];
-        // Parts may be shared, and shared parts in these.
+        // Parts may be shared, at several levels.
         let mut met: FxHashSet<Fingerprint> = FxHashSet::default();
         while let Some(value) = pending.pop() {
             match value {
@@ -137,7 +137,7 @@ impl Value {
         Value::Text(Arc::new(text.to_owned()))
     }
 
-    /// The fingerprint of something followed by this value. Objects and futures stand by their
+    /// Returns a fingerprint followed by this value. Objects and futures are identified by their
     /// names.
     pub fn fingerprint(&self, start: Fingerprint, names: &Names) -> Fingerprint {
         let bytes = |tag: u64, bytes: &[u8]| {
@@ -186,10 +186,10 @@ impl Value {
         }
     }
 
-    /// The order of all values: numbers and texts as usual, data by the name of its constructor and
+    /// Compares any two values: numbers and texts as usual, data by the name of its constructor and
     /// then by parts, objects and futures by their names.
     pub fn order(&self, other: &Value, names: &Names) -> Ordering {
-        // By hand, so that long lists do not use up the stack.
+        // An explicit stack, so that long lists do not overflow the call stack.
         let mut pending = vec![(self.clone(), other.clone())];
         while let Some((one, other)) = pending.pop() {
             let here = match (&one, &other) {
@@ -235,7 +235,7 @@ impl Value {
         }
     }
 
-    /// Whether two values are the same. Numbers are so across their types.
+    /// Whether two values are equal. Numbers of different types may be equal.
     pub fn same(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Int(a), Value::Int(b)) => a == b,
@@ -252,7 +252,7 @@ impl Value {
 }
 
 impl PartialEq for Value {
-    /// Whether nothing can tell them apart: what states are compared by.
+    /// Whether two values are indistinguishable, for the comparison of states.
     fn eq(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),

@@ -1,10 +1,10 @@
-//! How long the engines take: each program is a group of several engines, so that ratios can be
-//! read.
+//! The time that the engines take. Each program is a group of several engines, so that their ratios
+//! are visible.
 //!
 //! `cargo bench -p mazurka-benches --features measure --bench explore`, with `-- fib` for some of
-//! them. The elements of the throughput are steps for `naive`, which should make at least 3 million
-//! a second on fib(3), and for `stateful`; for the others they are traces. Times vary by half on a
-//! machine in use; the counts of `instructions.rs` do not.
+//! them. The throughput counts steps for `naive`, which should make at least 3 million a second on
+//! fib(3), and for `stateful`; for the others it counts traces. Times vary by half on a machine in
+//! use; the counts of `instructions.rs` do not.
 
 mod programs;
 

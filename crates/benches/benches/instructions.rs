@@ -1,21 +1,21 @@
-//! How many instructions the engines execute, which noise cannot move: made for comparing two
+//! The number of instructions that the engines execute, which is free of noise: for comparing two
 //! versions.
 //!
 //! `cargo bench -p mazurka-benches --features measure --bench instructions`. Needs Linux,
-//! `valgrind` and the runner of the same version as the library:
-//! `cargo install --locked gungraun-runner --version 0.20.0`. Where one of them is missing, this
-//! says so and ends well, for a benchmark that cannot be run is no failure.
+//! `valgrind` and the runner of the same version as the library: `cargo install --locked
+//! gungraun-runner --version 0.20.0`. If one of them is missing, this says so and succeeds, because
+//! a benchmark that cannot run is not a failure.
 
 mod programs;
 
 use std::process::{Command, Stdio};
 
-/// What the runner passes to this program when it is the one that is measured.
+/// The argument that the runner passes when it measures this program.
 const MEASURED: &str = "--gungraun-run";
 
 fn main() {
     let measured = std::env::args().any(|arg| arg == MEASURED);
-    // `cargo test --benches` only wants to know whether it starts.
+    // `cargo test --benches` only checks that it starts.
     let tested = std::env::args().any(|arg| arg == "--test");
     if !measured && tested {
         return;
@@ -45,7 +45,7 @@ fn starts(tool: &str) -> bool {
     command.status().is_ok()
 }
 
-/// The macros make a `main` of their own.
+/// The macros define a `main`, hence the module.
 mod counted {
     use std::hint::black_box;
     use std::sync::Arc;

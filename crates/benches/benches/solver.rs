@@ -1,5 +1,5 @@
-//! What a query costs: `cargo bench -p mazurka-benches --features measure --bench solver`.
-//! Wall-clock; compare on a quiet machine.
+//! The cost of a query: `cargo bench -p mazurka-benches --features measure --bench solver`. It
+//! measures wall-clock time; compare on a quiet machine.
 
 use std::hint::black_box;
 
@@ -26,7 +26,7 @@ fn path(terms: &mut Terms, length: i64) -> Vec<Term> {
     (0..length).map(branch).collect()
 }
 
-/// 10 000 queries: each path of up to 20 branches, and each with its last branch turned.
+/// 10 000 queries: each prefix of a path of 20 branches, with its last branch as it is and negated.
 fn ten_thousand(solver: &mut dyn Solver, terms: &mut Terms) -> usize {
     let path = path(terms, 20);
     let mut satisfiable = 0;

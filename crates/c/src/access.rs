@@ -2,7 +2,7 @@
 
 use mazurka_core::{AccessKind, MishapKind, ProcessId};
 
-use crate::clock::How;
+use crate::clock::{How, Mark};
 use crate::world::{Failure, Life, Pending, Request, Until, World, world};
 use crate::{Stop, heap, trap, weak};
 
@@ -15,17 +15,35 @@ pub(crate) const FENCE: u32 = 3;
 const IDLE: u32 = 1000;
 
 /// Suspends the current thread, which has announced its next operation.
+#[inline(always)]
 pub(crate) fn suspend(pending: Pending) {
     let yielder = {
         let thread = world().me();
-        (thread.pending, thread.idle) = (pending, 0);
+        thread.idle = 0;
+        // One by one: copied as a whole it would be read in larger words than it was written in,
+        // and the processor would wait.
+        let Pending {
+            access,
+            second,
+            until,
+            wakes,
+            verb,
+            object,
+            pc,
+        } = pending;
+        let pending = &mut thread.pending;
+        (pending.access, pending.second) = (access, second);
+        (pending.until, pending.wakes) = (until, wakes);
+        (pending.verb, pending.object, pending.pc) = (verb, object, pc);
         thread.yielder
     };
     // SAFETY: the yielder lives on the stack of the coroutine that this is called from.
     unsafe { (*yielder).suspend(Request::Turn) };
 }
 
-/// Lets the current thread wait for its turn, unless it is in an atomic section.
+/// Lets the current thread wait for its turn, unless it is in an atomic section. A processor does
+/// not foresee the returns after a switch of stacks, so there are few: this is part of its callers.
+#[inline(always)]
 pub(crate) fn announce(pending: Pending) {
     let world = world();
     world.end_write();
@@ -35,19 +53,22 @@ pub(crate) fn announce(pending: Pending) {
     ) {
         // These are no guards.
     } else if world.searching && !world.learned.guarded {
-        world.learned.guarded = true;
-        world.stop.get_or_insert(Stop::Restart);
+        world.learn_guards();
     }
     if !world.in_section {
         suspend(pending);
     } else if pending.until != Until::Now {
-        let pc = pending.pc;
-        fail(
-            MishapKind::Failure,
-            "it may wait in an atomic section".to_owned(),
-            pc,
-        );
+        wait_in_section(pending.pc);
     }
+}
+
+#[cold]
+fn wait_in_section(pc: usize) -> ! {
+    fail(
+        MishapKind::Failure,
+        "it may wait in an atomic section".to_owned(),
+        pc,
+    )
 }
 
 /// Suspends the current thread for good.
@@ -153,6 +174,13 @@ pub(crate) extern "C" fn turn(
 }
 
 impl World {
+    /// Some steps have guards: the search starts again, and knows it.
+    #[cold]
+    fn learn_guards(&mut self) {
+        self.learned.guarded = true;
+        self.stop.get_or_insert(Stop::Restart);
+    }
+
     /// The plain write that the current thread has announced is made: whether it has changed
     /// anything is known now.
     #[inline(always)]
@@ -213,9 +241,14 @@ impl World {
         if self.started < 2 || !self.learned.stacks && self.is_private(address) {
             return;
         }
-        let Some(other) = self.note_access(address, size, how) else {
-            return;
-        };
+        if let Some(other) = self.note_access(address, size, how) {
+            self.meet_race((address, size), how, other);
+        }
+    }
+
+    /// The current access races with another one.
+    #[cold]
+    fn meet_race(&mut self, (address, size): (usize, usize), how: How, other: Mark) {
         let uses = how.uses || other.uses;
         if self.settings.allow_races && !other.frees && !how.frees {
             if !self.searching || uses {
@@ -250,6 +283,14 @@ impl World {
             self.stop.get_or_insert(Stop::Restart);
         }
         owner == self.current.index()
+    }
+
+    /// Whether a plain access of the current thread to this address does nothing that others can
+    /// see: it is to its own stack, and such accesses are neither steps nor noted for races.
+    #[inline]
+    fn is_of_no_interest(&self, address: usize) -> bool {
+        let looks = self.learned.stacks || self.settings.allow_races || self.weak.on;
+        !looks && heap::is_stack_of(self.current.index(), address)
     }
 
     /// A plain read that is no step, in what may be a loop without steps. If it is one, it waits
@@ -340,6 +381,12 @@ pub(crate) extern "C" fn plain(
 ) {
     let world = world();
     if !world.in_model || size == 0 {
+        return;
+    }
+    if world.is_of_no_interest(address) {
+        look_at_time();
+        world.reaches(registers);
+        world.called_at = pc;
         return;
     }
     if world.image.is_thread_local(address) {

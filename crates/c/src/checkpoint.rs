@@ -175,7 +175,8 @@ impl Thread {
 }
 
 impl Cell {
-    /// Makes it what another one is.
+    /// Makes it what another one is, if it is not.
+    #[inline]
     fn become_like(&mut self, other: &Self) {
         let Self {
             epoch,
@@ -189,7 +190,12 @@ impl Cell {
             semaphore,
             address,
             initial,
+            stamp,
         } = other;
+        if self.stamp == *stamp {
+            return;
+        }
+        self.stamp = *stamp;
         (self.epoch, self.holder, self.depth) = (*epoch, *holder, *depth);
         copy(&mut self.readers, readers);
         copy(&mut self.waiters, waiters);
@@ -350,10 +356,10 @@ impl World {
         }
         self.used_cells.clear();
         for (number, saved) in &from.cells {
-            let epoch = self.epoch;
-            let cell = self.cell(*number);
+            self.used_cells.push(*number);
+            let cell = &mut self.cells[*number as usize];
             cell.become_like(saved);
-            cell.epoch = epoch;
+            cell.epoch = self.epoch;
         }
         self.clocks.restore(&from.clocks);
         self.effects.clear();

@@ -24,6 +24,7 @@ pub(crate) fn copy<T: Copy>(into: &mut Vec<T>, from: &[T]) {
     }
 }
 
+#[inline]
 fn join(into: &mut Clock, from: &Clock) {
     if into.len() < from.len() {
         into.resize(from.len(), 0);
@@ -40,6 +41,18 @@ pub(crate) struct ThreadClock {
     seen: Clock,
     /// The clock at the last release fence.
     fenced: Clock,
+    /// Changes whenever anything here may have changed, and is never the same for two states.
+    stamp: u64,
+}
+
+/// The clock that a cell publishes.
+#[derive(Default)]
+struct Published {
+    /// The execution that it is of.
+    epoch: u64,
+    clock: Clock,
+    /// As that of a thread.
+    stamp: u64,
 }
 
 /// An access to a granule.
@@ -99,12 +112,26 @@ struct Granule {
     marks: Vec<Mark>,
     /// Whether all marks are of atomic accesses, which do not race with each other.
     atomic: bool,
+    /// The threads that have marks here, as bits; two threads may share a bit.
+    threads: u64,
+    /// As that of a clock.
+    stamp: u64,
 }
 
 impl Granule {
+    fn become_like(&mut self, saved: &SavedGranule) {
+        self.stamp = saved.stamp;
+        (self.atomic, self.threads) = (true, 0);
+        self.marks.clear();
+        for &mark in &saved.marks {
+            self.add(mark);
+        }
+    }
+
     #[inline]
     fn add(&mut self, mark: Mark) {
         self.atomic &= mark.atomic;
+        self.threads |= 1 << (mark.thread % 64);
         self.marks.push(mark);
     }
 }
@@ -114,8 +141,7 @@ impl Granule {
 pub(crate) struct Clocks {
     epoch: u64,
     threads: Vec<ThreadClock>,
-    /// For each cell the clock that it publishes, and the execution.
-    cells: Vec<(u64, Clock)>,
+    cells: Vec<Published>,
     /// The cells that have a clock in this execution.
     used_cells: Vec<u32>,
     granules: Granules,
@@ -123,6 +149,8 @@ pub(crate) struct Clocks {
     pub made: Vec<Made>,
     /// Where the atomic access is that is made.
     pub at: usize,
+    /// The last stamp.
+    stamps: u64,
 }
 
 /// All granules that were ever accessed.
@@ -136,14 +164,21 @@ struct Granules {
 }
 
 impl Granules {
-    /// A granule, with the state that it has in this execution.
+    /// A granule, with the state that it has in this execution, which gets a new stamp.
     #[inline]
-    fn of(&mut self, at: usize, epoch: u64) -> &mut Granule {
+    fn of(&mut self, at: usize, epoch: u64, stamp: u64) -> &mut Granule {
         let number = match self.numbers.get(&at) {
             Some(&number) => number,
             None => self.new_number(at),
         };
-        self.numbered(number, epoch)
+        let granule = &mut self.all[number as usize];
+        if granule.epoch != epoch {
+            (granule.epoch, granule.atomic, granule.threads) = (epoch, true, 0);
+            granule.marks.clear();
+            self.used.push(number);
+        }
+        granule.stamp = stamp;
+        granule
     }
 
     #[cold]
@@ -152,17 +187,6 @@ impl Granules {
         self.all.push(Granule::default());
         self.numbers.insert(at, number);
         number
-    }
-
-    #[inline]
-    fn numbered(&mut self, number: u32, epoch: u64) -> &mut Granule {
-        let granule = &mut self.all[number as usize];
-        if granule.epoch != epoch {
-            (granule.epoch, granule.atomic) = (epoch, true);
-            granule.marks.clear();
-            self.used.push(number);
-        }
-        granule
     }
 }
 
@@ -175,15 +199,49 @@ const FEW_MARKS: usize = 8;
 #[derive(Default)]
 pub(crate) struct SavedClocks {
     threads: Vec<ThreadClock>,
-    cells: Vec<(u32, Clock)>,
-    /// With the numbers of their granules.
-    marks: Vec<(u32, Mark)>,
+    cells: Vec<SavedCell>,
+    granules: Vec<SavedGranule>,
     made: Vec<Made>,
 }
 
+/// The clock that a cell publishes, as it was.
+#[derive(Default)]
+struct SavedCell {
+    cell: u32,
+    stamp: u64,
+    clock: Clock,
+}
+
+/// A granule as it was.
+#[derive(Default)]
+struct SavedGranule {
+    number: u32,
+    stamp: u64,
+    marks: Vec<Mark>,
+}
+
 impl ThreadClock {
+    /// The thread that it belongs to begins a new time.
+    #[inline]
+    fn tick(&mut self, thread: ProcessId) {
+        if self.now.len() <= thread.index() {
+            self.now.resize(thread.index() + 1, 0);
+        }
+        self.now[thread.index()] += 1;
+    }
+
+    #[inline]
     fn become_like(&mut self, other: &Self) {
-        let Self { now, seen, fenced } = other;
+        if self.stamp == other.stamp {
+            return;
+        }
+        let Self {
+            now,
+            seen,
+            fenced,
+            stamp,
+        } = other;
+        self.stamp = *stamp;
         copy(&mut self.now, now);
         copy(&mut self.seen, seen);
         copy(&mut self.fenced, fenced);
@@ -223,9 +281,7 @@ impl Clocks {
     fn forget(&mut self) {
         self.epoch += 1;
         for thread in &mut self.threads {
-            thread.now.clear();
-            thread.seen.clear();
-            thread.fenced.clear();
+            thread.become_like(&ThreadClock::default());
         }
         self.used_cells.clear();
         self.granules.used.clear();
@@ -242,83 +298,133 @@ impl Clocks {
         self.granules = Granules::default();
     }
 
-    /// Notes all clocks.
+    /// Notes all clocks. What has not changed since the last time is there already.
     pub fn save(&self, into: &mut SavedClocks) {
         let count = self.threads.len();
         into.threads.resize_with(count, ThreadClock::default);
         for (into, from) in into.threads.iter_mut().zip(&self.threads) {
             into.become_like(from);
         }
-        into.cells
-            .resize_with(self.used_cells.len(), Default::default);
+        let count = self.used_cells.len();
+        into.cells.resize_with(count, SavedCell::default);
         for (into, &cell) in into.cells.iter_mut().zip(&self.used_cells) {
-            into.0 = cell;
-            copy(&mut into.1, &self.cells[cell as usize].1);
+            let from = &self.cells[cell as usize];
+            if into.stamp != from.stamp {
+                (into.cell, into.stamp) = (cell, from.stamp);
+                copy(&mut into.clock, &from.clock);
+            }
+        }
+        let count = self.granules.used.len();
+        into.granules.resize_with(count, SavedGranule::default);
+        for (into, &number) in into.granules.iter_mut().zip(&self.granules.used) {
+            let from = &self.granules.all[number as usize];
+            if into.stamp != from.stamp {
+                (into.number, into.stamp) = (number, from.stamp);
+                copy(&mut into.marks, &from.marks);
+            }
         }
         copy(&mut into.made, &self.made);
-        into.marks.clear();
-        for &number in &self.granules.used {
-            let marks = self.granules.all[number as usize].marks.iter();
-            into.marks.extend(marks.map(|&mark| (number, mark)));
-        }
     }
 
     /// Makes all clocks what they were.
     pub fn restore(&mut self, saved: &SavedClocks) {
-        self.forget();
+        self.epoch += 1;
         copy(&mut self.made, &saved.made);
-        for (into, from) in self.threads.iter_mut().zip(&saved.threads) {
-            into.become_like(from);
+        let nothing = ThreadClock::default();
+        for (at, into) in self.threads.iter_mut().enumerate() {
+            into.become_like(saved.threads.get(at).unwrap_or(&nothing));
         }
-        for (cell, clock) in &saved.cells {
-            copy(self.cell(*cell), clock);
+        self.used_cells.clear();
+        for from in &saved.cells {
+            self.used_cells.push(from.cell);
+            let into = &mut self.cells[from.cell as usize];
+            into.epoch = self.epoch;
+            if into.stamp != from.stamp {
+                into.stamp = from.stamp;
+                copy(&mut into.clock, &from.clock);
+            }
         }
-        for &(number, mark) in &saved.marks {
-            self.granules.numbered(number, self.epoch).add(mark);
+        self.granules.used.clear();
+        for from in &saved.granules {
+            self.granules.used.push(from.number);
+            let into = &mut self.granules.all[from.number as usize];
+            into.epoch = self.epoch;
+            if into.stamp != from.stamp {
+                into.become_like(from);
+            }
         }
     }
 
+    #[inline]
     fn thread(&mut self, thread: ProcessId) -> &mut ThreadClock {
         if self.threads.len() <= thread.index() {
-            self.threads
-                .resize_with(thread.index() + 1, ThreadClock::default);
+            self.make_room_for_thread(thread);
         }
-        &mut self.threads[thread.index()]
+        self.stamps += 1;
+        let clock = &mut self.threads[thread.index()];
+        clock.stamp = self.stamps;
+        clock
     }
 
+    #[cold]
+    fn make_room_for_thread(&mut self, thread: ProcessId) {
+        let count = thread.index() + 1;
+        self.threads.resize_with(count, ThreadClock::default);
+    }
+
+    #[inline]
     fn tick(&mut self, thread: ProcessId) {
-        let now = &mut self.thread(thread).now;
-        if now.len() <= thread.index() {
-            now.resize(thread.index() + 1, 0);
-        }
-        now[thread.index()] += 1;
+        self.thread(thread).tick(thread);
     }
 
     /// What one thread has done happens before what another does next.
     pub fn order(&mut self, before: ProcessId, after: ProcessId) {
         self.note(before, after.0, What::Orders, 0);
-        let clock = std::mem::take(&mut self.thread(before).now);
-        let into = self.thread(after);
-        join(&mut into.now, &clock);
-        self.thread(before).now = clock;
-        self.tick(before);
-        self.tick(after);
+        self.thread(before);
+        self.thread(after);
+        // No thread waits for its own end.
+        if let Ok([one, other]) = self
+            .threads
+            .get_disjoint_mut([before.index(), after.index()])
+        {
+            join(&mut other.now, &one.now);
+            one.tick(before);
+            other.tick(after);
+        }
     }
 
+    #[inline]
     fn cell(&mut self, cell: u32) -> &mut Clock {
         let at = cell as usize;
         if self.cells.len() <= at {
-            self.cells.resize_with(at + 1, Default::default);
+            self.make_room_for_cell(cell);
         }
-        let (epoch, clock) = &mut self.cells[at];
-        if *epoch != self.epoch {
-            *epoch = self.epoch;
-            clock.clear();
+        let published = &mut self.cells[at];
+        if published.epoch != self.epoch {
+            published.epoch = self.epoch;
+            published.clock.clear();
             self.used_cells.push(cell);
         }
-        clock
+        self.stamps += 1;
+        published.stamp = self.stamps;
+        &mut published.clock
     }
 
+    #[cold]
+    fn make_room_for_cell(&mut self, cell: u32) {
+        self.cells.resize_with(cell as usize + 1, Default::default);
+    }
+
+    /// The clocks of a thread and of a cell.
+    #[inline]
+    fn both(&mut self, thread: ProcessId, cell: u32) -> (&mut ThreadClock, &mut Clock) {
+        self.thread(thread);
+        self.cell(cell);
+        let own = &mut self.threads[thread.index()];
+        (own, &mut self.cells[cell as usize].clock)
+    }
+
+    #[inline]
     fn note(&mut self, thread: ProcessId, cell: u32, what: What, order: i32) {
         self.made.push(Made {
             thread: thread.0,
@@ -353,33 +459,30 @@ impl Clocks {
         self.publish(thread, cell);
     }
 
+    #[inline]
     fn take(&mut self, thread: ProcessId, cell: u32) {
-        let clock = std::mem::take(self.cell(cell));
-        join(&mut self.thread(thread).now, &clock);
-        *self.cell(cell) = clock;
+        let (own, published) = self.both(thread, cell);
+        join(&mut own.now, published);
     }
 
+    #[inline]
     fn publish(&mut self, thread: ProcessId, cell: u32) {
-        let clock = std::mem::take(&mut self.thread(thread).now);
-        join(self.cell(cell), &clock);
-        self.thread(thread).now = clock;
-        self.tick(thread);
+        let (own, published) = self.both(thread, cell);
+        join(published, &own.now);
+        own.tick(thread);
     }
 
     /// An atomic access reads a cell, with this order.
+    #[inline]
     pub fn atomic_read(&mut self, thread: ProcessId, cell: u32, order: i32) {
         self.note(thread, cell, What::Read, order);
-        let clock = std::mem::take(self.cell(cell));
-        let own = self.thread(thread);
-        join(
-            if acquires(order) {
-                &mut own.now
-            } else {
-                &mut own.seen
-            },
-            &clock,
-        );
-        *self.cell(cell) = clock;
+        let (own, published) = self.both(thread, cell);
+        let into = if acquires(order) {
+            &mut own.now
+        } else {
+            &mut own.seen
+        };
+        join(into, published);
     }
 
     /// An atomic access writes a cell, with this order; an update continues a release sequence.
@@ -395,9 +498,8 @@ impl Clocks {
         if releases(order) {
             self.publish(thread, cell);
         } else {
-            let clock = std::mem::take(&mut self.thread(thread).fenced);
-            join(self.cell(cell), &clock);
-            self.thread(thread).fenced = clock;
+            let (own, published) = self.both(thread, cell);
+            join(published, &own.fenced);
         }
     }
 
@@ -417,7 +519,25 @@ impl Clocks {
     }
 
     /// Notes an access of a thread. Returns an earlier one that it races with.
+    #[inline]
     pub fn access(
+        &mut self,
+        thread: ProcessId,
+        address: usize,
+        size: usize,
+        how: How,
+    ) -> Option<Mark> {
+        let (granule, within) = (address >> 3, address & 7);
+        if size.wrapping_sub(1) > 7 - within {
+            return self.access_several(thread, address, size, how);
+        }
+        let mask = (((1u16 << size) - 1) << within) as u8;
+        self.touch(thread, granule, mask, how)
+    }
+
+    /// The same for several granules, or none.
+    #[inline(never)]
+    fn access_several(
         &mut self,
         thread: ProcessId,
         address: usize,
@@ -435,23 +555,29 @@ impl Clocks {
         race
     }
 
+    #[inline]
     fn touch(&mut self, thread: ProcessId, granule: usize, mask: u8, how: How) -> Option<Mark> {
-        let before_it = self.made.len() as u32;
-        let now = &self.threads[thread.index()].now;
-        let granule = self.granules.of(granule, self.epoch);
+        let time = self.threads[thread.index()].now.get(thread.index());
         let new = Mark {
             thread: thread.0,
-            time: now.get(thread.index()).copied().unwrap_or(0),
+            time: time.copied().unwrap_or(0),
             mask,
             writes: how.writes,
             atomic: how.atomic,
             frees: how.frees,
             uses: how.uses,
             pc: how.pc,
-            before: before_it,
+            before: self.made.len() as u32,
         };
+        self.stamps += 1;
+        let granule = self.granules.of(granule, self.epoch, self.stamps);
         // The usual case: all accesses are atomic, or of this thread, so none race. What this
         // thread did before in the same way is not needed any more.
+        let mine = 1 << (thread.0 % 64);
+        if granule.threads & mine == 0 && (granule.atomic && how.atomic || granule.threads == 0) {
+            granule.add(new);
+            return None;
+        }
         let few = granule.marks.len() < FEW_MARKS;
         let mut marks = granule.marks.iter();
         if granule.atomic && how.atomic || few && marks.all(|mark| mark.thread == thread.0) {
@@ -461,27 +587,34 @@ impl Clocks {
             }
             return None;
         }
-        let before = |mark: &Mark| {
-            mark.thread == thread.0
-                || mark.time <= now.get(mark.thread as usize).copied().unwrap_or(0)
-        };
-        let conflicts = |mark: &Mark| {
-            mark.mask & mask != 0
-                && (mark.writes || how.writes)
-                && !(mark.atomic && how.atomic)
-                && !before(mark)
-        };
-        let race = granule.marks.iter().copied().find(conflicts);
-        // What happens before this one and is no stronger is not needed any more.
-        granule.marks.retain(|mark| {
-            let covered = mark.mask & !mask == 0
-                && (how.writes || !mark.writes)
-                && (!how.atomic || mark.atomic);
-            !(covered && before(mark))
-        });
-        granule.add(new);
-        race
+        let now = &self.threads[thread.index()].now;
+        compare(granule, now, new)
     }
+}
+
+/// Notes an access at a granule that others have accessed, too. Returns one that it races with.
+#[inline(never)]
+fn compare(granule: &mut Granule, now: &Clock, new: Mark) -> Option<Mark> {
+    let before = |mark: &Mark| {
+        mark.thread == new.thread
+            || mark.time <= now.get(mark.thread as usize).copied().unwrap_or(0)
+    };
+    let conflicts = |mark: &Mark| {
+        mark.mask & new.mask != 0
+            && (mark.writes || new.writes)
+            && !(mark.atomic && new.atomic)
+            && !before(mark)
+    };
+    let race = granule.marks.iter().copied().find(conflicts);
+    // What happens before this one and is no stronger is not needed any more.
+    granule.marks.retain(|mark| {
+        let covered = mark.mask & !new.mask == 0
+            && (new.writes || !mark.writes)
+            && (!new.atomic || mark.atomic);
+        !(covered && before(mark))
+    });
+    granule.add(new);
+    race
 }
 
 #[cfg(test)]
@@ -556,5 +689,53 @@ mod tests {
         assert!(!write(&mut clocks, MAIN, 64));
         assert!(!write(&mut clocks, CHILD, 68));
         assert!(write(&mut clocks, CHILD, 66));
+    }
+
+    #[test]
+    fn clocks_are_again_what_they_were() {
+        let mut clocks = forked();
+        assert!(!write(&mut clocks, MAIN, 64));
+        clocks.atomic_write(MAIN, 0, false, 3);
+        let mut saved = SavedClocks::default();
+        clocks.save(&mut saved);
+        for acquires in [true, false, false, true] {
+            if acquires {
+                clocks.atomic_read(CHILD, 0, 2);
+            }
+            assert_eq!(write(&mut clocks, CHILD, 64), !acquires);
+            assert!(!write(&mut clocks, CHILD, 128));
+            clocks.restore(&saved);
+            assert!(!write(&mut clocks, MAIN, 128), "the other write is gone");
+            clocks.restore(&saved);
+        }
+        // A later state in the same place, of which some has not changed.
+        clocks.atomic_read(CHILD, 0, 2);
+        clocks.save(&mut saved);
+        clocks.begin();
+        clocks.restore(&saved);
+        assert!(!write(&mut clocks, CHILD, 64));
+    }
+
+    #[test]
+    fn threads_that_share_a_bit_are_apart() {
+        let atomic = How {
+            atomic: true,
+            ..How::default()
+        };
+        let (one, other) = (ProcessId(1), ProcessId(65));
+        for first in [one, other] {
+            let mut clocks = forked();
+            clocks.order(MAIN, other);
+            for thread in [first, one, other] {
+                assert!(clocks.access(thread, 64, 4, atomic).is_none());
+            }
+            let how = How {
+                writes: true,
+                ..How::default()
+            };
+            // Each races with the read of the other one, whatever its own is.
+            let race = clocks.access(first, 64, 4, how).expect("a race");
+            assert_ne!(race.thread, first.0);
+        }
     }
 }

@@ -10,6 +10,7 @@ use mazurka_core::ProcessId;
 
 use crate::calls::BASE;
 use crate::clock::copy;
+use crate::world::bytes_at;
 
 /// The table of functions is in the first region, threads have the others.
 const REGION: usize = 1 << 28;
@@ -20,6 +21,8 @@ const RUNTIME: usize = 1 << 17;
 const HEAP: usize = REGION - STACK - GUARD - RUNTIME;
 /// A frame of the program may reach so far below what is known of its stack.
 const MARGIN: usize = 1024;
+/// So many are looked for at once at the end of a stack.
+const ZEROS: [u8; 128] = [0; 128];
 /// Between two blocks.
 const GAP: usize = 32;
 
@@ -96,6 +99,13 @@ pub(crate) fn is_stack(address: usize) -> bool {
     (address - BASE) % REGION >= HEAP
 }
 
+/// Whether an address is on the stack of this thread.
+#[inline]
+pub(crate) fn is_stack_of(thread: usize, address: usize) -> bool {
+    let stack = BASE + REGION * (thread + 1) + HEAP;
+    address.wrapping_sub(stack) < REGION - HEAP
+}
+
 fn zero(range: std::ops::Range<usize>) {
     if !range.is_empty() {
         // SAFETY: the callers give memory of a region, which is mapped, and no code runs there.
@@ -111,7 +121,11 @@ pub(crate) fn copy_from(address: usize, size: usize, into: &mut Vec<u8>) {
     }
 }
 
+#[inline]
 pub(crate) fn copy_to(address: usize, content: &[u8]) {
+    if content.is_empty() {
+        return;
+    }
     // SAFETY: as in `zero`.
     unsafe {
         std::ptr::copy_nonoverlapping(content.as_ptr(), address as *mut u8, content.len());
@@ -165,9 +179,13 @@ impl Region {
         zero(self.used_stack(lowest));
     }
 
-    /// What is on the stack, which was used down to this address.
+    /// What is on the stack, which was used down to this address. Zeros at its end are left out:
+    /// most of what may have been used was not.
     pub fn save_stack(&self, lowest: usize, into: &mut Vec<u8>) {
-        let used = self.used_stack(lowest);
+        let mut used = self.used_stack(lowest);
+        while used.len() > ZEROS.len() && bytes_at(used.start, ZEROS.len()) == ZEROS {
+            used.start += ZEROS.len();
+        }
         copy_from(used.start, used.len(), into);
     }
 

@@ -10,7 +10,8 @@
 //! - `calls`: the numbers that shim and runtime share. `inputs`: values that are not known.
 //! - `elf`: symbols and lines of the program.
 //! - `image`: the loaded program. `heap`: the memory of its threads.
-//! - `world`: the state of an execution. `access`: accesses to memory. `objects`: mutexes, threads.
+//! - `world`: the state of an execution. `next`: what threads do next.
+//! - `access`: accesses to memory. `objects`: mutexes, threads.
 //! - `waits`: semaphores, barriers and their like. `futex`: what the C++ library waits by.
 //! - `ends`: what runs at the end.
 //! - `clock`: data races. `race`: the same in words. `spin`: loops that wait. `trap`: faults.
@@ -19,6 +20,12 @@
 //! - `confine`: what the process may use. `trail`: what it did last, if it is killed.
 //!
 //! Only on Linux with x86-64, and not in a static build: elsewhere [`load`] says so.
+
+// Elsewhere no machine can be made, so parts that machines use are unused.
+#![cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64")),
+    allow(dead_code)
+)]
 
 mod calls;
 mod inputs;
@@ -59,6 +66,9 @@ mod load;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
 mod machine;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod next;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
 mod objects;

@@ -4,15 +4,15 @@ use std::mem::ManuallyDrop;
 
 use corosensei::{Coroutine, CoroutineResult};
 use mazurka_core::{
-    Access, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId, ProcessTable,
-    Promises, Semantics, Status, StepError, Wait,
+    Access, AccessKind, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId,
+    ProcessTable, Promises, Semantics, Status, StepError, Wait,
 };
 
 use crate::calls::{ENTRIES, STACK_ENTRY};
 use crate::heap::Region;
 use crate::objects::{end_thread, exit};
 use crate::spin::Spin;
-use crate::world::{Failure, Life, Pending, Request, Thread, is_there, world};
+use crate::world::{Effects, Failure, Life, Pending, Request, Thread, is_there, world};
 use crate::{Stop, access, heap, objects, trap, weak};
 
 /// The functions of the table, in the order of `calls::ENTRIES`.
@@ -41,6 +41,9 @@ pub(crate) fn is_program(pc: usize) -> bool {
             .is_some()
 }
 
+/// The threads do not stand where the events of a machine end.
+const NOWHERE: usize = usize::MAX;
+
 /// The program in one of its executions.
 ///
 /// There is one program in a process. A second machine takes it over from the first, which runs its
@@ -50,8 +53,8 @@ pub struct Machine {
     number: u64,
     events: Vec<Event>,
     len: usize,
-    /// The number of events after which the threads stand, if they do.
-    live: std::cell::Cell<Option<usize>>,
+    /// The number of events after which the threads stand, or [`NOWHERE`].
+    live: std::cell::Cell<usize>,
     initial: Vec<Mishap>,
     guards: Vec<Access>,
 }
@@ -70,7 +73,7 @@ impl Machine {
             number: NUMBERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
             events: Vec::new(),
             len: 0,
-            live: std::cell::Cell::new(None),
+            live: std::cell::Cell::new(NOWHERE),
             initial: Vec::new(),
             guards: Vec::new(),
         }
@@ -80,7 +83,7 @@ impl Machine {
     pub(crate) fn as_it_stands() -> Self {
         let machine = Self::empty();
         world().owner = machine.number;
-        machine.live.set(Some(0));
+        machine.live.set(0);
         machine
     }
 
@@ -104,7 +107,7 @@ impl Machine {
         if self::world().stop.is_some() {
             self.initial.push(broken_off());
         }
-        self.live.set(Some(0));
+        self.live.set(0);
     }
 
     /// Ends a search: what follows are runs that make what it found easier to read, and nothing is
@@ -124,7 +127,7 @@ impl Machine {
         world.forget_places();
         self.end_search();
         self.len = 0;
-        self.live.set(None);
+        self.live.set(NOWHERE);
     }
 
     /// Why the last search was broken off, if the program was the reason.
@@ -149,7 +152,7 @@ impl Machine {
     /// Makes the threads stand where the events end.
     #[inline]
     fn revive(&self) {
-        if self.live.get() == Some(self.len) && world().owner == self.number {
+        if self.live.get() == self.len && world().owner == self.number {
             return;
         }
         self.run_again();
@@ -189,7 +192,7 @@ impl Machine {
             self::world().settle();
         }
         world().recording = recording;
-        self.live.set(Some(self.len));
+        self.live.set(self.len);
     }
 }
 
@@ -197,9 +200,26 @@ impl Machine {
 /// call as well.
 #[inline]
 fn move_all<T>(into: &mut Vec<T>, from: &mut Vec<T>) {
-    if !from.is_empty() {
+    if from.is_empty() {
+        return;
+    }
+    if into.is_empty() {
+        std::mem::swap(into, from);
+    } else {
         into.append(from);
     }
+}
+
+/// Whether a step has just read or written one cell, as its claims and its effects say.
+#[inline]
+fn is_plain(event: &Event, effects: &Effects) -> bool {
+    let kinds = [AccessKind::Read, AccessKind::Write];
+    matches!(event.claims[..], [access] if access.len == 1 && kinds.contains(&access.kind))
+        && event.wait == Wait::Never
+        && effects.touched.is_empty()
+        && effects.outcomes.is_empty()
+        && effects.spawned.is_empty()
+        && effects.joined.is_empty()
 }
 
 /// The mishap of a step that ends the search.
@@ -211,7 +231,7 @@ fn broken_off() -> Mishap {
     }
 }
 
-impl crate::world::Effects {
+impl Effects {
     pub(crate) fn clear(&mut self) {
         self.wanted.clear();
         self.outcomes.clear();
@@ -316,11 +336,16 @@ impl crate::world::World {
     }
 
     /// Puts the thread-local variables of a thread in place.
+    #[inline]
     fn put_thread_locals(&mut self, process: ProcessId, fresh: bool) {
-        let size = self.image.tls_content.len();
-        if size == 0 {
-            return;
+        if !self.image.tls_content.is_empty() {
+            self.swap_thread_locals(process, fresh);
         }
+    }
+
+    #[inline(never)]
+    fn swap_thread_locals(&mut self, process: ProcessId, fresh: bool) {
+        let size = self.image.tls_content.len();
         let block = self.image.tls as *mut u8;
         // SAFETY: the block has this size, and belongs to this real thread; no thread of the
         // program runs.
@@ -369,6 +394,22 @@ impl crate::world::World {
         true
     }
 
+    /// A fault, or a limit, has ended the current thread.
+    #[cold]
+    fn end_by(&mut self, trap: trap::Trap) {
+        if let trap::Trap::OutOfTime = trap {
+            (self.stop, self.me().life) = (Some(Stop::OutOfTime), Life::Failed);
+            return;
+        }
+        if self.weak.on {
+            weak::take_back();
+        }
+        let (message, pc) = trap.words();
+        let pc = self.place_in_source(pc);
+        self.halt(MishapKind::Failure, Failure::new(message, pc));
+    }
+
+    #[inline]
     pub(crate) fn begin_step(&mut self, process: ProcessId) {
         let thread = &mut self.threads[process.index()];
         thread.steps += 1;
@@ -443,64 +484,72 @@ pub(crate) fn start(process: ProcessId) {
 }
 
 /// Runs a thread up to its next operation.
+///
+/// A part of its callers: a processor does not foresee the returns after a switch of stacks, so
+/// there should be few.
+#[inline(always)]
 pub(crate) fn run(process: ProcessId) {
-    loop {
-        let world = world();
-        let Some(mut coroutine) = world.thread(process.index()).coroutine.take() else {
-            return;
-        };
-        world.current = process;
-        world.put_thread_locals(process, false);
-        // SAFETY: errno is the real thread's own.
-        unsafe { *libc::__errno_location() = world.threads[process.index()].errno };
-        // SAFETY: the table is mapped (`load`).
-        unsafe {
-            *(STACK_ENTRY as *mut usize) = world.threads[process.index()].region.runtime_stack()
-        };
-        trap::enter(coroutine.trap_handler());
-        let result = coroutine.resume(());
-        let trapped = trap::leave();
-        let world = self::world();
-        // SAFETY: as above.
-        world.threads[process.index()].errno = unsafe { *libc::__errno_location() };
-        world.current = process;
-        world.end_write();
-        if let Some(trap::Trap::OutOfTime) = trapped {
-            (world.stop, world.me().life) = (Some(Stop::OutOfTime), Life::Failed);
+    while let Some(Request::Start) = resume(process) {
+        if !run_child(process) {
             return;
         }
-        if let Some(trap) = trapped {
-            if world.weak.on {
-                weak::take_back();
-            }
-            let (message, pc) = trap.words();
-            let pc = world.place_in_source(pc);
-            world.halt(MishapKind::Failure, Failure::new(message, pc));
-            return;
-        }
-        match result {
-            CoroutineResult::Return(()) => return,
-            CoroutineResult::Yield(request) => {
-                world.threads[process.index()].coroutine = Some(coroutine);
-                if let Request::Turn = request {
-                    return;
-                }
-            }
-        }
-        let number = world.threads[process.index()].children;
-        world.threads[process.index()].children += 1;
-        let child = world.table.child(process, number);
-        world.trail.thread(child, process, number);
-        start(child);
-        let world = self::world();
-        if world.stop.is_some() && world.threads.len() <= child.index() {
-            return;
-        }
-        world.clocks.order(process, child);
-        world.effects.spawned.push(child);
-        run(child);
-        self::world().last_child = child;
     }
+}
+
+/// Resumes a thread. Returns why it gives up control, if it stands somewhere then.
+#[inline(always)]
+fn resume(process: ProcessId) -> Option<Request> {
+    let world = world();
+    let mut coroutine = world.thread(process.index()).coroutine.take()?;
+    world.current = process;
+    world.put_thread_locals(process, false);
+    let thread = world.me();
+    // SAFETY: errno is the real thread's own, and the table is mapped (`load`).
+    unsafe {
+        *libc::__errno_location() = thread.errno;
+        *(STACK_ENTRY as *mut usize) = thread.region.runtime_stack();
+    }
+    trap::enter(coroutine.trap_handler());
+    let result = coroutine.resume(());
+    let trapped = trap::leave();
+    let world = self::world();
+    world.current = process;
+    // SAFETY: as above.
+    world.me().errno = unsafe { *libc::__errno_location() };
+    world.end_write();
+    if let Some(trap) = trapped {
+        world.end_by(trap);
+        return None;
+    }
+    match result {
+        CoroutineResult::Return(()) => None,
+        CoroutineResult::Yield(request) => {
+            world.me().coroutine = Some(coroutine);
+            Some(request)
+        }
+    }
+}
+
+/// Starts the thread that another one has asked for, and runs it up to its first operation. Returns
+/// false if there is no memory for it.
+#[inline(never)]
+fn run_child(process: ProcessId) -> bool {
+    let world = world();
+    let thread = &mut world.threads[process.index()];
+    let number = thread.children;
+    thread.children += 1;
+    let child = world.table.child(process, number);
+    world.trail.thread(child, process, number);
+    start(child);
+    let world = self::world();
+    if world.stop.is_some() && world.threads.len() <= child.index() {
+        return false;
+    }
+    world.clocks.order(process, child);
+    world.effects.spawned.push(child);
+    run(child);
+    self::world().last_child = child;
+    true
 }
 
 impl Promises for Machine {
@@ -520,11 +569,10 @@ impl Execution for Machine {
         world().status(process)
     }
 
+    #[inline]
     fn is_final(&self) -> bool {
         self.revive();
-        let world = world();
-        let halted = |thread: &Thread| matches!(thread.life, Life::Failed | Life::Discarded);
-        (world.alive == 0 || world.finished) && !world.threads.iter().any(halted)
+        world().is_final()
     }
 
     fn claims(&self, process: ProcessId, into: &mut Claims) {
@@ -557,18 +605,23 @@ impl Execution for Machine {
             if world.stop.is_some() {
                 event.mishaps.push(broken_off());
                 self.len += 1;
-                self.live.set(None);
+                self.live.set(NOWHERE);
                 return Ok(&self.events[self.len - 1]);
             }
             if world.status(process) != Status::Ready {
                 return Err(StepError::NotReady);
             }
-            event.number = world.threads[process.index()].steps;
+            let thread = &world.threads[process.index()];
+            let (access, second) = (thread.pending.access, thread.pending.second);
+            event.number = thread.steps;
             event.wait = world.wait(process);
             world.claims(process, &mut event.claims);
-            let pending = &world.threads[process.index()].pending;
-            event.touched.extend(pending.access);
-            event.touched.extend(pending.second);
+            if let Some(access) = access {
+                event.touched.push(access);
+            }
+            if let Some(second) = second {
+                event.touched.push(second);
+            }
             world.effects.clear();
             if !outcomes.is_empty() {
                 world.effects.wanted.extend_from_slice(outcomes);
@@ -580,6 +633,7 @@ impl Execution for Machine {
         let world = world();
         world.settle();
         let effects = &mut world.effects;
+        event.plain = is_plain(event, effects);
         if effects.untouched {
             event.touched.clear();
         }
@@ -598,7 +652,7 @@ impl Execution for Machine {
             event.mishaps.push(broken_off());
         }
         self.len += 1;
-        self.live.set(Some(self.len));
+        self.live.set(self.len);
         Ok(&self.events[self.len - 1])
     }
 

@@ -443,8 +443,18 @@ fn notify(object: usize, all: bool, pc: usize) -> i64 {
 }
 
 /// The thread that a handle names.
+#[inline]
 pub(crate) fn named(handle: i64, pc: usize, verb: &str) -> ProcessId {
     let thread = ProcessId((handle - 1) as u32);
+    match world().threads.get(thread.index()) {
+        Some(known) if known.life != Life::Unborn && !known.joined && !known.detached => thread,
+        _ => badly_named(thread, pc, verb),
+    }
+}
+
+/// The same for a thread that was joined or detached, or was never started.
+#[cold]
+fn badly_named(thread: ProcessId, pc: usize, verb: &str) -> ProcessId {
     let world = world();
     let known = world.threads.get(thread.index());
     match known.filter(|thread| thread.life != Life::Unborn) {
@@ -467,6 +477,7 @@ pub(crate) fn named(handle: i64, pc: usize, verb: &str) -> ProcessId {
     }
 }
 
+#[inline(always)]
 fn join(handle: i64, pc: usize) -> i64 {
     let thread = named(handle, pc, "joins");
     announce(Pending::new("join", thread.index(), pc).until(Until::Ended(thread)));

@@ -14,6 +14,8 @@ struct Visit {
     stack: Vec<u8>,
     /// How much had been read before it.
     reads: usize,
+    /// Never the same for two visits of a thread.
+    stamp: u64,
 }
 
 /// What a thread has read since it last changed something.
@@ -22,6 +24,8 @@ pub(crate) struct Spin {
     visits: Vec<Visit>,
     /// How many of the visits count.
     count: usize,
+    /// The last stamp of a visit. It only grows.
+    stamps: u64,
     /// Cells, and how often they had changed; under a memory model, what was read.
     reads: Vec<(u32, i64)>,
     /// The cells that the pending operation waits for.
@@ -39,6 +43,7 @@ impl Spin {
         let Self {
             visits,
             count,
+            stamps: _,
             reads,
             waits_for,
         } = other;
@@ -46,8 +51,10 @@ impl Spin {
             self.visits.resize_with(*count, Visit::default);
         }
         for (into, from) in self.visits.iter_mut().zip(&visits[..*count]) {
-            (into.pc, into.reads) = (from.pc, from.reads);
-            copy(&mut into.stack, &from.stack);
+            if into.stamp != from.stamp {
+                (into.pc, into.reads, into.stamp) = (from.pc, from.reads, from.stamp);
+                copy(&mut into.stack, &from.stack);
+            }
         }
         self.count = *count;
         copy(&mut self.reads, reads);
@@ -89,8 +96,9 @@ impl Spin {
         if self.count == self.visits.len() {
             self.visits.push(Visit::default());
         }
+        self.stamps += 1;
         let visit = &mut self.visits[self.count];
-        visit.pc = pc;
+        (visit.pc, visit.stamp) = (pc, self.stamps);
         visit.stack.clear();
         visit.stack.extend_from_slice(registers);
         visit.stack.extend_from_slice(stack);
@@ -117,5 +125,18 @@ mod tests {
         assert_eq!(spin.waits_for, [(8, 2)]);
         spin.progress();
         assert!(!spin.visit(1, b"r", b"abc"));
+    }
+
+    #[test]
+    fn what_was_visited_is_again_what_it_was() {
+        let (mut spin, mut saved) = (Spin::default(), Spin::default());
+        assert!(!spin.visit(1, b"r", b"abc"));
+        spin.read(7, 0);
+        saved.become_like(&spin);
+        spin.progress();
+        assert!(!spin.visit(1, b"r", b"xyz"));
+        spin.become_like(&saved);
+        assert!(spin.visit(1, b"r", b"abc"));
+        assert!(!spin.visit(1, b"r", b"xyz"));
     }
 }

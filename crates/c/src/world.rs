@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use corosensei::{Coroutine, Yielder};
 use mazurka_core::{
-    Access, AccessKind, Claims, Mishap, MishapKind, Outcome, ProcessId, ProcessTable, Status, Wait,
+    Access, AccessKind, Claims, Mishap, MishapKind, Outcome, ProcessId, ProcessTable,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -185,6 +185,8 @@ pub(crate) struct Cell {
     pub address: usize,
     /// What is there before any write, under a memory model.
     pub initial: i64,
+    /// Changes whenever its state may have changed, and is never the same for two states.
+    pub stamp: u64,
 }
 
 /// The effects of the current step so far.
@@ -265,7 +267,7 @@ pub(crate) struct World {
     pub loaded: ProcessId,
     /// Others than the current one are changed by `thread`.
     pub threads: Vec<Thread>,
-    /// The last stamp of a thread.
+    /// The last stamp of a thread or a cell.
     pub stamps: u64,
     pub alive: usize,
     pub cells: Vec<Cell>,
@@ -483,7 +485,9 @@ impl World {
     #[inline]
     pub fn cell(&mut self, cell: u32) -> &mut Cell {
         let (epoch, number) = (self.epoch, cell);
+        self.stamps += 1;
         let cell = &mut self.cells[cell as usize];
+        cell.stamp = self.stamps;
         if cell.epoch != epoch {
             self.used_cells.push(number);
             cell.epoch = epoch;
@@ -509,109 +513,6 @@ impl World {
     /// How often a cell has changed.
     pub fn version(&self, cell: u32) -> u32 {
         self.seen(cell).map_or(0, |cell| cell.version)
-    }
-
-    #[inline]
-    fn possible(&self, process: ProcessId, until: Until) -> bool {
-        match until {
-            Until::Now => true,
-            Until::Lock(cell) => self.seen(cell).is_none_or(|cell| cell.holder.is_none()),
-            Until::Token => self.threads[process.index()].token,
-            Until::Ended(other) => {
-                let other = &self.threads[other.index()];
-                other.life == Life::Ended && !other.exits
-            }
-            Until::Read(cell) => self.seen(cell).is_none_or(|cell| cell.holder.is_none()),
-            Until::Write(cell) => self
-                .seen(cell)
-                .is_none_or(|cell| cell.holder.is_none() && cell.readers.is_empty()),
-            // SAFETY: the address was checked when the operation was announced.
-            Until::Count(address) => unsafe { *(address as *const u32) > 0 },
-            Until::Barrier(cell, generation) => self
-                .seen(cell)
-                .is_some_and(|cell| cell.version != generation),
-            Until::Once(cell) => self.seen(cell).is_none_or(|cell| cell.holder.is_none()),
-            Until::Change => {
-                let watched = &self.threads[process.index()].spin.waits_for;
-                watched
-                    .iter()
-                    .any(|&(cell, seen)| i64::from(self.version(cell)) != seen)
-            }
-        }
-    }
-
-    #[inline]
-    pub fn status(&self, process: ProcessId) -> Status {
-        let Some(thread) = self.threads.get(process.index()) else {
-            return Status::Unborn;
-        };
-        match thread.life {
-            Life::Unborn => Status::Unborn,
-            Life::Ended => Status::Ended,
-            Life::Failed => Status::Failed,
-            Life::Discarded => Status::Discarded,
-            Life::Alive if self.finished => Status::Ended,
-            // Under a memory model the engine knows which threads can go on.
-            Life::Alive if self.weak.on => match thread.pending.until {
-                Until::Now => Status::Ready,
-                _ => Status::Waiting,
-            },
-            Life::Alive => {
-                if self.possible(process, thread.pending.until) {
-                    Status::Ready
-                } else {
-                    Status::Waiting
-                }
-            }
-        }
-    }
-
-    pub fn wait(&self, process: ProcessId) -> Wait {
-        match self.threads[process.index()].pending.until {
-            Until::Now => Wait::Never,
-            Until::Lock(_) | Until::Token if !self.claims_more() => Wait::Lock,
-            Until::Ended(_) if !self.claims_more() => Wait::Process,
-            _ => Wait::Guard,
-        }
-    }
-
-    /// Whether steps claim more than what they are about.
-    pub fn claims_more(&self) -> bool {
-        self.sections.is_some() || self.end_cell.is_some()
-    }
-
-    pub fn claims(&self, process: ProcessId, into: &mut Claims) {
-        into.clear();
-        let thread = &self.threads[process.index()];
-        let pending = &thread.pending;
-        into.extend(pending.access);
-        into.extend(pending.second);
-        if let (Some(sections), Some(access)) = (self.sections, pending.access)
-            && access.first != sections
-        {
-            into.push(Access::read(sections));
-        }
-        if let Some(end) = self.end_cell
-            && pending.second != Some(Access::write(end))
-        {
-            into.push(Access::read(end));
-        }
-        if pending.until == Until::Change {
-            for &(cell, _) in &thread.spin.waits_for {
-                mazurka_core::add_claim(into, Access::read(cell));
-            }
-        }
-        if pending.wakes
-            && let Some(access) = pending.access
-            && let Some(cell) = self.seen(access.first)
-        {
-            for waiter in &cell.waiters {
-                let token = self.threads[waiter.index()].token_cell;
-                into.push(Access::new(AccessKind::Release, token));
-            }
-            // Claims must not depend on the order in which the waiters enlisted.
-            into[1..].sort_unstable();
-        }
     }
 
     /// A choice of the current step.
@@ -776,19 +677,11 @@ impl World {
         let current = self.current;
         self.clocks.access(current, address, size, how)
     }
-
-    /// Ends an execution in which only threads are left that wait, if the program has ended.
-    pub fn settle(&mut self) {
-        if self.exited && !self.finished {
-            let ready = |at: usize| self.status(ProcessId(at as u32)) == Status::Ready;
-            self.finished = !(0..self.threads.len()).any(ready);
-        }
-    }
 }
 
-/// The bytes of a variable.
+/// The bytes of a variable, or on a stack.
 pub(crate) fn bytes_at(address: usize, size: usize) -> &'static [u8] {
-    // SAFETY: it is a variable of the program that is loaded, none of whose code runs.
+    // SAFETY: it is memory of the program that is loaded, none of whose code runs.
     unsafe { std::slice::from_raw_parts(address as *const u8, size) }
 }
 

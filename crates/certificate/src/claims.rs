@@ -1,11 +1,11 @@
-//! What a step may touch, whichever way it goes, and what it may have to wait for.
+//! What a step may touch, whichever path it takes, and what it may have to wait for.
 //!
-//! All paths from a mark to where the step ends are followed, through both sides of each test, from
-//! the locals of the process alone: so what a step claims cannot change before it is made. An index
-//! over locals that the step has not changed selects one element, any other the whole array. Of a
-//! value such as `if e then f else g` only the side is followed that these locals select.
-//! `lang/src/code/claims.rs` finds about the same for explorers, by other means; that this here
-//! claims a little less is no matter, since it is right by itself.
+//! The analysis follows all paths from a mark to the end of the step, through both sides of each
+//! test. It starts from the locals of the process alone, so the claims cannot change before the
+//! step is made. An index over locals that the step has not changed selects one element; any other
+//! claims the whole array. In a value such as `if e then f else g`, only the side that these locals
+//! select is followed. `lang/src/code/claims.rs` computes about the same for explorers, by other
+//! means. The analysis here may claim a little less; it is sound on its own.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use mazurka_lang::flat::{Flat, Op, Range};
 
 use crate::machine::{Machine, Obstacle, Thread};
 
-/// How a cell is touched. All but two reads of one cell conflict.
+/// How a cell is touched. Two touches of one cell conflict unless both are reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Touch {
     Read,
@@ -23,7 +23,7 @@ pub(crate) enum Touch {
     Release,
 }
 
-/// Cells, and how they are touched.
+/// A range of cells, and how they are touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Claim {
     pub first: u32,
@@ -41,18 +41,18 @@ impl Claim {
 /// What a step may have to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// Nothing, or the ends of processes: what it waits for stays so.
+    /// Nothing, or the ends of processes, which stay ended.
     Free,
-    /// This lock, which it takes, and it does nothing else.
+    /// This lock, and the step only acquires it.
     Lock(u32),
     /// A condition, or several things at once.
     Guard {
-        /// Whether the ends of processes are among them.
+        /// Whether it may also wait for the end of a process.
         joins: bool,
     },
 }
 
-/// What is known of a step before it is made.
+/// What is known about a step before it is made.
 #[derive(Clone, Debug)]
 pub(crate) struct Next {
     pub claims: Vec<Claim>,
@@ -66,7 +66,7 @@ impl Next {
         pairs.any(|claim| other.claims.iter().any(|one| claim.conflicts(*one)))
     }
 
-    /// How it may touch a lock: whether it may take it.
+    /// Returns whether it may acquire a lock; `None` if it claims at most to read it.
     pub fn takes(&self, lock: u32) -> Option<bool> {
         let touches = |claim: &&Claim| {
             claim.touch != Touch::Read && (claim.first..claim.first + claim.len).contains(&lock)
@@ -76,14 +76,14 @@ impl Next {
         Some(first != Touch::Release || claims.any(|touch| touch != Touch::Release))
     }
 
-    /// The locks that it may give back.
+    /// Returns the locks that it may release.
     pub fn released(&self) -> impl Iterator<Item = u32> {
         let gives = |claim: &&Claim| claim.touch == Touch::Release;
         let claims = self.claims.iter().filter(gives);
         claims.flat_map(|claim| claim.first..claim.first + claim.len)
     }
 
-    /// Whether they conflict because of something else than locks.
+    /// Whether the steps conflict for a reason other than locks.
     pub fn conflicts_beside_locks(&self, other: &Next) -> bool {
         let plain = |claim: &&Claim| matches!(claim.touch, Touch::Read | Touch::Write);
         let mut pairs = self.claims.iter().filter(plain);
@@ -91,20 +91,20 @@ impl Next {
     }
 }
 
-/// Calls around an instruction that are followed; with more a step claims everything.
+/// The depth to which calls are followed; a step with deeper calls claims everything.
 const MOST_CALLS: usize = 64;
 
-/// Local states whose steps are remembered.
+/// The number of local states whose steps are cached.
 const MOST_KNOWN: usize = 1 << 16;
 
-/// The steps of processes by their local states.
+/// A cache of steps by the local states of processes.
 #[derive(Default)]
 pub(crate) struct Steps {
     known: HashMap<Thread, Rc<Next>>,
 }
 
 impl Steps {
-    /// The next step of a process.
+    /// Returns the next step of a process.
     pub fn next(&mut self, machine: &Machine<'_>, thread: &Thread) -> Result<Rc<Next>, Obstacle> {
         if let Some(next) = self.known.get(thread) {
             return Ok(Rc::clone(next));
@@ -118,19 +118,19 @@ impl Steps {
     }
 }
 
-/// Where a walk is.
+/// A position of the walk.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct At {
     pc: u32,
     open: bool,
     merged: bool,
     atomic: u32,
-    /// Where the calls go on that the step has made, and those that were there before, outermost
-    /// first.
+    /// The return addresses, outermost first: those from before the step, and those of calls that
+    /// the step has made.
     returns: Vec<u32>,
 }
 
-/// Values that are known there.
+/// The values that are known at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Known {
     /// The slots of the frames that the step has been in, the current one last.
@@ -139,7 +139,7 @@ struct Known {
 }
 
 impl Known {
-    /// Keeps what holds on another way too. Whether that is less than before.
+    /// Keeps the values that are also known on another path. Returns whether any was dropped.
     fn meet(&mut self, other: &Known) -> Result<bool, Obstacle> {
         let same = self.operands.len() == other.operands.len();
         if !same || self.frames.len() != other.frames.len() {
@@ -162,6 +162,7 @@ impl Known {
     }
 }
 
+/// The analysis of one step: a worklist walk over the code from its mark, and what it has found.
 struct Walk<'w, 'a> {
     machine: &'w Machine<'a>,
     flat: Flat<'a>,
@@ -173,13 +174,13 @@ struct Walk<'w, 'a> {
     mark: u32,
     start: Known,
     returns: Vec<u32>,
-    /// The size of the largest frame: all have it here.
+    /// The size of the largest frame, which is used for all frames.
     frame: usize,
-    /// Whether there were more calls than are followed.
+    /// Whether some calls were too deep to follow.
     lost: bool,
 }
 
-/// How many operands an instruction takes that only computes a value.
+/// Returns the number of operands of an instruction that only computes a value.
 fn takes(op: Op) -> Option<usize> {
     Some(match op {
         Op::Const(_) | Op::Local(_) | Op::Load(_) | Op::ArithLocals(..) => 0,
@@ -216,7 +217,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Follows all ways, and puts together what they claim.
+    /// Follows all paths, and collects their claims.
     fn all(mut self) -> Result<Next, Obstacle> {
         let first = At {
             pc: self.mark + 1,
@@ -230,7 +231,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             let known = self.seen[&at].clone();
             self.follow(at, known)?;
         }
-        // What is known is settled now, and with it which elements are selected.
+        // The known values are final now, and so are the selected elements.
         let settled: Vec<(u32, Option<i64>)> = self
             .seen
             .iter()
@@ -273,7 +274,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(())
     }
 
-    /// Follows an instruction.
+    /// Follows one instruction.
     fn follow(&mut self, mut at: At, mut known: Known) -> Result<(), Obstacle> {
         const UNBALANCED: Obstacle = Obstacle::Beyond("an instruction lacks its operand");
         let op = self.flat.ops[at.pc as usize];
@@ -385,7 +386,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.reach(at, known)
     }
 
-    /// Adds what an instruction may touch, with the index that it takes if that is known.
+    /// Adds what an instruction may touch, given its index if that is known.
     fn claim(&mut self, pc: u32, index: Option<i64>) {
         let one = |cell: u32| cell..cell + 1;
         let element = |range: Range| match index {
@@ -412,8 +413,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.add(cells, touch);
     }
 
-    /// Adds cells. Writes of two variables of one invariant conflict: a cell behind all others
-    /// stands for it.
+    /// Adds cells. Writes to two variables of one invariant conflict: a pseudo-cell after all
+    /// cells stands for the invariant.
     fn add(&mut self, cells: std::ops::Range<u32>, touch: Touch) {
         if cells.is_empty() {
             return;
@@ -452,7 +453,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Whether nothing but the index is computed between the mark and this instruction.
+    /// Whether only the index is computed between the mark and this instruction.
     fn straight(&self, to: u32) -> bool {
         let between = self.mark as usize + 1..to as usize;
         self.mark < to
@@ -462,7 +463,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 }
 
-/// The value that an instruction leaves, if it follows from what is known.
+/// Returns the value that an instruction computes, if its operands are known.
 fn value(op: Op, operands: &[Option<i64>], slots: &[Option<i64>]) -> Option<i64> {
     let operand = |at: usize| operands.get(at).copied().flatten();
     let element = |range: Range, index: i64| {

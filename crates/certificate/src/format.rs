@@ -1,41 +1,41 @@
-//! The file: the program's text, what is claimed of it, and the evidence as bytes.
+//! The file format: the text of the program, how to read it, and the evidence as bytes.
 //!
-//! A certificate is hostile input: every length is compared with what is left of the file before
+//! A certificate is untrusted input: every length is compared with the rest of the file before
 //! anything is allocated.
 
 use crate::Rejected;
 
 const MAGIC: &[u8] = b"mazurka certificate 1\n";
 
-/// Jumps and calls of one step.
+/// The most jumps and calls of one step.
 const MOST_JUMPS: u64 = 10_000_000;
 
-/// What kind of evidence a certificate has.
+/// The kind of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A tree of executions that has every trace.
+    /// A tree of executions that contains every trace.
     Stateless,
-    /// A set of states that no step leaves.
+    /// A set of states that is closed under steps.
     Stateful,
 }
 
-/// A certificate as it is in its file.
+/// A certificate, as stored in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// What kind of evidence it has.
+    /// The kind of its evidence.
     pub kind: Kind,
-    /// The text of the program, with all that it includes.
+    /// The text of the program, including all included files.
     pub source: String,
-    /// The settings that the program was read with: names and values.
+    /// The settings of the program: names and values.
     pub settings: Vec<(String, String)>,
-    /// How many jumps and calls one step may take.
+    /// The most jumps and calls in one step.
     pub most_jumps: u64,
     /// The evidence.
     pub evidence: Vec<u8>,
 }
 
 impl Certificate {
-    /// The file.
+    /// Returns the contents of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.push(match self.kind {
@@ -54,7 +54,7 @@ impl Certificate {
         out
     }
 
-    /// Reads a file.
+    /// Parses a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Rejected> {
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
             return Err(Rejected::Malformed(
@@ -67,7 +67,7 @@ impl Certificate {
             1 => Kind::Stateful,
             _ => return Err(Rejected::Malformed("an unknown kind of evidence")),
         };
-        // More would keep one step busy beyond any limit.
+        // A greater number would let one step run beyond any limit.
         let most_jumps = reader.number()?.min(MOST_JUMPS);
         let source = reader.text()?;
         let count = reader.length()?;
@@ -105,12 +105,12 @@ pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Appends a number that may be negative, near 0 in one byte.
+/// Appends a signed number; numbers near 0 take one byte.
 pub(crate) fn put_signed(out: &mut Vec<u8>, number: i64) {
     put(out, ((number << 1) ^ (number >> 63)) as u64);
 }
 
-/// Reads what was put.
+/// Reads what [`put`] and [`put_signed`] wrote.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     pub rest: &'a [u8],
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// A number of things of at least a byte each.
+    /// Reads a length of a list whose items take at least a byte each.
     pub fn length(&mut self) -> Result<usize, Rejected> {
         let length = usize::try_from(self.number()?).ok();
         let fits = length.filter(|&length| length <= self.rest.len());

@@ -1,13 +1,14 @@
-//! Certificates: evidence for "verified" that a small program checks.
+//! Certificates: evidence for the verdict "verified" that a small program can check.
 //!
 //! A search says that a program is verified; a certificate shows it. [`Certificate::check`] reads
-//! the program again and goes through the evidence with an interpreter of its own. It trusts
+//! the program again and checks the evidence with an independent interpreter. It trusts
 //!
 //! - the parser and the lowering of `mazurka-lang`: the text means what its
 //!   [instructions](mazurka_lang::flat) say;
 //! - this crate.
 //!
-//! It trusts no explorer, no analysis of claims, no machine of `lang`, and nothing in the file.
+//! It does not trust explorers, the analysis of claims, the machines of `lang`, or anything
+//! in the file.
 //!
 //! ```
 //! use mazurka_certificate::{Certificate, Kind};
@@ -38,25 +39,25 @@ use mazurka_diagnostics::Diagnostic;
 use mazurka_lang::flat::Flat;
 use mazurka_lang::{Code, Setting};
 
-/// Steps between two questions whether to go on.
+/// The number of steps between two calls of `go_on`.
 const LOOK_AFTER: u64 = 32;
 
-/// Why a certificate shows nothing.
+/// Why a certificate is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
-    /// It is no certificate.
+    /// It is not a certificate.
     #[error("this is no certificate: {0}")]
     Malformed(&'static str),
     /// Its program has mistakes.
     #[error("its program cannot be read: {0}")]
     Program(String),
-    /// Its tree does not have every execution.
+    /// Its tree does not contain every execution.
     #[error("the tree of executions is not complete: it has {0}")]
     Tree(&'static str),
-    /// Its states are not all that can be reached.
+    /// Its set of states is not closed under steps, or its ranks are wrong.
     #[error("the set of states is not closed: {0}")]
     States(&'static str),
-    /// Nothing can be concluded for this program.
+    /// The checker cannot handle this program.
     #[error("nothing can be concluded: {0}")]
     Beyond(&'static str),
     /// The check was stopped.
@@ -64,47 +65,48 @@ pub enum Rejected {
     Stopped,
 }
 
-/// What has been shown of all executions of a program.
+/// What the evidence shows about all executions of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The steps of the tree, or the states.
+    /// The number of steps of the tree, or of states.
     pub steps: u64,
-    /// The runs of the tree; none for states.
+    /// The number of runs of the tree; 0 for states.
     pub executions: u64,
-    /// The runs that were broken off because others have what they would have.
+    /// The number of blocked runs: runs that were cut because other runs cover them.
     pub blocked: u64,
-    /// The runs that a false `assume` discards.
+    /// The number of runs that a false `assume` discards.
     pub discarded: u64,
-    /// The failures: 0 if there is none.
+    /// The number of failures.
     pub failures: u64,
-    /// The deadlocks.
+    /// The number of deadlocks.
     pub deadlocks: u64,
-    /// The parts of the state graph in which a run may stay for ever though some process does not
-    /// end; none for a tree, which is finite.
+    /// The number of parts of the state graph in which a run may stay forever although some process
+    /// should end; 0 for a tree, which is finite.
     pub livelocks: u64,
-    /// The temporal properties that do not hold; none if the evidence says nothing about them: a
-    /// tree does not, and neither does a set of states about locals.
+    /// The number of temporal properties that do not hold. `None` if the evidence says nothing
+    /// about them, as for a tree, or for a set of states if they mention locals.
     pub broken: Option<u64>,
     /// Whether two final states differ in what is observed.
     pub results_differ: bool,
 }
 
-/// The evidence that there was, and what it shows.
+/// A completed certificate, and what it shows.
 #[derive(Clone, Debug)]
 pub struct Mended {
-    /// The evidence with what it lacked.
+    /// The certificate with the missing parts added.
     pub certificate: Certificate,
-    /// How many children of nodes were missing.
+    /// The number of children that were missing.
     pub missing: u64,
-    /// How many were left out, with all that follows them, because others have what they have.
+    /// The number of children that were dropped, with all that follows them, because others
+    /// cover them.
     pub superfluous: u64,
     /// What it shows.
     pub facts: Facts,
 }
 
 impl Certificate {
-    /// Makes a certificate for a program by a search of its own: a tree by source sets, or all
-    /// states. `go_on` is asked now and then.
+    /// Makes a certificate for a program by an independent search: a tree by source sets, or all
+    /// states. Calls `go_on` regularly, and stops if it returns false.
     pub fn grow(
         kind: Kind,
         source: &str,
@@ -130,7 +132,7 @@ impl Certificate {
         }
     }
 
-    /// Adds to the tree of a certificate what it lacks.
+    /// Adds what the tree of a certificate lacks.
     pub fn mend(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Mended, Rejected> {
         let code = self.code()?;
         let mut machine = Machine::new(Flat::new(&code), self.most_jumps);
@@ -149,7 +151,7 @@ impl Certificate {
         })
     }
 
-    /// What it shows.
+    /// Checks the certificate. Returns what it shows.
     pub fn check(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Facts, Rejected> {
         let code = self.code()?;
         let mut machine = Machine::new(Flat::new(&code), self.most_jumps);
@@ -166,7 +168,7 @@ impl Certificate {
         }
     }
 
-    /// Reads its program.
+    /// Loads its program.
     pub fn code(&self) -> Result<Code, Rejected> {
         let set = |(name, value): &(String, String)| Setting {
             name: name.clone(),

@@ -1,9 +1,7 @@
-//! A plain interpreter of the lowered program: what a step does, and nothing about how to do it
-//! fast.
+//! A plain interpreter of the lowered program, written for clarity and not for speed.
 //!
 //! A process rests at a mark. Its step runs from there to the next mark that it may not swallow
-//! (`lang/src/code/mod.rs` says which), on a copy of the state that is thrown away if the step has
-//! to wait.
+//! (see `lang/src/code/mod.rs`), on a copy of the state that is thrown away if the step must wait.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -12,10 +10,10 @@ use mazurka_lang::flat::{Entry, Flat, Op, Range};
 
 use crate::number::{self, Undefined};
 
-/// A process by its number, given in the order in which processes are met.
+/// The number of a process; processes are numbered in the order in which they are met.
 pub(crate) type Process = u32;
 
-/// What has become of a process.
+/// The condition of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Life {
     Unborn,
@@ -25,17 +23,17 @@ pub(crate) enum Life {
     Discarded,
 }
 
-/// A process in a state. Of one that is not alive nothing but that is kept.
+/// A process in a state. For one that is not alive, only `life` is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Thread {
     pub life: Life,
-    /// The mark that it rests at.
+    /// The mark at which it rests.
     pub pc: u32,
-    /// How many children it has started.
+    /// The number of children that it has started.
     children: u32,
     /// Where the current frame begins.
     base: u32,
-    /// For each call around: where it goes on, and where the caller's frame begins.
+    /// For each call around, the return address and where the caller's frame begins.
     pub calls: Vec<(u32, u32)>,
     /// The slots of all frames.
     slots: Vec<i64>,
@@ -71,18 +69,18 @@ impl Thread {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     pub cells: Vec<i64>,
-    /// They are shared with the states before and after, in which most of them are the same.
+    /// Shared with neighbouring states, in which most of them are the same.
     pub threads: Vec<Rc<Thread>>,
 }
 
 impl State {
-    /// What has become of a process.
+    /// Returns the condition of a process.
     pub fn life(&self, process: Process) -> Life {
         let thread = self.threads.get(process as usize);
         thread.map_or(Life::Unborn, |thread| thread.life)
     }
 
-    /// The processes that are alive.
+    /// Returns the live processes.
     pub fn alive(&self) -> impl Iterator<Item = Process> {
         let all = 0..self.threads.len() as u32;
         all.filter(|&process| self.life(process) == Life::Alive)
@@ -98,7 +96,7 @@ pub(crate) enum Mishap {
     Discarded,
 }
 
-/// A value that a `choose` gave, and those that it could have given.
+/// A value that a `choose` gave, and the range it was chosen from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub value: i64,
@@ -106,31 +104,31 @@ pub(crate) struct Choice {
     pub end: i64,
 }
 
-/// What a step has done.
+/// The effects of a step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Made {
     pub choices: Vec<Choice>,
     pub spawned: Vec<Process>,
     pub joined: Vec<Process>,
     pub mishaps: Vec<Mishap>,
-    /// The locks that were taken or given back.
+    /// The locks that were acquired or released.
     pub locks: Vec<u32>,
     /// The cells that were written.
     written: Vec<u32>,
 }
 
-/// Why a step was not made.
+/// Why a step is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// It has to wait.
+    /// It must wait.
     Waits,
-    /// An outcome that it was given is none.
+    /// A given outcome does not exist.
     NoSuchOutcome,
-    /// Nothing can be said about what it does.
+    /// The checker cannot say what it does.
     Beyond(&'static str),
 }
 
-/// Why an instruction was not carried out.
+/// Why an instruction was not executed.
 enum Halt {
     Obstacle(Obstacle),
     Mishap(Mishap),
@@ -153,12 +151,12 @@ const NO_OPERAND: Halt = Halt::Obstacle(Obstacle::Beyond("an instruction lacks i
 /// A program, and the numbers of its processes.
 pub(crate) struct Machine<'a> {
     pub flat: Flat<'a>,
-    /// The number of each child: by its parent, and how many that had started before.
+    /// The number of each child, by its parent and its number among the parent's children.
     table: HashMap<(Process, u32), Process>,
     /// The invariants over each cell.
     pub watching: Vec<Vec<u32>>,
     invariants: Vec<&'a [Op]>,
-    /// How many jumps and calls one step may take.
+    /// The most jumps and calls in one step.
     most_jumps: u64,
 }
 
@@ -189,7 +187,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The initial state, after the local work before the first steps, and what went wrong in it.
+    /// Returns the initial state, after the local work before the first steps, and the mishaps of
+    /// that work.
     pub fn start(&mut self) -> Result<(State, Made), Obstacle> {
         let processes = self.flat.processes.iter();
         let slots = |entry: &Entry| vec![0; entry.frame as usize];
@@ -209,8 +208,8 @@ impl<'a> Machine<'a> {
         Ok((state, made))
     }
 
-    /// Makes the step of a process that is alive. Where it is not made, the state means nothing,
-    /// and the processes that it would have started have no numbers.
+    /// Makes the step of a live process. If it is impossible, the state is meaningless, and the
+    /// processes that it would have started have no numbers.
     pub fn step(
         &mut self,
         state: &mut State,
@@ -225,13 +224,13 @@ impl<'a> Machine<'a> {
         made
     }
 
-    /// How many children have numbers.
+    /// Returns how many children have numbers.
     pub fn known_children(&self) -> usize {
         self.table.len()
     }
 
-    /// Takes back the numbers of all children but the first ones. Numbers are given as processes
-    /// are started in evidence, so steps that are only tried must not use them up.
+    /// Forgets the numbers of all but the first `known` children. The evidence numbers processes as
+    /// they are started, so steps that are only tried must not use numbers up.
     pub fn forget_children(&mut self, known: usize) {
         if self.table.len() > known {
             let next = (self.flat.processes.len() + known) as Process;
@@ -271,7 +270,7 @@ impl<'a> Machine<'a> {
         Ok(made)
     }
 
-    /// Whether a process that is alive can make its step.
+    /// Whether a live process can make its step.
     pub fn is_ready(&mut self, state: &State, process: Process) -> Result<bool, Obstacle> {
         match self.step(&mut state.clone(), process, &[]) {
             Ok(_) => Ok(true),
@@ -280,7 +279,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Whether an invariant holds.
+    /// Whether an invariant holds; a failure is recorded if not.
     fn look(&self, number: u32, state: &State, made: &mut Made) -> Result<bool, Obstacle> {
         let holds = self.holds(self.invariants[number as usize], state)?;
         if !holds {
@@ -289,7 +288,7 @@ impl<'a> Machine<'a> {
         Ok(holds)
     }
 
-    /// Whether a condition over cells holds. One without a value does not.
+    /// Whether a condition over cells holds. A condition without a value does not.
     pub fn holds(&self, condition: &[Op], state: &State) -> Result<bool, Obstacle> {
         let mut operands = Operands(Vec::new());
         let mut pc = 0;
@@ -329,7 +328,7 @@ impl<'a> Machine<'a> {
 /// The operand stack.
 struct Operands(Vec<i64>);
 
-/// The place that an index selects.
+/// Returns the place that an index selects.
 fn selected(range: Range, index: i64) -> Result<u32, Halt> {
     let inside = u32::try_from(index).ok().filter(|&at| at < range.len);
     inside.map(|at| range.first + at).ok_or(FAILURE)
@@ -340,7 +339,7 @@ impl Operands {
         self.0.pop().ok_or(NO_OPERAND)
     }
 
-    /// The instructions that only compute a value.
+    /// Executes an instruction that only computes a value.
     fn compute(&mut self, op: Op, cells: &[i64], locals: &[i64]) -> Result<(), Halt> {
         let value = match op {
             Op::Const(value) => value,
@@ -380,29 +379,29 @@ impl Operands {
     }
 }
 
-/// A step in the middle.
+/// A step in progress.
 struct Work<'w, 'a, 'g> {
     machine: &'w mut Machine<'a>,
     state: &'w mut State,
     made: &'w mut Made,
-    /// The outcomes that are left.
+    /// The given outcomes that are left.
     given: &'g [i64],
     jumps: u64,
 }
 
-/// Which marks a step swallows.
+/// The marks that a step swallows.
 #[derive(Default)]
 struct Swallows {
-    /// The next one.
+    /// Whether it swallows the next mark.
     open: bool,
-    /// All, until the end of a simple statement.
+    /// Whether it swallows all marks up to the end of a simple statement.
     merged: bool,
-    /// All, until so many blocks have ended.
+    /// The number of enclosing atomic blocks, in which it swallows all marks.
     atomic: u32,
 }
 
 impl Swallows {
-    /// Whether a step goes on behind an instruction that says where steps begin and end.
+    /// Whether a step continues after an instruction that delimits steps.
     fn passes(&mut self, op: Op) -> bool {
         let all = self.atomic > 0 || self.merged;
         match op {
@@ -449,7 +448,7 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
         }
     }
 
-    /// Runs a process to its next mark, or to where it halts.
+    /// Runs a process to its next mark, or until it halts.
     fn run(&mut self, process: Process, open: bool) -> Result<(), Obstacle> {
         let mut operands = Operands(Vec::new());
         let mut swallows = Swallows {
@@ -475,7 +474,7 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
         Ok(())
     }
 
-    /// Carries out one instruction. Says what has become of the process if it stops here.
+    /// Executes one instruction. Returns the condition of the process if it stops here.
     fn instruction(
         &mut self,
         process: Process,
@@ -641,7 +640,7 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
         }
     }
 
-    /// A lock holds the number of its holder and 1, and 0 if it is free.
+    /// Acquires a lock. Its cell holds the number of its holder plus 1, or 0 if it is free.
     fn lock(&mut self, process: Process, cell: u32) -> Result<(), Halt> {
         let lock = &mut self.state.cells[cell as usize];
         if *lock != 0 {
@@ -680,7 +679,7 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
         Ok(value)
     }
 
-    /// Starts a child, which does its local work at once; gives its handle.
+    /// Starts a child, which does its local work at once; returns its handle.
     fn spawn(&mut self, parent: Process, pc: u32, slots: Vec<i64>) -> Result<i64, Halt> {
         let thread = Rc::make_mut(&mut self.state.threads[parent as usize]);
         let number = thread.children;

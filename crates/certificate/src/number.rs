@@ -1,4 +1,4 @@
-//! Arithmetic, from its definition: compute exactly, then keep what the type keeps.
+//! Arithmetic from its definition: compute exactly, then wrap to the type.
 
 use mazurka_lang::flat::{Arith, Compare};
 use mazurka_lang::hir::Type;
@@ -11,7 +11,7 @@ pub(crate) enum Undefined {
     OutOfRange,
 }
 
-/// The number that a value of this type stands for.
+/// Returns the number that a value of this type stands for.
 fn exact(ty: Type, value: i64) -> i128 {
     match ty {
         Type::Unsigned(64) => i128::from(value as u64),
@@ -19,7 +19,7 @@ fn exact(ty: Type, value: i64) -> i128 {
     }
 }
 
-/// What a type keeps of a number.
+/// Returns the value of a type for a number.
 fn keep(ty: Type, number: i128) -> Result<i64, Undefined> {
     match ty {
         Type::Signed(bits) => {
@@ -31,7 +31,7 @@ fn keep(ty: Type, number: i128) -> Result<i64, Undefined> {
     }
 }
 
-/// `a op b`
+/// Computes `a op b`.
 pub(crate) fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
     let (x, y) = (exact(ty, a), exact(ty, b));
     let number = match op {
@@ -49,7 +49,7 @@ pub(crate) fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefine
                 Type::Signed(bits) | Type::Unsigned(bits) => i128::from(bits),
                 _ => 64,
             };
-            // A negative amount is a large one.
+            // A negative amount counts as a large one.
             match (op, (0..width).contains(&y)) {
                 (Arith::Shl, true) => x << y,
                 (Arith::Shl, false) => 0,
@@ -62,12 +62,12 @@ pub(crate) fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefine
     keep(ty, number)
 }
 
-/// `-a`
+/// Computes `-a`.
 pub(crate) fn negate(ty: Type, a: i64) -> Result<i64, Undefined> {
     keep(ty, -exact(ty, a))
 }
 
-/// Whether `a op b`, as `u64` values if so.
+/// Whether `a op b` holds; `unsigned`: for `u64` values.
 pub(crate) fn compare(op: Compare, unsigned: bool, a: i64, b: i64) -> bool {
     let ty = if unsigned {
         Type::Unsigned(64)

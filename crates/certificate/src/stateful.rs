@@ -1,16 +1,18 @@
-//! A set of states that no step leaves: how to check that, and how to make one.
+//! A set of states that is closed under steps: how to check that, and how to make one.
 //!
-//! A set that has the initial state and all that one step leads to has every reachable state. Steps
-//! with a false `assume` are left out: what they lead to is discarded, and a failure that counts
-//! has none of them before it, so the run of the steps before the failure is in the set.
+//! A set that contains the initial state and the successors of each of its states contains every
+//! reachable state. Steps with a false `assume` are omitted: they lead to discarded runs. A failure
+//! that counts has no such step before it, so the run up to the failure is in the set.
 //!
-//! Each state has a *rank*, and no step leads to a larger one: so a run without an end stays in one
-//! class of equal rank. Such a run is a livelock only if a weakly fair scheduler allows it. It does
-//! not if some process is ready in every state of the class and each of its steps leaves the class.
+//! Each state has a *rank*, and no step leads to a higher rank. So an infinite run stays in one
+//! class of equal rank from some point on. Such a run is a livelock only if a weakly fair scheduler
+//! allows it, which it does not if some process is ready in every state of the class and all of its
+//! steps leave the class.
 //!
-//! Evidence: for each state but the first the number of one before it, the process whose step leads
-//! from there to it, and what that chooses; then the ranks, and those of temporal properties
-//! (`temporal.rs`). States are made, not read, so a file cannot have one that there is not.
+//! Evidence: for each state but the first, the number of a predecessor, the process whose step
+//! leads from there to it, and the outcomes of that step; then the ranks, and those of temporal
+//! properties (`temporal.rs`). States are computed and not read, so a file cannot contain an
+//! unreachable state.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -19,7 +21,7 @@ use crate::machine::{Choice, Life, Machine, Made, Mishap, Obstacle, Process, Sta
 use crate::temporal::{Exits, Graph, is_decided};
 use crate::{Facts, LOOK_AFTER, Rejected};
 
-/// Numbers that all states may have together.
+/// The most numbers that all states may have together.
 const MOST_NUMBERS: usize = 1 << 28;
 
 pub(crate) fn beyond(obstacle: Obstacle) -> Rejected {
@@ -53,7 +55,8 @@ impl States {
     }
 }
 
-/// What the next step of a process leads to, for each way to choose.
+/// Visits the successors of a state by the next step of a process, one for each combination of
+/// choices. Returns whether the process is ready.
 fn followers(
     machine: &mut Machine<'_>,
     state: &State,
@@ -76,7 +79,7 @@ fn followers(
             outcomes = Some(next);
         }
         each(machine, after, &made)?;
-        // No state comes of it.
+        // A discarded step has no successor.
         if made.mishaps.contains(&Mishap::Discarded) {
             machine.forget_children(known);
         }
@@ -89,12 +92,13 @@ fn followers(
 pub(crate) struct Class {
     /// The processes that are ready in all of its states so far.
     ready: Option<Vec<Process>>,
-    /// The processes with a step that stays in it.
+    /// The processes with a step that stays in the class.
     inside: Vec<Process>,
 }
 
 impl Class {
-    /// Adds a state: the processes that are ready in it, and those with a step that stays.
+    /// Adds a state: the processes that are ready in it, and those with a step that stays in
+    /// the class.
     pub fn add(&mut self, ready: &[Process], inside: &[Process]) {
         self.inside.extend(inside);
         self.inside.sort_unstable();
@@ -105,7 +109,7 @@ impl Class {
         }
     }
 
-    /// Whether a fair run may stay in it.
+    /// Whether a fair run may stay in the class.
     pub fn has_a_fair_run(&self) -> bool {
         let left_out = |process: &Process| !self.inside.contains(process);
         let unfair = self.ready.iter().flatten().any(left_out);
@@ -113,21 +117,21 @@ impl Class {
     }
 }
 
-/// What is found in all states.
+/// Collects what holds in all states.
 struct Survey<'s> {
     states: &'s States,
     ranks: &'s [u32],
     classes: BTreeMap<u32, Class>,
     /// The ranks of states in which some process that should end has not, and none has failed.
     unfinished: BTreeSet<u32>,
-    /// What is possible in each state, if a temporal property asks for it.
+    /// What is possible in each state, if a temporal property needs it.
     exits: Option<Vec<Exits>>,
     facts: Facts,
     first_result: Option<Vec<i64>>,
 }
 
 impl Survey<'_> {
-    /// Looks at one state: whether all that one step leads to is known, and how runs end in it.
+    /// Checks one state: whether its successors are known, and whether runs end in it.
     fn look(&mut self, machine: &mut Machine<'_>, number: u32) -> Result<(), Rejected> {
         let states = self.states;
         let state = &states.all[number as usize];
@@ -183,7 +187,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// A run may end in this state.
+    /// Checks a state in which runs end.
     fn end(
         &mut self,
         machine: &mut Machine<'_>,
@@ -211,7 +215,7 @@ impl Survey<'_> {
     }
 }
 
-/// The initial state, and the failures before it; none if it is discarded.
+/// Returns the initial state, and the number of failures before it; `None` if it is discarded.
 fn start(machine: &mut Machine<'_>) -> Result<Option<(State, u64)>, Rejected> {
     let (state, made) = machine.start().map_err(beyond)?;
     let discarded = made.mishaps.contains(&Mishap::Discarded);
@@ -310,7 +314,7 @@ pub(crate) fn check(
     }
 }
 
-/// Makes the evidence: all states, the nearest first, ranked by strongly connected components.
+/// Makes the evidence: all states in breadth-first order, ranked by strongly connected components.
 pub(crate) fn grow(
     machine: &mut Machine<'_>,
     go_on: &mut dyn FnMut() -> bool,
@@ -373,8 +377,8 @@ pub(crate) fn grow(
     Ok(evidence)
 }
 
-/// The strongly connected component of each state, numbered so that edges lead to lower numbers or
-/// stay (Tarjan, SIAM J. Comput. 1972, without recursion).
+/// Returns the strongly connected component of each state, numbered so that no edge leads to a
+/// higher number (Tarjan, SIAM J. Comput. 1972, without recursion).
 pub(crate) fn components(edges: &[Vec<u32>]) -> Vec<u32> {
     const NEW: u32 = u32::MAX;
     let mut met = vec![NEW; edges.len()];

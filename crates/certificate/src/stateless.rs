@@ -1,29 +1,30 @@
-//! A tree of executions that has every trace: how to check that it does, and how to grow one.
+//! A tree of executions that contains every trace: how to check that it does, and how to grow one.
 //!
-//! Why the conditions are enough is proved in `docs/proofs/certificates.md`. In short: T is an
-//! ordered tree of steps from the initial state. sleep(root) = ∅, and sleep(E·p) has those of
-//! sleep(E) and of the children of E before p whose next step is independent of p's. T has every
+//! `docs/proofs/certificates.md` proves that the conditions suffice. In short: T is an ordered tree
+//! of steps from the initial state. sleep(root) = ∅. sleep(E·p) contains the processes in sleep(E),
+//! and those of the children of E before p, whose next step is independent of p's. T contains every
 //! trace if
 //!
 //! 1. every leaf has no ready process outside its sleep set;
 //! 2. (a) for each race between an event e after E and a later event e', whose step need not wait
 //!    for a condition, an initial of notdep(e)·e' is in children(E) ∪ sleep(E). Two acquisitions of
-//!    one lock race if nothing else orders them and no third is between; the second may be one that
-//!    a process waits for at the end of the run;
-//! 3. (b) if e conflicts with a later step of another process that may wait for a condition, made
-//!    or waited for at the end of the run, all ready processes are in children(E) ∪ sleep(E);
-//! 4. (c) the children of one process stand together and have all outcomes of its step;
+//!    one lock race if nothing else orders them and no third is between them; at the end of the
+//!    run, the second may be one that a process still waits for;
+//! 3. (b) if e conflicts with a later step of another process that may wait for a condition, and
+//!    that is made or still waits at the end of the run, all ready processes are in children(E) ∪
+//!    sleep(E);
+//! 4. (c) the children of one process are adjacent and have all outcomes of its step;
 //! 5. no child sleeps.
 //!
 //! | in the proof | here |
 //! |---|---|
-//! | E, sleep(E), children(E) | [`Node`] |
+//! | E, sleep(E), children(E) | [`RunState`] |
 //! | e, happens-before | [`Event`], its `clock` |
 //! | notdep(e)·e', its initials | [`Walk::initials`] |
-//! | what E owes by (a) and (b) | [`Node::owed`], [`Node::owes_all`] |
+//! | what E owes by (a) and (b) | [`RunState::owed`], [`RunState::owes_all`] |
 //!
-//! The walk goes through the tree in order and keeps the nodes of one run. What is owed waits at
-//! its node until that has all its children.
+//! The walk visits the tree in order and keeps the nodes of one run. What a node owes is recorded
+//! at the node, and checked when it has all its children.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -35,7 +36,7 @@ use crate::format::{Reader, put, put_signed};
 use crate::machine::{Choice, Life, Machine, Made, Mishap, Obstacle, Process, State};
 use crate::{Facts, LOOK_AFTER, Rejected};
 
-/// Numbers that the states of one run may have together.
+/// The most numbers that the states of one run may have together.
 const MOST_NUMBERS: usize = 1 << 28;
 
 /// A child of a node: a step.
@@ -45,21 +46,21 @@ pub(crate) struct Edge {
     pub outcomes: Vec<i64>,
 }
 
-/// A state of the current run, and what is known of its node in the tree.
-pub(crate) struct Node {
+/// A state of the current run, and its node in the tree.
+pub(crate) struct RunState {
     state: State,
     sleep: Vec<Process>,
     /// The processes of the children so far.
     children: Vec<Process>,
-    /// What the steps of the last of these processes have chosen.
+    /// The choices of the steps of the last of these processes.
     choices: Vec<Vec<Choice>>,
-    /// Sets of processes, of each of which a child or a sleeper is owed; none is part of another.
+    /// Sets of processes; from each set a child or a sleeper is owed. No set contains another.
     owed: Vec<Vec<Process>>,
-    /// Whether all ready processes are.
+    /// Whether all ready processes are owed.
     owes_all: bool,
 }
 
-impl Node {
+impl RunState {
     fn new(state: State, sleep: Vec<Process>) -> Self {
         Self {
             state,
@@ -87,15 +88,15 @@ struct Event {
     number: u32,
     next: Rc<Next>,
     spawned: Vec<Process>,
-    /// The locks that it has really taken or given back, not only claimed.
+    /// The locks that it has really acquired or released, not only claimed.
     locks: Vec<u32>,
-    /// For each process how many of its events happen before this one, or are it.
+    /// For each process, the number of its events that happen before this one or are this one.
     clock: Vec<u32>,
     discarded: bool,
 }
 
 impl Event {
-    /// Whether it happens before what has this clock.
+    /// Whether it happens before the event with this clock.
     fn is_in(&self, clock: &[u32]) -> bool {
         clock
             .get(self.process as usize)
@@ -104,9 +105,9 @@ impl Event {
 }
 
 impl Event {
-    /// Whether a conflicting step that need not wait, came after it and has touched these locks
-    /// could have come before: there is more between them than a lock that one has really taken or
-    /// given back, and the other given back.
+    /// Whether a conflicting step that came after this event could have come before it. The step
+    /// need not wait, and has touched `locks`. It could not if they conflict only in locks that the
+    /// step released and that both have really acquired or released.
     fn can_come_after(&self, next: &Next, locks: &[u32]) -> bool {
         let only_claimed = |lock: u32| {
             let really = self.locks.contains(&lock) && locks.contains(&lock);
@@ -127,15 +128,19 @@ fn join(clock: &mut Vec<u32>, other: &[u32]) {
 
 /// Says which children a node has.
 pub(crate) trait Children {
-    /// The next one.
-    fn next(&mut self, machine: &mut Machine<'_>, node: &Node) -> Result<Option<Edge>, Rejected>;
+    /// Returns the next child.
+    fn next(
+        &mut self,
+        machine: &mut Machine<'_>,
+        node: &RunState,
+    ) -> Result<Option<Edge>, Rejected>;
 }
 
-/// The children that are written down.
+/// The children that the evidence lists.
 pub(crate) struct Written<'a>(pub Reader<'a>);
 
 impl Children for Written<'_> {
-    fn next(&mut self, _: &mut Machine<'_>, _: &Node) -> Result<Option<Edge>, Rejected> {
+    fn next(&mut self, _: &mut Machine<'_>, _: &RunState) -> Result<Option<Edge>, Rejected> {
         // The last node is not closed.
         if self.0.rest.is_empty() {
             return Ok(None);
@@ -175,7 +180,7 @@ fn write(out: &mut Vec<u8>, edge: Option<&Edge>) {
     }
 }
 
-/// Writes down the tree that a search walks, whatever it is.
+/// Records the tree that any search walks.
 ///
 /// ```
 /// use mazurka_certificate::Tree;
@@ -193,12 +198,12 @@ fn write(out: &mut Vec<u8>, edge: Option<&Edge>) {
 pub struct Tree {
     evidence: Vec<u8>,
     roots: u32,
-    /// The numbers of processes here, by those that the search gives them.
+    /// The numbers of processes in the evidence, by their numbers in the search.
     numbers: HashMap<u32, Process>,
 }
 
 impl Tree {
-    /// The tree of a program with so many processes at its start, without a step.
+    /// Makes the tree of a program with this number of initial processes, without steps.
     pub fn new(roots: u32) -> Self {
         Self {
             evidence: Vec::new(),
@@ -207,7 +212,7 @@ impl Tree {
         }
     }
 
-    /// The search makes a step, which chooses these outcomes and starts these processes.
+    /// Records a step of the search, with its outcomes and the processes that it starts.
     pub fn step(&mut self, process: u32, outcomes: &[i64], spawned: &[u32]) {
         let edge = Edge {
             process: self.number(process),
@@ -219,17 +224,17 @@ impl Tree {
         }
     }
 
-    /// The search takes its last step back.
+    /// Records that the search takes back its last step.
     pub fn back(&mut self) {
         write(&mut self.evidence, None);
     }
 
-    /// The evidence.
+    /// Returns the evidence.
     pub fn finish(self) -> Vec<u8> {
         self.evidence
     }
 
-    /// Processes are numbered as they are started.
+    /// Numbers processes in the order in which they are started.
     fn number(&mut self, process: u32) -> Process {
         if process < self.roots {
             return process;
@@ -239,11 +244,15 @@ impl Tree {
     }
 }
 
-/// Gives a node the children that it needs, and no more: source sets, in plain code.
+/// Gives a node the children that it needs, and no more: source sets, without optimisations.
 pub(crate) struct Grow;
 
 impl Children for Grow {
-    fn next(&mut self, machine: &mut Machine<'_>, node: &Node) -> Result<Option<Edge>, Rejected> {
+    fn next(
+        &mut self,
+        machine: &mut Machine<'_>,
+        node: &RunState,
+    ) -> Result<Option<Edge>, Rejected> {
         if let (Some(&process), Some(choices)) = (node.children.last(), node.choices.last()) {
             let more = choices
                 .iter()
@@ -271,16 +280,16 @@ impl Children for Grow {
     }
 }
 
-/// Follows a tree that is written down, and grows what it lacks.
+/// Follows a recorded tree, and grows what it lacks.
 pub(crate) struct Mend<'a> {
     written: Written<'a>,
-    /// Steps from the last node that is written down.
+    /// The number of steps since the last recorded node.
     beyond: usize,
-    /// Whether that node has no further children there.
+    /// Whether that node has no further recorded children.
     exhausted: bool,
-    /// How many children were missing.
+    /// The number of missing children.
     pub missing: u64,
-    /// How many were there that sleep.
+    /// The number of recorded children that sleep.
     pub superfluous: u64,
 }
 
@@ -295,8 +304,8 @@ impl<'a> Mend<'a> {
         }
     }
 
-    /// Reads on to the end of a node.
-    fn skip(&mut self, machine: &mut Machine<'_>, node: &Node) -> Result<(), Rejected> {
+    /// Reads up to the end of a node.
+    fn skip(&mut self, machine: &mut Machine<'_>, node: &RunState) -> Result<(), Rejected> {
         let mut open = 1u64;
         while open > 0 {
             match self.written.next(machine, node)? {
@@ -309,13 +318,17 @@ impl<'a> Mend<'a> {
 }
 
 impl Children for Mend<'_> {
-    fn next(&mut self, machine: &mut Machine<'_>, node: &Node) -> Result<Option<Edge>, Rejected> {
+    fn next(
+        &mut self,
+        machine: &mut Machine<'_>,
+        node: &RunState,
+    ) -> Result<Option<Edge>, Rejected> {
         if self.beyond == 0 && !self.exhausted {
             while let Some(edge) = self.written.next(machine, node)? {
                 if !node.sleep.contains(&edge.process) {
                     return Ok(Some(edge));
                 }
-                // By what is claimed here it is not needed, nor anything below it.
+                // By the claims computed here, neither this child nor anything below it is needed.
                 self.superfluous += 1;
                 self.skip(machine, node)?;
             }
@@ -346,14 +359,15 @@ fn beyond(obstacle: Obstacle) -> Rejected {
     }
 }
 
-/// Goes through a tree.
+/// A walk through a tree. It holds the nodes and events of the current run, and the facts shown so
+/// far.
 pub(crate) struct Walk<'w, 'a> {
     machine: &'w mut Machine<'a>,
     steps: Steps,
     ensures: Vec<&'a [Op]>,
-    nodes: Vec<Node>,
+    nodes: Vec<RunState>,
     events: Vec<Event>,
-    /// The next steps of processes, where they are known: they depend on the local state alone.
+    /// The next steps of processes, if known: they depend only on the local state.
     nexts: Vec<Option<Rc<Next>>>,
     facts: Facts,
     first_result: Option<Vec<i64>>,
@@ -362,7 +376,7 @@ pub(crate) struct Walk<'w, 'a> {
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
-    /// Before the first step.
+    /// Makes a walk before its first step.
     pub fn new(machine: &'w mut Machine<'a>) -> Result<Self, Rejected> {
         let (state, made) = machine.start().map_err(beyond)?;
         let mut facts = Facts::default();
@@ -375,7 +389,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             machine,
             steps: Steps::default(),
             ensures,
-            nodes: vec![Node::new(state, Vec::new())],
+            nodes: vec![RunState::new(state, Vec::new())],
             events: Vec::new(),
             nexts: Vec::new(),
             facts,
@@ -384,7 +398,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         })
     }
 
-    /// Goes through the whole tree, and writes it down.
+    /// Walks the whole tree, and writes it to `out`.
     pub fn all(
         mut self,
         children: &mut dyn Children,
@@ -446,11 +460,11 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         node.choices.push(made.choices.clone());
         self.happen(process, next, &made);
-        self.nodes.push(Node::new(state, sleep));
+        self.nodes.push(RunState::new(state, sleep));
         Ok(())
     }
 
-    /// The next step of a process after the last event.
+    /// Returns the next step of a process after the last event.
     fn next_of(&mut self, process: Process) -> Result<Rc<Next>, Rejected> {
         let at = process as usize;
         if let Some(Some(next)) = self.nexts.get(at) {
@@ -465,7 +479,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(next)
     }
 
-    /// These processes are about to have another next step.
+    /// Forgets the next steps of these processes, which are about to change.
     fn forget_next(&mut self, processes: impl Iterator<Item = Process>) {
         for process in processes {
             if let Some(next) = self.nexts.get_mut(process as usize) {
@@ -474,7 +488,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Who sleeps after a step.
+    /// Returns the processes that sleep after a step.
     fn sleep_after(
         &mut self,
         depth: usize,
@@ -493,7 +507,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(sleep)
     }
 
-    /// How many events of a process happened, and the clock after them.
+    /// Returns how many events of a process happened, and the clock after them.
     fn past(&self, process: Process) -> (u32, Vec<u32>) {
         let own = self
             .events
@@ -511,7 +525,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         (0, start.map_or(Vec::new(), |event| event.clock.clone()))
     }
 
-    /// Adds an event, and notes what is owed because of it.
+    /// Adds an event, and records what is owed because of it.
     fn happen(&mut self, process: Process, next: Rc<Next>, made: &Made) {
         let (number, mut past) = self.past(process);
         for &joined in &made.joined {
@@ -559,8 +573,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         });
     }
 
-    /// Notes what is owed because of a step that may wait, made or waiting; what comes before it in
-    /// its process has this clock.
+    /// Records what is owed because of a step that may wait, whether it is made or still waits.
+    /// `past` is the clock of its process before it.
     fn wait(&mut self, process: Process, next: &Next, past: &[u32]) {
         match next.wait {
             Wait::Free => {}
@@ -574,8 +588,9 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Notes what is owed because of an acquisition, made or waiting: it races with the last one,
-    /// and with steps since that could have touched the lock and have not.
+    /// Records what is owed because of an acquisition, whether it is made or still waits: it
+    /// races with the last acquisition, and with later steps that could have touched the lock
+    /// but have not.
     fn wait_for(&mut self, lock: u32, process: Process, past: &[u32]) {
         let mut clock = past.to_vec();
         let mut races = Vec::new();
@@ -583,7 +598,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             let Some(takes) = event.next.takes(lock) else {
                 continue;
             };
-            // Where it is held, the acquisition is still to come that matters.
+            // The lock is held before this event, so the acquisition that matters is further back.
             if self.nodes[at].state.cells[lock as usize] != 0 {
                 continue;
             }
@@ -600,8 +615,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// The initials of notdep(e)·e': e is the event at a position, and e' a step of a process with
-    /// this clock.
+    /// Returns the initials of notdep(e)·e': e is the event at a position, and e' a step of a
+    /// process with this clock.
     fn initials(&self, at: usize, process: Process, clock: &[u32]) -> Vec<Process> {
         let first = &self.events[at];
         let after = self.events[at + 1..].iter();
@@ -623,7 +638,7 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     fn owe(&mut self, at: usize, set: Vec<Process>) {
         let node = &mut self.nodes[at];
-        // What has a process of a part of a set has one of the set.
+        // A process from a subset is also one from the set.
         let within = |part: &[Process], whole: &[Process]| part.iter().all(|p| whole.contains(p));
         if node.is_owed(&set) && !node.owed.iter().any(|known| within(known, &set)) {
             node.owed.retain(|known| !within(&set, known));
@@ -644,7 +659,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         if node.owed.iter().any(|set| node.is_owed(set)) {
             return Err(Rejected::Tree("a race that is not reversed"));
         }
-        // A leaf has none, or it has been rejected.
+        // A leaf owes nothing, or it has been rejected.
         if node.owes_all && !node.children.is_empty() {
             for process in node.state.alive() {
                 if !node.has(process) && ready(self.machine, &node.state, process)? {
@@ -659,7 +674,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(())
     }
 
-    /// Looks at the end of a run.
+    /// Checks the end of a run.
     fn end(&mut self) -> Result<(), Rejected> {
         let depth = self.nodes.len() - 1;
         let alive: Vec<Process> = self.nodes[depth].state.alive().collect();
@@ -677,7 +692,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             let past = self.past(process).1;
             self.wait(process, &next, &past);
         }
-        // Some other run has what this one would have.
+        // Another run covers this one.
         if sleeps {
             self.facts.blocked += 1;
             return Ok(());
@@ -707,7 +722,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 }
 
-/// Whether steps of one process, made in one state, have chosen everything that there is.
+/// Checks that the steps of one process from one state have all possible outcomes.
 fn complete(made: &[Vec<Choice>]) -> Result<(), Rejected> {
     let mut all: Vec<&[Choice]> = made.iter().map(|choices| &choices[..]).collect();
     all.sort_unstable_by_key(|choices| choices.iter().map(|one| one.value).collect::<Vec<_>>());
@@ -719,11 +734,11 @@ fn complete(made: &[Vec<Choice>]) -> Result<(), Rejected> {
 }
 
 /// Whether sorted sequences of choices, equal up to here, have all values of the next choice, each
-/// with all that follow. What a step chooses from depends on what it has chosen before and on
-/// nothing else, so they agree on the range.
+/// with all its continuations. The range of a choice depends only on the earlier choices of the
+/// step, so the sequences agree on it.
 fn covers(all: &[&[Choice]]) -> bool {
     let Some([choice, ..]) = all.first() else {
-        // The step that chooses nothing more is one step.
+        // Without further choices there is one step.
         return all.len() <= 1;
     };
     let mut rest = all;

@@ -1,20 +1,21 @@
-//! What holds of whole runs, decided on a set of states that no step leaves (`stateful.rs`).
+//! Temporal properties of runs, decided on a set of states that is closed under
+//! steps (`stateful.rs`).
 //!
-//! `always e` is a question to each state. Each other property has a *goal*: e of `eventually e`
-//! and of `infinitely_often e`, f of `whenever e leads_to f`. A run violates it that comes into its
-//! *region* and stays there:
+//! `always e` is checked in each state. Each other property has a *goal*: e for `eventually e` and
+//! for `infinitely_often e`, f for `whenever e leads_to f`. A run violates the property if it
+//! enters the *region* of the property and stays there:
 //!
 //! | property | region: states without the goal, in which no process has failed, and |
 //! |---|---|
-//! | `eventually e` | such states alone lead to it from the initial one |
-//! | `infinitely_often e` | nothing else |
-//! | `whenever e leads_to f` | such states alone lead to it from one with e |
+//! | `eventually e` | that are reached from the initial state through such states only |
+//! | `infinitely_often e` | no further condition |
+//! | `whenever e leads_to f` | that are reached from a state with e through such states only |
 //!
-//! A run stays in a region if it ends there, or goes on in it for ever. For the latter each state
-//! has a rank once more, which no step inside the region raises, and a class of equal rank can hold
-//! no fair run if it has no step inside, or some process is ready in all of it and has none: this
-//! is what a livelock is decided by, too. The region is computed here, from the steps that were
-//! made; only ranks are read.
+//! A run stays in a region if it ends there, or never leaves it. For the latter case each state has
+//! another rank, which no step inside the region raises. A class of equal rank contains no fair run
+//! if it has no step inside, or if some process is ready in all of its states and has no step
+//! inside. Livelocks are decided in the same way. The region is computed here, from the steps that
+//! were made; only ranks are read from the file.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,8 @@ use crate::stateful::{Class, beyond, components};
 pub(crate) struct Exits {
     /// The processes that are ready.
     pub ready: Vec<Process>,
-    /// Who makes a step, and the number of the state that it leads to. Discarded ones are left out.
+    /// Processes that make a step, each with the number of the next state. Discarded steps
+    /// are omitted.
     pub steps: Vec<(Process, u32)>,
 }
 
@@ -40,7 +42,7 @@ pub(crate) struct Graph<'s> {
     pub exits: &'s [Exits],
 }
 
-/// Whether a condition may be asked for here: it is over cells alone.
+/// Whether temporal properties can be decided: their conditions read only cells.
 pub(crate) fn is_decided(machine: &Machine<'_>) -> bool {
     !machine.flat.speaks_of_locals()
 }
@@ -51,7 +53,7 @@ fn has_failed(state: &State) -> bool {
 }
 
 impl Graph<'_> {
-    /// The states in which a condition of the program holds.
+    /// Returns for each state whether a condition of the program holds.
     fn holds(&self, machine: &Machine<'_>, condition: usize) -> Result<Vec<bool>, Rejected> {
         let ops = machine.flat.condition(condition);
         let ops = ops.ok_or(Rejected::Beyond("a property without its condition"))?;
@@ -60,7 +62,7 @@ impl Graph<'_> {
             .collect()
     }
 
-    /// The states of a region; none for `always`, which has no goal.
+    /// Returns the states of a region; `None` for `always`, which has no goal.
     fn region(
         &self,
         machine: &Machine<'_>,
@@ -95,7 +97,7 @@ impl Graph<'_> {
         Ok(Some(region))
     }
 
-    /// The ranks for all properties that need some.
+    /// Writes the ranks for all properties that need them.
     pub fn ranks(&self, machine: &Machine<'_>, out: &mut Vec<u8>) -> Result<(), Rejected> {
         for property in machine.flat.temporal() {
             let Some(region) = self.region(machine, property)? else {
@@ -114,8 +116,8 @@ impl Graph<'_> {
         Ok(())
     }
 
-    /// How many properties do not hold, or may not for all that the ranks show; none if there are
-    /// no ranks.
+    /// Returns the number of properties that do not hold, or that the ranks do not show to hold;
+    /// `None` if there are no ranks.
     pub fn broken(
         &self,
         machine: &Machine<'_>,
@@ -141,7 +143,7 @@ impl Graph<'_> {
         Ok(Some(broken))
     }
 
-    /// Whether a fair run may stay in a region.
+    /// Whether a fair run may stay in a region, as far as the ranks show.
     fn may_stay(&self, region: &[bool], ranks: &[u32]) -> Result<bool, Rejected> {
         let mut classes = BTreeMap::<u32, Class>::new();
         for (at, exits) in self.exits.iter().enumerate() {

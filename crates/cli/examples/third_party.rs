@@ -1,8 +1,7 @@
-//! The licences of third parties that are in a program: `cargo metadata … | third_party PACKAGE`.
+//! Lists the licences of third parties in a program: `cargo metadata … | third_party PACKAGE`.
 //!
 //! Prints a Markdown text: a table of all packages that the package is built from, with the licence
-//! of each, and the texts of the licences as the packages have them. `.ci/release` puts it into the
-//! archives.
+//! of each, and the licence texts in the packages. `.ci/release` adds it to the archives.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -20,7 +19,7 @@ fn main() {
     print!("{}", list(&metadata, &root));
 }
 
-/// The packages that a package is built from, without our own.
+/// The packages that a package is built from, without those of this workspace.
 fn third_parties<'m>(metadata: &'m Value, root: &str) -> Vec<&'m Value> {
     let packages: BTreeMap<&str, &Value> = all(&metadata["packages"])
         .map(|package| (text(&package["id"]), package))
@@ -36,7 +35,7 @@ fn third_parties<'m>(metadata: &'m Value, root: &str) -> Vec<&'m Value> {
             continue;
         }
         for dependency in all(&nodes[id]["deps"]) {
-            // What is only there for tests is not in the program.
+            // Dependencies for tests are not in the program.
             let mut kinds = all(&dependency["dep_kinds"]);
             if kinds.any(|kind| kind["kind"] != "dev") {
                 pending.push(text(&dependency["pkg"]));
@@ -79,7 +78,7 @@ fn list(metadata: &Value, root: &str) -> String {
     said
 }
 
-/// The texts of licences that stand beside the manifest of a package.
+/// The licence texts beside the manifest of a package.
 fn licences(package: &Value) -> Vec<(String, String)> {
     let manifest = Path::new(text(&package["manifest_path"]));
     let folder = manifest.parent().unwrap_or(Path::new(""));

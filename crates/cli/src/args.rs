@@ -16,12 +16,12 @@ use crate::show::{Format, JSON, TEXT, format};
 use crate::solver::solver;
 use crate::{values, watch};
 
-/// The end of the help of most commands.
+/// The last lines of the help of most commands.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes: 0 verified within the stated scope, 1 violated, 2 inconclusive (a bound was hit),
 3 bad input or usage, 4 internal error. --allow-inconclusive: 0 in place of 2.";
 
-/// How to search.
+/// The solver and the limits of a search.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
     #[command(flatten)]
@@ -31,8 +31,7 @@ pub(crate) struct SearchArgs {
 }
 
 impl SearchArgs {
-    /// What the library is asked for, with so many workers. The error is a solver that is not
-    /// there.
+    /// The library's options, with this many workers. Fails if the solver is not installed.
     pub(crate) fn options(&self, jobs: usize) -> Result<Options, Refusal> {
         Ok(Options {
             solver: solver(&self.solver)?,
@@ -41,11 +40,11 @@ impl SearchArgs {
     }
 }
 
-/// Under which memory model.
+/// The memory model.
 #[derive(Debug, Args)]
 pub(crate) struct MemoryArgs {
-    /// The memory model: sc (interleavings), rc11 (C++20's orderings), ra or tso; not sc for
-    /// programs with `atomicity access`
+    /// The memory model: sc (interleavings), rc11 (C++20's orderings), ra or tso; in `.maz` all but
+    /// sc need `atomicity access`
     #[arg(long, value_name = "MODEL", value_parser = memory())]
     pub memory: Option<Memory>,
 }
@@ -57,14 +56,14 @@ fn memory() -> impl TypedValueParser<Value = Memory> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Memory>())
 }
 
-/// What decides conditions over values that are not known.
+/// The solver for conditions over unknown values.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver")]
 pub(crate) struct SolverArgs {
-    /// Who decides conditions over inputs and initial values: auto, embedded, z3 or cvc5
+    /// Which solver decides conditions over inputs and initial values: auto, embedded, z3 or cvc5
     #[arg(long, value_name = "SOLVER", default_value = "auto")]
     pub solver: SolverChoice,
-    /// Ask the embedded solver and z3 or cvc5 everything, and compare their answers
+    /// Ask both the embedded solver and z3 or cvc5 every query, and compare their answers
     #[arg(long)]
     pub cross_check: bool,
     /// Write every query that reaches a solver into this folder, as SMT-LIB with its answer
@@ -75,7 +74,7 @@ pub(crate) struct SolverArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// Steps of one execution (10000 unless given, and any number where states are merged)
+    /// Steps of one execution [default: 10000; any number where states are merged]
     #[arg(long, value_name = "N", value_parser = values::count)]
     max_depth: Option<u64>,
     /// Steps in total
@@ -96,7 +95,7 @@ pub(crate) struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// What the library is asked for where nothing needs a solver.
+    /// The library's options, for commands that need no solver.
     pub(crate) fn options(&self, jobs: usize) -> Options {
         let limits = Limits {
             depth: self.max_depth,
@@ -110,7 +109,7 @@ impl LimitArgs {
     }
 }
 
-/// What the library is asked for within some limits: Ctrl-C ends it.
+/// The library's options within some limits; Ctrl-C ends the work.
 pub(crate) fn options_of(limits: Limits, jobs: usize) -> Options {
     Options {
         limits,
@@ -124,12 +123,12 @@ pub(crate) fn options_of(limits: Limits, jobs: usize) -> Options {
     }
 }
 
-/// Which runs without an end count.
+/// Which infinite runs count.
 #[derive(Debug, Args)]
 pub(crate) struct FairnessArgs {
-    /// Which runs without an end count, for livelocks and temporal properties: those in which no
-    /// process is ready for ever and never steps (weak), or those in which each process that is
-    /// ready again and again steps again and again (strong)
+    /// Which infinite runs count for livelocks and temporal properties: those in which no process
+    /// is ready for ever without making a step (weak), or those in which each process that is ready
+    /// infinitely often makes steps infinitely often (strong)
     #[arg(long, value_name = "weak|strong", value_parser = fairness(), default_value_t = Fairness::Weak)]
     pub fairness: Fairness,
 }
@@ -142,7 +141,7 @@ fn fairness() -> impl TypedValueParser<Value = Fairness> {
     })
 }
 
-/// The limits of what has no runs.
+/// The limits of commands that make no runs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct ProofLimitArgs {
@@ -155,7 +154,7 @@ pub(crate) struct ProofLimitArgs {
 }
 
 impl ProofLimitArgs {
-    /// The limits as the library wants them.
+    /// The limits for the library.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             time: self.time_limit,
@@ -165,24 +164,24 @@ impl ProofLimitArgs {
     }
 }
 
-/// How to show the result. A command that can draw offers more formats.
+/// How to show the result. Commands that draw offer more formats.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Text for people, or the record for programs
     #[arg(long, value_parser = format(&[TEXT, JSON]), default_value_t = Format::Text)]
     pub format: Format,
-    /// No progress, and of the text only the first line
+    /// Show no progress, and only the first line of the text
     #[arg(long, short)]
     pub quiet: bool,
     #[command(flatten)]
     pub allowing: AllowArgs,
 }
 
-/// Whether an answer that is not certain is good enough.
+/// Whether an inconclusive answer is good enough.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct AllowArgs {
-    /// End with exit code 0 instead of 2 if a bound was hit and nothing wrong was found
+    /// End with exit code 0 instead of 2 if a bound was hit and no violation was found
     #[arg(long, help_heading = "Output")]
     pub allow_inconclusive: bool,
 }
@@ -197,7 +196,7 @@ pub(crate) fn algorithm<'a>(
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Algorithm>())
 }
 
-/// Reads the name of a net, likewise.
+/// Reads the name of a net, in the same way.
 pub(crate) fn net() -> impl TypedValueParser<Value = NetKind> {
     let names = NetKind::ALL
         .iter()

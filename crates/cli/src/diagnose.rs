@@ -1,4 +1,4 @@
-//! Mistakes of a program and warnings about it, shown in its text.
+//! Shows mistakes in a program, and warnings about it, in its text.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use crate::args::OutputArgs;
 use crate::exit::Exit;
 use crate::output;
 
-/// What to do about warnings.
+/// How to treat warnings.
 #[derive(Debug, Args)]
 pub(crate) struct WarningArgs {
-    /// End with exit code 1 if there is a warning, verified or not
+    /// End with exit code 1 if a verified program has warnings
     #[arg(long)]
     deny_warnings: bool,
 }
 
 impl WarningArgs {
-    /// Shows the warnings of a record on standard error, and gives the exit code that they lead to.
+    /// Shows the warnings of a record on standard error, and returns the exit code with them.
     pub(crate) fn show(
         &self,
         program: &Program,
@@ -32,8 +32,8 @@ impl WarningArgs {
         let Some(source) = program.source().filter(|_| !all.is_empty()) else {
             return exit;
         };
-        // The record has them too. What a violated program never does matters later: most of it is
-        // because of the violation.
+        // The record has all of them. For a violated program the warnings about what it never does
+        // are not shown here: most are consequences of the violation.
         let told = |warning: &&DiagnosticRecord| {
             record.verdict != Verdict::Violated || warning.code.starts_with("W01")
         };
@@ -53,18 +53,19 @@ impl WarningArgs {
     }
 }
 
-/// So many are shown as text.
+/// The maximal number of mistakes or warnings shown as text.
 const MOST_SHOWN: usize = 100;
-/// Lines are shown that together have at most so many bytes; of others only the place is told.
+/// The maximal number of bytes of the lines shown for one; if there are more, only the place is
+/// shown.
 const LONGEST_SNIPPET: usize = 20_000;
 
-/// Every mistake or warning: code, caret, what was expected, what to do.
+/// Renders every mistake or warning: code, caret, what was expected, what to do.
 pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> String {
     let renderer = Renderer::styled();
     let text = Text::new(source);
     let mut shown_text = String::new();
     for diagnostic in all.iter().take(MOST_SHOWN) {
-        // The page marks the places itself, and does not carry the code that draws them.
+        // The page marks the places itself, so the code that draws them is left out of it.
         if cfg!(target_family = "wasm") {
             shown_text += &in_a_line(diagnostic);
             continue;
@@ -87,7 +88,7 @@ pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> Stri
     shown_text + &format!("{} {what}{s} in {}", all.len(), shown(file))
 }
 
-/// A mistake or warning, and where it is.
+/// A mistake or warning with its place, in one line.
 fn in_a_line(diagnostic: &DiagnosticRecord) -> String {
     let place = diagnostic
         .span
@@ -109,7 +110,7 @@ impl<'a> Text<'a> {
         Self { source, lines }
     }
 
-    /// The lines of a diagnostic: where they begin and end, and the number of the first.
+    /// The byte range of the lines of a diagnostic, and the number of the first line.
     fn region(&self, diagnostic: &DiagnosticRecord) -> (Range<usize>, usize) {
         let related = diagnostic.related.iter().map(|related| related.span);
         let places = diagnostic.span.into_iter().chain(related);
@@ -124,7 +125,7 @@ impl<'a> Text<'a> {
         (self.lines[line - 1]..end, line)
     }
 
-    /// The bytes of a place, wherever it points.
+    /// The byte range of a span; a span outside of the text is clamped.
     fn range(&self, span: SpanRecord) -> Range<usize> {
         let line = self.lines.get(span.line.wrapping_sub(1)).copied();
         let line = line.unwrap_or(self.source.len());
@@ -133,7 +134,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The byte that is so many characters behind another.
+/// The byte that is `characters` characters after `from`.
 fn behind(source: &str, from: usize, characters: usize) -> usize {
     let mut rest = source[from..].char_indices();
     rest.nth(characters)
@@ -152,7 +153,7 @@ fn group<'a>(file: &'a str, text: &Text<'a>, diagnostic: &'a DiagnosticRecord) -
         .help
         .as_ref()
         .map(|help| Level::HELP.message(help));
-    // What is wrong outside of the text, such as a --set option, has no place in it.
+    // A mistake outside of the text, such as in a --set option, has no place in it.
     if diagnostic.span.is_none() && diagnostic.related.is_empty() {
         return Group::with_title(title).elements(help);
     }

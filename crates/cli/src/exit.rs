@@ -1,12 +1,12 @@
-//! How the command ends.
+//! The exit codes of the command.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set if an answer that is not certain is good enough.
+/// Set if an inconclusive answer is good enough.
 static ALLOWS_INCONCLUSIVE: AtomicBool = AtomicBool::new(false);
 
-/// From now on an inconclusive answer ends with exit code 0.
+/// From now on, an inconclusive answer ends with exit code 0.
 pub(crate) fn allow_inconclusive() {
     ALLOWS_INCONCLUSIVE.store(true, Ordering::SeqCst);
 }
@@ -20,14 +20,14 @@ pub(crate) fn inconclusive() -> i32 {
     }
 }
 
-/// What the shell is told. The numbers are a stable interface.
+/// The exit code. The numbers are a stable interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Verified within the stated scope.
     Verified = 0,
     /// Violated; `explore`: a failure or a deadlock was found.
     Violated = 1,
-    /// A bound was hit before anything was certain.
+    /// A bound was hit before the answer was certain.
     Inconclusive = 2,
     /// Bad input or usage.
     BadInput = 3,
@@ -36,7 +36,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The one with this code.
+    /// Returns the exit with this code.
     pub(crate) fn of_code(code: i32) -> Self {
         match code {
             0 => Exit::Verified,
@@ -47,9 +47,9 @@ impl Exit {
         }
     }
 
-    /// The one to end with if both are true. A violation stays one whatever else goes wrong,
-    /// because it is certain. What was asked for and not done is worse than every other answer, or
-    /// a script would go on with a file that is not there.
+    /// Returns the exit code if both apply. A violation stays one whatever else goes wrong, because
+    /// it is certain. A file that was asked for and not written is worse than all other answers: a
+    /// script must not continue without it.
     pub(crate) fn worse(self, other: Self) -> Self {
         let rank = |exit: Self| match exit {
             Exit::Verified => 0,

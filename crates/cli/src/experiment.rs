@@ -1,8 +1,7 @@
-//! A list of experiments for `mazurka table`: programs, settings, engines, and what others have
-//! published about them.
+//! A list of experiments for `mazurka table`: programs, settings, engines, and published figures.
 //!
-//! It is data, as a list of models is ([`crate::suite`]): no key runs a command or leads out of the
-//! folder.
+//! It is pure data, like a list of models ([`crate::suite`]): no key runs a command or leads out of
+//! the folder.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use serde::Deserialize;
 
 use crate::suite::{read, stays_inside, written};
 
-/// The file, as it is written.
+/// The contents of the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Experiments {
@@ -22,12 +21,12 @@ pub(crate) struct Experiments {
     pub net: Vec<String>,
     #[serde(default)]
     pub por: Vec<String>,
-    /// How states are looked for.
+    /// How to search for states.
     #[serde(default)]
     pub method: Vec<String>,
-    /// Whether symbolic states whose path condition nothing satisfies are dropped.
+    /// Whether symbolic states with an unsatisfiable path condition are dropped.
     pub feasible: Option<bool>,
-    /// The columns to show; all if there are none.
+    /// The columns to show; all if empty.
     #[serde(default)]
     pub columns: Vec<String>,
     #[serde(default, rename = "program")]
@@ -38,22 +37,22 @@ pub(crate) struct Experiments {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Listed {
-    /// How the table calls it.
+    /// Its name in the table.
     pub name: String,
-    /// Below the folder of the list.
+    /// Relative to the folder of the list, and inside it.
     pub file: String,
     #[serde(default)]
     pub set: BTreeMap<String, toml::Value>,
-    /// The states to look for.
+    /// The states to search for.
     #[serde(default)]
     pub property: Vec<String>,
-    /// What others have published: a column for each, with a figure for each engine.
+    /// Published figures: a column for each publisher, with a figure for each engine.
     #[serde(default)]
     pub published: BTreeMap<String, BTreeMap<String, toml::Value>>,
 }
 
 impl Experiments {
-    /// Reads the text of a file. The error says where it is wrong.
+    /// Parses the text of a file. The error says where it is wrong.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, String> {
         let list: Self = read(file, text)?;
         if list.programs.is_empty() {
@@ -70,7 +69,7 @@ impl Experiments {
         Ok(list)
     }
 
-    /// Those that have published something, in the order of their names.
+    /// The publishers, sorted by name.
     pub(crate) fn publishers(&self) -> Vec<String> {
         let all = self
             .programs
@@ -84,7 +83,7 @@ impl Experiments {
 }
 
 impl Listed {
-    /// The settings, as `--set` has them.
+    /// The settings, in the form of `--set`.
     pub(crate) fn settings(&self) -> Result<Vec<(String, String)>, String> {
         let set = self.set.iter();
         set.map(|(name, value)| Ok((name.clone(), written(name, value)?)))

@@ -1,4 +1,4 @@
-//! Reading and writing what the user names.
+//! Reads and writes the files that the user names.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -10,31 +10,32 @@ use std::time::{Duration, Instant};
 use mazurka::Bound;
 use serde::Serialize;
 
-/// No program is longer; what is longer was named by mistake.
+/// The maximal length of a program; a longer file was named by mistake.
 const MOST_BYTES: u64 = 16 << 20;
-/// No model has more files; a folder with more was named by mistake.
+/// The maximal number of files of a model; a folder with more was named by mistake.
 const MOST_FILES: usize = 1000;
-/// What ends the program waits so long for a file that is being saved.
+/// How long the end of the program waits for a file that is being saved.
 const MOST_WAITING: Duration = Duration::from_secs(1);
 /// Held while a file is saved.
 static SAVING: Mutex<()> = Mutex::new(());
-/// What could not be written. A result must not be lost with a file, so this is told after it.
+/// Errors of writing. They are reported after the result, so that a bad file does not lose the
+/// result.
 static UNWRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// A record holds whole runs, and a proof all its goals.
+/// The maximal length of a record or a proof: a record holds whole runs, and a proof all its goals.
 const MOST_RECORD_BYTES: u64 = 1 << 30;
 
-/// The text of a program.
+/// Reads the text of a program.
 pub(crate) fn program(name: &str) -> Result<String, String> {
     text(name, MOST_BYTES, "a program")
 }
 
-/// The text of a `.maz` program with all files that it includes.
+/// Reads a `.maz` program with all files that it includes.
 pub(crate) fn with_included(name: &str) -> Result<String, String> {
     Ok(expanded(name, &program(name)?))
 }
 
-/// A text of a `.maz` program with all files that it includes.
+/// The text of a `.maz` program with all files that it includes.
 pub(crate) fn expanded(name: &str, text: &str) -> String {
     let mut known = Vec::new();
     let read = &mut |path: &str| match name {
@@ -44,13 +45,13 @@ pub(crate) fn expanded(name: &str, text: &str) -> String {
     mazurka::expand(text, read)
 }
 
-/// The one name of a file that is there.
+/// The canonical name of an existing file.
 #[cfg(not(target_family = "wasm"))]
 fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
-/// The same among the files of the page, where there are no links.
+/// The same in the files of the page, where there are no links.
 #[cfg(target_family = "wasm")]
 fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     fs::metadata(path)?;
@@ -58,7 +59,7 @@ fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     Ok(path.components().filter(|part| !here(part)).collect())
 }
 
-/// The one name of a file or folder; no name is that of the current folder.
+/// The canonical name of a file or folder; the empty name is the current folder.
 fn real(path: &Path) -> std::io::Result<PathBuf> {
     if path.as_os_str().is_empty() {
         canonical(Path::new("."))
@@ -67,8 +68,8 @@ fn real(path: &Path) -> std::io::Result<PathBuf> {
     }
 }
 
-/// The one name of a file in a folder or below. The error says that a link leads out of the folder,
-/// or that there is no such file.
+/// The canonical name of a file in a folder or below it. Fails if a link leads out of the folder,
+/// or if there is no such file.
 pub(crate) fn below(folder: &Path, file: &Path) -> Result<PathBuf, String> {
     let shown = file.display().to_string();
     let real_file = real(file).map_err(|error| unread(&shown, &error))?;
@@ -80,8 +81,8 @@ pub(crate) fn below(folder: &Path, file: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// The text of a file that a program includes. Links may not lead out of its folder either, nor to
-/// a file that is `known`: it would be there twice.
+/// Reads a file that a program includes. A link may lead neither out of the program's folder nor to
+/// a file that is `known`, which would be included twice.
 fn included(
     program: &Path,
     path: &str,
@@ -106,8 +107,8 @@ fn included(
     self::program(&shown)
 }
 
-/// The files in a folder and its folders whose names end like this, in the order of their names.
-/// A name that is no folder stands for itself.
+/// The files with this ending in a folder and its subfolders, sorted by name. A name that is not a
+/// folder stands for itself.
 pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String> {
     if !Path::new(name).is_dir() {
         return Ok(vec![name.to_owned()]);
@@ -118,7 +119,7 @@ pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String>
         let shown = folder.display().to_string();
         for entry in fs::read_dir(&folder).map_err(|error| unread(&shown, &error))? {
             let path = entry.map_err(|error| unread(&shown, &error))?.path();
-            // A link to a folder might lead back.
+            // A link to a folder may lead back to it.
             if path.is_dir() && !path.is_symlink() {
                 pending.push(path);
             } else if let Some(name) = path.to_str().filter(|name| name.ends_with(ending)) {
@@ -141,7 +142,7 @@ pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String>
     }
 }
 
-/// The text of a `.maz` program. What cannot be done with others is said in a few words.
+/// Reads a `.maz` program. For other languages the error says what `cannot` be done.
 pub(crate) fn maz_program(name: &str, cannot: &str) -> Result<String, String> {
     if crate::native::is_native(name) {
         return Err(crate::native::refusal(name));
@@ -153,22 +154,22 @@ pub(crate) fn maz_program(name: &str, cannot: &str) -> Result<String, String> {
     }
 }
 
-/// Why a command does not take a program in ABS.
+/// Why a command does not accept ABS programs.
 pub(crate) fn no_abs(cannot: &str) -> String {
     format!("ABS programs cannot be {cannot}; `mazurka check` and `mazurka explore` work on them")
 }
 
-/// The text of a record.
+/// Reads a record.
 pub(crate) fn record(name: &str) -> Result<String, String> {
     text(name, MOST_RECORD_BYTES, "a record")
 }
 
-/// The text of a checkpoint.
+/// Reads a checkpoint.
 pub(crate) fn checkpoint(name: &str) -> Result<String, String> {
     text(name, MOST_RECORD_BYTES, "a checkpoint")
 }
 
-/// The bytes of a certificate.
+/// Reads a certificate.
 pub(crate) fn certificate(name: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let file = open(name, "a certificate")?;
@@ -181,8 +182,8 @@ pub(crate) fn certificate(name: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Reads a proof, which may be large: its text is never there as a whole, and the watch may break
-/// it off.
+/// Reads a proof, which may be large: its text is never in memory as a whole, and the watch may
+/// stop the reading.
 pub(crate) fn proof<T>(
     name: &str,
     watch: &mut dyn FnMut() -> ControlFlow<Bound>,
@@ -201,7 +202,7 @@ pub(crate) fn proof<T>(
     })
 }
 
-/// A file that is read piece by piece.
+/// A file that is read in pieces.
 struct Pieces<'a> {
     from: Box<dyn Read>,
     left: u64,
@@ -222,8 +223,8 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// Saves a text, all of it or nothing: what was in the file stays there until the new text is
-/// complete. Whether it could be saved; if not, [`unwritten`] says so after the result.
+/// Saves a text atomically: the old contents stay until the new text is complete. Returns whether
+/// it was saved; if not, [`unwritten`] reports it after the result.
 pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
     let saved = put(path, text, true);
     saved
@@ -231,7 +232,7 @@ pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
         .is_ok()
 }
 
-/// The same for bytes.
+/// The same as [`save`], for bytes.
 pub(crate) fn save_bytes(what: &str, path: &Path, bytes: &[u8]) -> bool {
     let saved = put_pieces(path, true, |mut file| file.write_all(bytes));
     saved
@@ -239,7 +240,8 @@ pub(crate) fn save_bytes(what: &str, path: &Path, bytes: &[u8]) -> bool {
         .is_ok()
 }
 
-/// The same for a record that may be large: its text, which is larger, is never there as a whole.
+/// The same as [`save`], for a large record: its text, which is larger, is never in memory as a
+/// whole.
 pub(crate) fn save_json(what: &str, path: &Path, record: &impl Serialize) -> bool {
     let saved = put_pieces(path, true, |file| {
         let mut file = BufWriter::new(file);
@@ -252,12 +254,12 @@ pub(crate) fn save_json(what: &str, path: &Path, record: &impl Serialize) -> boo
         .is_ok()
 }
 
-/// The same for a file that is saved again later: the error is for now.
+/// The same as [`save`], for a file that will be saved again: the error is returned at once.
 pub(crate) fn save_for_now(what: &str, path: &Path, text: &str) -> Result<(), String> {
     put(path, text, true).map_err(|error| problem(what, path, &error))
 }
 
-/// Puts a text in the place of another, unless the file has something else by now.
+/// Replaces the contents of a file, unless they are no longer `old`.
 pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
     let shown = path.display();
     if !path.is_file() {
@@ -266,7 +268,7 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
     let mut changed = false;
     let put = put_pieces(path, true, |mut file| {
         file.write_all(new.as_bytes())?;
-        // Nothing that takes long may be between this look and the change.
+        // Nothing slow may come between this check and the change.
         file.sync_all()?;
         changed = fs::read(path)? != old.as_bytes();
         if changed {
@@ -284,20 +286,20 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
     })
 }
 
-/// Removes a file that was saved, unless it is a device.
+/// Removes a saved file, unless it is a device.
 pub(crate) fn remove(path: &Path) {
     if path.is_file() {
-        // It was ours; if it is gone or stays, nothing depends on it.
+        // Nothing depends on whether it could be removed.
         let _ = fs::remove_file(path);
     }
 }
 
-/// What could not be written since the last time this was asked.
+/// Returns the errors of writing since the last call.
 pub(crate) fn unwritten() -> Vec<String> {
     std::mem::take(&mut *guard(&UNWRITTEN))
 }
 
-/// Waits for a file that is being saved, but not for ever: for what ends the program at once.
+/// Waits for a file that is being saved, but not for ever; used before the program ends at once.
 pub(crate) fn settle() {
     let until = Instant::now() + MOST_WAITING;
     while SAVING.try_lock().is_err() && Instant::now() < until {
@@ -305,7 +307,7 @@ pub(crate) fn settle() {
     }
 }
 
-/// A folder for many files. The first that cannot be written is told after the result.
+/// A folder for many files. The first write error is reported after the result.
 pub(crate) struct Folder {
     path: PathBuf,
     what: &'static str,
@@ -313,7 +315,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder, unless it is there.
+    /// Creates the folder, unless it exists.
     pub(crate) fn new(what: &'static str, path: &Path) -> Self {
         let made = fs::create_dir_all(path);
         let made = made.map_err(|error| note(problem(what, path, &error)));
@@ -324,7 +326,7 @@ impl Folder {
         }
     }
 
-    /// Writes a file into it, unless one could not be written before.
+    /// Writes a file into it, unless an earlier one failed.
     pub(crate) fn put(&mut self, name: &str, text: &str) {
         if self.broken {
             return;
@@ -335,7 +337,7 @@ impl Folder {
         }
     }
 
-    /// Notes why a file is not written.
+    /// Notes why a file was not written.
     pub(crate) fn fail(&mut self, why: &str) {
         if !std::mem::replace(&mut self.broken, true) {
             note(format!("{why} (this one and all after it are missing)"));
@@ -361,9 +363,8 @@ fn put(path: &Path, text: &str, sync: bool) -> io::Result<()> {
     put_pieces(path, sync, |mut file| file.write_all(text.as_bytes()))
 }
 
-/// Writes something beside a file and then puts it in its place. A device, a pipe or standard
-/// output is written to as it is: to put a file in the place of `/dev/null` would be worse than
-/// half a text.
+/// Writes a new file beside the old one and then renames it. A device, a pipe or standard output is
+/// written to directly: replacing `/dev/null` by a file would be worse than writing half a text.
 fn put_pieces(
     path: &Path,
     sync: bool,
@@ -384,7 +385,7 @@ fn put_pieces(
     // A link stays a link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut beside = target.clone().into_os_string();
-    // Another process may save the same file, and a file of this name may be there already.
+    // Another process may save the same file, and a file with this name may exist already.
     beside.push(format!(".{}.new", std::process::id()));
     let _saving = guard(&SAVING);
     let saved = File::create(&beside).and_then(|file| {
@@ -396,7 +397,7 @@ fn put_pieces(
     });
     let placed = saved.and_then(|()| fs::rename(&beside, &target));
     placed.inspect_err(|_| {
-        // If it was not even made, there is nothing to remove.
+        // If it was not created, there is nothing to remove.
         let _ = fs::remove_file(&beside);
     })
 }
@@ -427,7 +428,7 @@ fn problem(what: &str, path: &Path, error: &io::Error) -> String {
     format!("cannot write {what} `{}`: {why}; {todo}", path.display())
 }
 
-/// What a file is called in messages.
+/// The name of a file in messages.
 fn shown(name: &str) -> &str {
     match name {
         "-" => "standard input",
@@ -486,7 +487,7 @@ mod tests {
         let why = refused.expect_err("it has changed");
         assert!(why.contains("has changed since it was read"), "{why}");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "changed");
-        // Nothing is left beside it.
+        // No temporary file is left.
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
         fs::remove_file(&path).expect("it is there");
         assert!(replace(&path, "changed", "changed again").is_err());

@@ -1,7 +1,7 @@
-//! The `mazurka` command: flags, files, progress, signals and exit codes. Everything else is the
-//! library's.
+//! The `mazurka` command: flags, files, progress, signals and exit codes. Everything else is in the
+//! library.
 //!
-//! As WebAssembly it has the commands of the page (docs/page.md), and no others.
+//! As WebAssembly it has only the commands of the page (docs/page.md).
 #![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]
 
 mod args;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     exit.into()
 }
 
-/// Reads the arguments and does what they say.
+/// Parses the arguments and executes the command.
 fn obey() -> Exit {
     match commands::Cli::try_parse() {
         Ok(cli) => commands::execute(&cli),
@@ -49,7 +49,7 @@ fn obey() -> Exit {
     }
 }
 
-/// Turns a panic into a message that asks for a report, and exit code 4.
+/// Turns a panic into exit code 4 and a message that asks for a report.
 fn guarded(work: impl FnOnce() -> Exit) -> Exit {
     panic::set_hook(Box::new(|panic| {
         let payload = panic.payload();
@@ -69,7 +69,7 @@ fn guarded(work: impl FnOnce() -> Exit) -> Exit {
             "internal error: {text}{place}\n\
              This is a defect of Mazurka, not of your program. Please report it, with the program and the command."
         ));
-        // Release builds do not unwind (it costs a tenth of the speed): they end here.
+        // Release builds do not unwind, which would cost a tenth of the speed: they end here.
         if cfg!(panic = "abort") {
             files::settle();
             std::process::exit(Exit::Internal as i32);

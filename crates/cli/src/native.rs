@@ -1,10 +1,10 @@
-//! C and C++ programs: compiled here, and run by the tool itself, started again.
+//! C and C++ programs: compiled here, and run by a second process of this tool.
 //!
-//! The program is native code, which can do anything that the user can: a process of its own keeps
-//! its crashes away from the user, and is no sandbox. That process is this tool with the same
+//! The program is native code, which can do anything that the user can. A separate process protects
+//! the user from its crashes, but it is no sandbox. That process is this tool with the same
 //! arguments and the flag `--native`, which names the compiled program; it explores and shows what
-//! it finds. The first process waits, passes Ctrl-C on, and tells how the second ended if that was
-//! not by itself.
+//! it finds. The first process waits, passes Ctrl-C on, and reports how the second one ended if it
+//! did not end by itself.
 
 use std::ffi::OsString;
 use std::fs;
@@ -23,7 +23,7 @@ use crate::exit::Exit;
 use crate::watch::{Worker, interrupted, worked};
 use crate::{files, output};
 
-/// The endings of files in C, and in C++.
+/// The extensions of C and C++ files.
 const C: [&str; 1] = [".c"];
 const CXX: [&str; 4] = [".cc", ".cpp", ".cxx", ".C"];
 
@@ -31,19 +31,19 @@ const CXX: [&str; 4] = [".cc", ".cpp", ".cxx", ".C"];
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "C and C++ programs")]
 pub(crate) struct NativeArgs {
-    /// C: data races are no failures; plain accesses that race are steps
+    /// C: data races are not failures; plain accesses that race are steps
     #[arg(long)]
     allow_races: bool,
-    /// C: threads that are neither joined nor detached and memory that is not freed are failures
+    /// C: threads that are neither joined nor detached, and memory that is not freed, are failures
     #[arg(long)]
     leaks: bool,
     /// C: the values of `__VERIFIER_nondet_TYPE`, such as int=0..3 (repeatable)
     #[arg(long, value_name = "TYPE=LEAST..GREATEST", value_parser = range)]
     nondet: Vec<(String, i64, i64)>,
-    /// What is observed, as a record has it.
+    /// The observed results, as in a record.
     #[arg(skip)]
     observe: Option<String>,
-    /// The compiled program, in the process that runs it
+    /// The compiled program, for the process that runs it
     #[arg(long, value_name = "OBJECT", hide = true)]
     native: Option<PathBuf>,
     /// C: flags for the compiler
@@ -76,24 +76,23 @@ pub(crate) fn is_native(name: &str) -> bool {
     ends(name, &C) || ends(name, &CXX)
 }
 
-/// What a command that does not run native code says of it.
+/// The message of a command that does not support native code.
 pub(crate) fn refusal(name: &str) -> String {
     format!(
         "`{name}` is native code: `check`, `explore`, `run` and `replay` work on it, and no other command"
     )
 }
 
-/// Files beside the compiled program: what runs outside of what is explored, what the process that
-/// runs it did last, and that this process has come to its own end.
+/// Files beside the compiled program: which code runs outside of the exploration, the last actions
+/// of the process that runs it, and a note that this process ended by itself.
 const OUTSIDE: &str = "outside";
 const TRAIL: &str = "trail";
 const ENDED: &str = "ended";
 
-/// The file that says so, in the process that runs a program.
+/// The path of that note, in the process that runs a program.
 static END: OnceLock<PathBuf> = OnceLock::new();
 
-/// Notes that this process is about to end with what it has found, and not because the program has
-/// ended it.
+/// Notes that this process ends by itself with its result, and that the program did not end it.
 pub(crate) fn note_end() {
     if let Some(file) = END.get() {
         let _noted = fs::write(file, "");
@@ -103,7 +102,7 @@ pub(crate) fn note_end() {
 /// The processor time that constructors may take.
 const LOADING: Duration = Duration::from_secs(10);
 
-/// Ends this process if the program takes too long to come to `main`.
+/// Ends this process if the program takes too long to reach `main`.
 struct Loading(Arc<AtomicBool>);
 
 impl Loading {
@@ -112,8 +111,8 @@ impl Loading {
         let watched = Arc::clone(&loaded);
         let (started, starts) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
-            // A thread that starts asks the loader for something, which it does not get while
-            // constructors run.
+            // A starting thread needs the loader, which is locked while constructors run. So wait
+            // until it has started.
             let _heard = started.send(());
             while !watched.load(Ordering::SeqCst) {
                 if worked() > LOADING {
@@ -121,7 +120,7 @@ impl Loading {
                         "the program does not come to `main`: its constructors have run for {} seconds",
                         LOADING.as_secs()
                     ));
-                    // To exit would wait for the loader, which waits for the constructors.
+                    // An exit would wait for the loader, which waits for the constructors.
                     std::process::abort();
                 }
                 std::thread::sleep(Duration::from_millis(50));
@@ -138,30 +137,30 @@ impl Drop for Loading {
     }
 }
 
-/// Where the process that runs a program finds it, as a record remembers the rest.
+/// The names under which a record keeps the flags for native programs.
 const SET: [&str; 5] = ["@allow-races", "@nondet", "@cflag", "@leaks", "@observe"];
 
-/// What of the results of executions is compared.
+/// Which results of executions are compared.
 #[derive(Clone, Copy)]
 struct Observed<'a> {
     names: Option<&'a str>,
-    /// Whether the user has named it.
+    /// Whether the user named them.
     asked: bool,
 }
 
 impl NativeArgs {
-    /// Whether there is a flag that other programs do not have.
+    /// Whether no flag was given that only native programs have.
     pub(crate) fn is_empty(&self) -> bool {
         !self.allow_races && !self.leaks && self.nondet.is_empty() && self.cflags.is_empty()
     }
 
-    /// What is said of such a flag where it means nothing.
+    /// The message about such a flag for another program.
     pub(crate) fn only_for_c() -> String {
         "--allow-races, --leaks, --nondet and flags for a compiler are for programs in C and C++"
             .to_owned()
     }
 
-    /// The flags, and where the compiled program is, as a record has them.
+    /// The flags from a record, and the path of the compiled program.
     pub(crate) fn recorded(
         set: &[(String, String)],
         native: Option<PathBuf>,
@@ -176,7 +175,7 @@ impl NativeArgs {
                 "@leaks" => args.leaks = true,
                 "@nondet" => args.nondet.push(range(value)?),
                 "@observe" => args.observe = Some(value.clone()),
-                // A record is a file, and no file may say what the compiler does.
+                // A record is a file, and no file may control the compiler.
                 "@cflag" => {
                     return Err(format!(
                         "it was recorded with flags for the compiler: check the program again, with -- {value} …"
@@ -188,7 +187,7 @@ impl NativeArgs {
         Ok(args)
     }
 
-    /// What a record remembers of the flags.
+    /// The flags, as a record keeps them.
     fn set(&self, observed: Option<&str>) -> Vec<(String, String)> {
         let mut all = Vec::new();
         let mut add = |name: &str, value: String| all.push((name.to_owned(), value));
@@ -210,9 +209,10 @@ impl NativeArgs {
         all
     }
 
-    /// The program of some files: loaded here, in the process that runs it; else compiled, and run
-    /// by such a process, whose result the refusal is. If `compares`, its results are compared, and
-    /// are the exit code and the output if nothing else is observed.
+    /// The program in some files. In the process that runs it, it is loaded here; otherwise it is
+    /// compiled and run by such a process, and its exit is returned as the refusal. If `compares`,
+    /// the results of executions are compared: the exit code and the output, if nothing else is
+    /// observed.
     pub(crate) fn load(
         &self,
         names: &[&str],
@@ -300,7 +300,7 @@ impl NativeArgs {
         Ok(loaded.map_err(|error| error.to_string())?)
     }
 
-    /// Compiles the program, and lets this tool, started again, do what was asked for.
+    /// Compiles the program, and runs this tool again to do the work.
     fn elsewhere(&self, names: &[&str]) -> Result<Exit, String> {
         let folder = Folder::new()?;
         let worker = Worker::expected();
@@ -313,7 +313,7 @@ impl NativeArgs {
         let tool =
             std::env::current_exe().map_err(|error| format!("cannot start again: {error}"))?;
         let mut given: Vec<OsString> = std::env::args_os().skip(1).collect();
-        // After the command, and before the files and what follows `--`.
+        // After the command, and before the files and `--`.
         let at = given.len().min(1);
         given.splice(at..at, ["--native".into(), object.into_os_string()]);
         let kept = [
@@ -439,7 +439,7 @@ fn keep_trail(file: &fs::File) {
 #[cfg(not(unix))]
 fn keep_trail(_file: &fs::File) {}
 
-/// Where a program has inline assembly, a line each: its accesses are not seen.
+/// The places with inline assembly, one a line: its accesses are not visible.
 fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
     let mut command = Command::new(&compiler.0);
     command.arg("-E").args(flags).arg(name);
@@ -448,7 +448,7 @@ fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
     };
     let text = String::from_utf8_lossy(&output.stdout);
     let mut found = Vec::new();
-    // The place of the next line, and whether it is of the user's own files.
+    // The place of the next line, and whether it is in the user's own files.
     let (mut file, mut line, mut own) = (name.to_owned(), 1usize, true);
     for content in text.lines() {
         if let Some(marker) = content.strip_prefix("# ") {
@@ -473,7 +473,7 @@ fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
     found.concat()
 }
 
-/// Whether a line has the word for assembly, outside of texts.
+/// Whether a line has a keyword for assembly outside of string literals.
 fn has_assembly(line: &str) -> bool {
     let outside_of_texts = line.split('"').step_by(2);
     outside_of_texts.into_iter().any(|part| {
@@ -483,7 +483,7 @@ fn has_assembly(line: &str) -> bool {
     })
 }
 
-/// A folder that goes away.
+/// A temporary folder, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -511,7 +511,7 @@ impl Drop for Folder {
 struct Compiler(String);
 
 impl Compiler {
-    /// The one that a variable names, or the first of these that is there.
+    /// Returns the compiler in a variable, or the first of these that is installed.
     fn find(variable: &str, names: &[&str]) -> Result<Self, String> {
         let named = std::env::var(variable).ok().filter(|name| !name.is_empty());
         let all: Vec<String> = match named {
@@ -535,7 +535,7 @@ impl Compiler {
         }
     }
 
-    /// Whether it knows some flags.
+    /// Whether it accepts these flags.
     fn takes(&self, flags: &[&str], folder: &Path) -> bool {
         let empty = folder.join("empty.c");
         if fs::write(&empty, "").is_err() {
@@ -552,7 +552,7 @@ impl Compiler {
     }
 }
 
-/// Runs a compiler. If it fails, its output is the error.
+/// Runs a compiler. If it fails, the error is its output.
 fn run(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command

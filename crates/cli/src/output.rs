@@ -1,16 +1,16 @@
-//! Writing to the terminal, or to a program that reads.
+//! Writes to the terminal, or to a program that reads the output.
 
 use std::io::{self, IsTerminal, Write};
 
 use crate::exit::Exit;
 
-/// Narrower than this nothing is made to fit.
+/// The least width that output is fitted to.
 const NARROWEST: usize = 40;
-/// Where a terminal does not say how wide it is.
+/// The width of a terminal that does not report it.
 const USUAL_WIDTH: usize = 80;
 
-/// How many columns a text may have: as `COLUMNS` says, else as the terminal does. A file or a pipe
-/// has no width, so what is written there is neither cut nor broken.
+/// The width of the output: `COLUMNS`, or the width of the terminal. A file or a pipe has no width,
+/// so its text is neither cut nor wrapped.
 pub(crate) fn width() -> Option<usize> {
     let out = io::stdout();
     let terminal = || out.is_terminal().then(|| terminal_width(&out));
@@ -18,14 +18,14 @@ pub(crate) fn width() -> Option<usize> {
     width.map(|width| width.max(NARROWEST))
 }
 
-/// The columns that the environment says.
+/// The width in the environment.
 fn columns() -> Option<usize> {
     let given = std::env::var("COLUMNS").ok();
     let given = given.and_then(|columns| columns.trim().parse::<usize>().ok());
     given.filter(|&columns| columns > 0)
 }
 
-/// How many columns the progress may have, which is shown on a terminal: what wraps stays there.
+/// The width of the progress line on the terminal: a line that wraps would stay there.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn progress_width() -> usize {
     let terminal = terminal_width(&io::stderr());
@@ -44,7 +44,7 @@ fn terminal_width<T>(_of: &T) -> usize {
     USUAL_WIDTH
 }
 
-/// From now on texts have colours always, never, or where a terminal shows them.
+/// From now on, texts have colours always, never, or only on a terminal.
 pub(crate) fn colour(when: clap::ColorChoice) {
     let choice = match when {
         clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -54,18 +54,18 @@ pub(crate) fn colour(when: clap::ColorChoice) {
     choice.write_global();
 }
 
-/// Writes a result to standard output. Colours are stripped where they are not wanted: NO_COLOR, no
-/// terminal. A reader that has had enough (`| head`) changes nothing about the answer.
+/// Writes a result to standard output. Colours are stripped with NO_COLOR and where there is no
+/// terminal. A reader that stops early (`| head`) does not change the exit code.
 pub(crate) fn print(text: &str, exit: Exit) -> Exit {
     written(write_all(&mut anstream::stdout().lock(), text), exit)
 }
 
-/// A part of a dialogue; the error is that it is no longer read.
+/// Writes a part of a dialogue; fails if the output is closed.
 pub(crate) fn say(text: &str) -> io::Result<()> {
     write_all(&mut anstream::stdout().lock(), text)
 }
 
-/// Writes a result that must not be changed.
+/// Writes a result unchanged.
 pub(crate) fn print_raw(text: &str, exit: Exit) -> Exit {
     written(write_all(&mut io::stdout().lock(), text), exit)
 }
@@ -75,7 +75,7 @@ fn write_all(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// The exit code of a result, after it was written or not.
+/// The exit code of a result, after it was written or could not be.
 pub(crate) fn written(result: io::Result<()>, exit: Exit) -> Exit {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -94,12 +94,12 @@ pub(crate) fn complain(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "mazurka: {text}");
 }
 
-/// Writes to standard error as it is.
+/// Writes a text to standard error.
 pub(crate) fn print_error(text: &str) {
     let _ = try_print_error(text);
 }
 
-/// Writes to standard error as it is; an error says that it is closed.
+/// Writes a text to standard error; fails if it is closed.
 pub(crate) fn try_print_error(text: &str) -> std::io::Result<()> {
     writeln!(anstream::stderr().lock(), "{text}")
 }

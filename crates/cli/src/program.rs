@@ -1,4 +1,4 @@
-//! The program that a command is about.
+//! Loads the program that a command is about.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,11 +27,11 @@ pub(crate) struct ProgramArgs {
     /// ABS: treat durations as release points
     #[arg(long, help_heading = "ABS programs")]
     ignore_time: bool,
-    /// ABS: observe these: `output`, classes, fields as `Class.field`, with commas between.
-    /// C: `output`, `code` (the exit code), global variables
+    /// ABS: observe `output`, classes, or fields as `Class.field`, separated by commas. C: observe
+    /// `output`, `code` (the exit code), or global variables
     #[arg(long, value_name = "WHAT", help_heading = "ABS programs")]
     observe: Option<String>,
-    /// ABS: only the scheduling of this object varies (`Buffer1`), or of all objects of a class
+    /// ABS: vary only the scheduling of this object (`Buffer1`), or of all objects of a class
     /// (`Buffer`)
     #[arg(
         long,
@@ -40,7 +40,7 @@ pub(crate) struct ProgramArgs {
         conflicts_with = "observe"
     )]
     object: Option<String>,
-    /// ABS: this product of the product line, with its deltas; else the core
+    /// ABS: the product of the product line, with its deltas [default: the core]
     #[arg(long, value_name = "NAME", help_heading = "ABS programs")]
     product: Option<String>,
     /// ABS: the main block of this module, if several have one
@@ -49,7 +49,7 @@ pub(crate) struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    /// The settings, with what is only for ABS under names that no constant can have.
+    /// The settings; the flags for ABS have names that no constant can have.
     pub(crate) fn settings(&self) -> Vec<(String, String)> {
         let mut all = self.set.clone();
         if self.ignore_time {
@@ -69,8 +69,8 @@ impl ProgramArgs {
         all
     }
 
-    /// Reads the program, which may be native code. `compares`: the results of executions are
-    /// compared.
+    /// Loads the program, which may be native code. `compares`: whether the results of executions
+    /// are compared.
     pub(crate) fn load_any(&self, native: &NativeArgs, compares: bool) -> Result<Program, Refusal> {
         let names: Vec<&str> = std::iter::once(&self.file)
             .chain(&self.more)
@@ -86,12 +86,12 @@ impl ProgramArgs {
         }
     }
 
-    /// Reads the program.
+    /// Loads the program.
     pub(crate) fn load(&self) -> Result<Program, Refusal> {
         self.sources()?.load(&self.settings())
     }
 
-    /// The one file, for commands that do not work on models in ABS.
+    /// The only file, for commands that do not support ABS models.
     pub(crate) fn only_file(&self) -> Result<&str, String> {
         match self.more.first() {
             Some(other) => Err(format!("only one file is read, so `{other}` is too much")),
@@ -99,7 +99,7 @@ impl ProgramArgs {
         }
     }
 
-    /// The texts that it consists of.
+    /// Reads the texts of the program.
     pub(crate) fn sources(&self) -> Result<Sources, String> {
         let names: Vec<&str> = std::iter::once(&self.file)
             .chain(&self.more)
@@ -108,7 +108,7 @@ impl ProgramArgs {
         Sources::read(&names)
     }
 
-    /// Reads a program all of whose values are known.
+    /// Loads a program without unknown values.
     pub(crate) fn load_known(&self) -> Result<Program, Refusal> {
         let sources = self.sources()?;
         let program = sources.load(&self.settings())?;
@@ -119,17 +119,17 @@ impl ProgramArgs {
     }
 }
 
-/// The text of a program, put together from one or more files.
+/// The text of a program, joined from one or more files.
 pub(crate) struct Sources {
     /// The names of all files.
     name: String,
     text: String,
-    /// The name of each file, and where it starts in the text.
+    /// The name of each file, and its start in the text.
     files: Vec<(String, usize)>,
 }
 
 impl Sources {
-    /// Reads files and folders, and what a record names.
+    /// Reads files and folders, also by their joined names in a record.
     pub(crate) fn read(names: &[&str]) -> Result<Self, String> {
         let names: Vec<&str> = names
             .iter()
@@ -172,17 +172,33 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Reads the program.
+    /// Loads the program.
     pub(crate) fn load(&self, set: &[(String, String)]) -> Result<Program, Refusal> {
+        let set = self.with_files(set);
+        Program::load(&self.name, &self.text, &set).map_err(|all| self.mistakes(&all))
+    }
+
+    /// The settings, with where each file starts if there are several.
+    fn with_files(&self, set: &[(String, String)]) -> Vec<(String, String)> {
         let mut set = set.to_vec();
         if self.files.len() > 1 && !set.iter().any(|(name, _)| name == "@files") {
             let starts: Vec<String> = self.files.iter().map(|(_, at)| at.to_string()).collect();
             set.push(("@files".to_owned(), starts.join(",")));
         }
-        Program::load(&self.name, &self.text, &set).map_err(|all| self.mistakes(&all))
+        set
     }
 
-    /// The property of a state of the program.
+    /// The program as a job for other machines.
+    #[cfg(all(feature = "cluster", not(target_family = "wasm")))]
+    pub(crate) fn job(
+        &self,
+        set: &[(String, String)],
+        algorithm: mazurka::Algorithm,
+    ) -> mazurka::cluster::Job {
+        mazurka::cluster::Job::new(&self.name, &self.text, &self.with_files(set), algorithm)
+    }
+
+    /// Parses a property of a state of the program.
     pub(crate) fn state(
         &self,
         set: &[(String, String)],
@@ -194,7 +210,7 @@ impl Sources {
         StateProperty::read(&self.text, set, property).map_err(bad_property)
     }
 
-    /// The mistakes of the first file that has any, to be shown.
+    /// The mistakes of the first file that has any.
     fn mistakes(&self, all: &[mazurka::Diagnostic]) -> Refusal {
         let outside = mazurka::Span::default();
         let starts = self
@@ -238,7 +254,7 @@ impl Sources {
     }
 }
 
-/// Reads the program that this one says it refines, from its folder or below. Constants that both
+/// Loads the specification that this program refines, from its folder or below. Constants that both
 /// have are set in both.
 pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, Refusal> {
     let Some(file) = program.refines() else {
@@ -261,7 +277,7 @@ pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, R
     Ok(Some(Arc::new(loaded)))
 }
 
-/// Reads a `.maz` program. What cannot be done with others is said in a few words.
+/// Loads a `.maz` program. For other languages the error says what `cannot` be done.
 pub(crate) fn load_maz(
     file: &str,
     set: &[(String, String)],
@@ -271,7 +287,7 @@ pub(crate) fn load_maz(
     load_source(file, &source, set)
 }
 
-/// The program of a text.
+/// Loads a program from its text.
 pub(crate) fn load_source(
     file: &str,
     source: &str,
@@ -280,7 +296,7 @@ pub(crate) fn load_source(
     Program::load(file, source, set).map_err(|all| mistakes(file, source, &all))
 }
 
-/// A property of a command line that cannot be asked for, to be shown.
+/// The refusal of a bad property on the command line.
 pub(crate) fn bad_property(bad: BadProperty) -> Refusal {
     match bad {
         BadProperty::Mistakes {
@@ -293,9 +309,9 @@ pub(crate) fn bad_property(bad: BadProperty) -> Refusal {
     }
 }
 
-/// The mistakes of a text, to be shown.
+/// The refusal of a text with mistakes.
 pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) -> Refusal {
-    // They are sorted by place: those of the first file that has any are shown.
+    // They are sorted by place: show those of the first file that has any.
     let outside = mazurka::Span::default();
     let first = all.iter().find(|mistake| mistake.span != outside);
     let parts = mazurka::parts(source);
@@ -303,7 +319,7 @@ pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) ->
     let part = parts.iter().find(holds).unwrap_or(&parts[0]);
     let own = |mistake: &mazurka::Diagnostic| {
         let mut own = mistake.clone();
-        // What is missing at the end may lie behind the text.
+        // A mistake about something missing at the end may be behind the text.
         let behind = (parts.len() == 1).then_some(mistake.span);
         if own.span != outside {
             own.span = part.span(mistake.span).or(behind)?;

@@ -1,5 +1,5 @@
-//! The line that shows how far a search is: on a terminal one that changes, and for the page one
-//! after the other (`--progress-lines`).
+//! The progress of a search: a line on a terminal that is updated, or separate lines for the page
+//! (`--progress-lines`).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use crate::{output, watch};
 #[cfg(not(target_family = "wasm"))]
 use bar::bar;
 
-/// Between two lines.
+/// The time between two lines.
 const BETWEEN_LINES: Duration = Duration::from_millis(500);
 
-/// Set if progress is to be written line by line.
+/// Set if progress is written line by line.
 static LINES: AtomicBool = AtomicBool::new(false);
 
-/// From now on progress is written line by line.
+/// From now on, progress is written line by line.
 pub(crate) fn in_lines() {
     LINES.store(true, Ordering::SeqCst);
 }
@@ -25,12 +25,12 @@ pub(crate) enum Line {
     /// On a terminal.
     #[cfg(not(target_family = "wasm"))]
     Bar(indicatif::ProgressBar),
-    /// For another program, and when the last one was written.
+    /// For another program; the time when the last line was written.
     Written(Option<Instant>),
 }
 
 impl Line {
-    /// The line that is wanted, if any.
+    /// Returns the line to use, if any.
     pub(crate) fn wanted(quiet: bool) -> Option<Self> {
         if quiet {
             return None;
@@ -45,7 +45,7 @@ impl Line {
         None
     }
 
-    /// Shows a message, unless it is too soon.
+    /// Shows a message, unless the last one is too recent.
     pub(crate) fn show(&mut self, message: impl FnOnce() -> String) {
         match self {
             #[cfg(not(target_family = "wasm"))]
@@ -65,7 +65,7 @@ impl Line {
         }
     }
 
-    /// Takes the progress off the screen.
+    /// Removes the progress from the screen.
     pub(crate) fn finish(self) {
         #[cfg(not(target_family = "wasm"))]
         if let Line::Bar(bar) = self {

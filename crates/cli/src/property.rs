@@ -1,4 +1,4 @@
-//! What counts as a violation: `--property`.
+//! The flag `--property`: what counts as a violation.
 
 use clap::Args;
 use mazurka::search::{Kind, Kinds};
@@ -6,17 +6,17 @@ use mazurka::{Options, Program};
 
 use crate::commands::Refusal;
 
-/// What counts.
+/// What counts as a violation.
 #[derive(Debug, Args)]
 pub(crate) struct PropertyArgs {
-    /// What counts, whatever the file states: failure, property, deadlock, livelock,
-    /// deterministic, all, or the name of a property; may be given more than once
+    /// What counts as a violation, whatever the file states: failure, property, deadlock, livelock,
+    /// deterministic, all, or the name of a property (repeatable)
     #[arg(long, value_name = "KIND|NAME", value_delimiter = ',')]
     property: Vec<String>,
 }
 
 impl PropertyArgs {
-    /// Whether different results are asked for.
+    /// Whether determinism was asked for.
     pub(crate) fn asks_for_determinism(&self) -> bool {
         let kinds = self.property.iter().filter_map(|word| Kinds::parse(word));
         kinds
@@ -24,7 +24,7 @@ impl PropertyArgs {
             .contains(Kind::Nondeterminism)
     }
 
-    /// Sets the options by what is named; refuses a name that the program does not know.
+    /// Sets the options by these names; refuses a name that the program does not have.
     pub(crate) fn ask(&self, program: &Program, options: &mut Options) -> Result<(), Refusal> {
         if self.property.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The formats of results, and the one place where a result is shown.
+//! The formats of results, and the one function that shows a result.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::commands::Refusal;
 use crate::exit::Exit;
 use crate::output;
 
-/// A way to show a result. Each command says which it offers.
+/// A way to show a result. Each command lists the formats that it offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// For people.
@@ -27,19 +27,19 @@ pub(crate) enum Format {
     Svg,
     /// A page for a browser.
     Html,
-    /// A picture of letters.
+    /// A picture of characters.
     Chart,
     /// Findings for code scanning.
     Sarif,
     /// Test cases for CI servers.
     Junit,
-    /// Annotations of GitHub Actions.
+    /// Annotations for GitHub Actions.
     Github,
     /// A trace for Apalache and Quint.
     Itf,
     /// A table for spreadsheets.
     Csv,
-    /// A table for texts.
+    /// A table for Markdown.
     Markdown,
     /// A table for papers.
     Latex,
@@ -85,19 +85,19 @@ impl Format {
         matches!(self, Self::Dot | Self::Svg | Self::Html | Self::Chart)
     }
 
-    /// Whether it is a picture and nothing else.
+    /// Whether it is only a picture.
     pub(crate) fn is_drawing(self) -> bool {
         self.is_here() && self.is_picture() && self != Self::Html
     }
 
-    /// Whether this command has it: the page asks for records and for pages, and does not carry the
-    /// code of other formats.
+    /// Whether this build has it: the page asks for records and pages, and leaves the code of other
+    /// formats out.
     fn is_here(self) -> bool {
         let asked = matches!(self, Self::Text | Self::Json | Self::Html);
         asked || !cfg!(target_family = "wasm")
     }
 
-    /// Whether it has the warnings about a program, too.
+    /// Whether it includes the warnings about a program.
     pub(crate) fn has_warnings(self) -> bool {
         matches!(self, Self::Json | Self::Sarif | Self::Github)
     }
@@ -109,7 +109,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// A format that a command offers, and what the help says of it.
+/// A format that a command offers, and its help.
 pub(crate) type Offer = (Format, &'static str);
 
 /// The pictures of a run.
@@ -122,11 +122,11 @@ pub(crate) const LANES_SVG: Offer = (
     "The run as lanes, one for each process, for a browser",
 );
 
-/// What the help says of the formats of commands that show runs.
+/// The help for the formats of commands that show runs.
 pub(crate) const ABOUT_LANES: &str =
     "Text for people, the record for programs, or a picture of the run";
 
-/// A run as a picture. What is left out of it is told beside it.
+/// Draws a run. Reports what is left out of the picture.
 pub(crate) fn lanes(lanes: &Lanes, format: Format) -> String {
     if let Some(left_out) = lanes.left_out() {
         output::complain(&format!("the picture is not whole: {left_out}"));
@@ -137,7 +137,7 @@ pub(crate) fn lanes(lanes: &Lanes, format: Format) -> String {
     }
 }
 
-/// The page that every command with a verdict offers.
+/// The page, which every command with a verdict offers.
 pub(crate) const HTML: Offer = (
     Format::Html,
     "One page for a browser: verdict, pictures, the steps of runs, and the record in it",
@@ -146,17 +146,17 @@ pub(crate) const HTML: Offer = (
 /// What a page shows besides the verdict.
 #[derive(Default)]
 pub(crate) struct Shown<'a> {
-    /// What is on the terminal otherwise, without colours.
+    /// The text that a terminal would show, without colours.
     pub text: String,
     /// The pictures.
     pub figures: Vec<Figure>,
-    /// More, as HTML.
+    /// Additional HTML.
     pub more: String,
-    /// The program, if it is there.
+    /// The program, if it is available.
     pub program: Option<&'a Program>,
 }
 
-/// A result as a page.
+/// Renders a result as a page.
 pub(crate) fn page(
     result: &impl Serialize,
     record: &Record,
@@ -164,7 +164,7 @@ pub(crate) fn page(
 ) -> Result<String, Refusal> {
     let json = json(result)?;
     let source = shown.program.and_then(Program::source);
-    // What it includes stands elsewhere.
+    // Only the program's own file, without included ones.
     let own = source.map(|source| mazurka::parts(source).remove(0).text);
     Ok(mazurka_report::html(&Page {
         record,
@@ -176,7 +176,7 @@ pub(crate) fn page(
     }))
 }
 
-/// How a text is made that no terminal shows.
+/// The view for a text that no terminal shows.
 pub(crate) fn plain(view: View) -> View {
     View {
         paint: mazurka_report::Paint::Plain,
@@ -185,11 +185,11 @@ pub(crate) fn plain(view: View) -> View {
     }
 }
 
-/// What every command offers.
+/// The formats that every command offers.
 pub(crate) const TEXT: Offer = (Format::Text, "Text");
 pub(crate) const JSON: Offer = (Format::Json, "The record, see docs/record.md");
 
-/// The formats of other tools that a verdict has.
+/// The formats of other tools for a verdict.
 pub(crate) const EXCHANGE: [Offer; 6] = [
     (Format::Sarif, "Findings for code scanning: SARIF 2.1.0"),
     (Format::Junit, "Test cases for CI servers: JUnit XML"),
@@ -206,7 +206,7 @@ pub(crate) const CSV: Offer = (Format::Csv, "The counts, for spreadsheets");
 pub(crate) const MARKDOWN: Offer = (Format::Markdown, "The counts, for texts");
 pub(crate) const LATEX: Offer = (Format::Latex, "The counts, for papers");
 
-/// A record in the format of another tool (docs/exchange.md); none if the format is none of these.
+/// Renders a record in the format of another tool (docs/exchange.md); none for other formats.
 pub(crate) fn exchanged(record: &Record, format: Format) -> Option<String> {
     if !format.is_here() {
         return None;
@@ -233,7 +233,7 @@ pub(crate) fn exchanged(record: &Record, format: Format) -> Option<String> {
     })
 }
 
-/// Mistakes in a format for other programs; none if it is for people, or has no place for them.
+/// Renders mistakes for other programs; none if the format is for people or cannot hold them.
 pub(crate) fn exchanged_mistakes(mistakes: &MistakesRecord, format: Format) -> Option<String> {
     match format {
         _ if !format.is_here() => None,
@@ -244,7 +244,7 @@ pub(crate) fn exchanged_mistakes(mistakes: &MistakesRecord, format: Format) -> O
     }
 }
 
-/// Reads the name of a format that is offered, and lists them in `--help` and completions.
+/// Reads the name of an offered format, and lists them in `--help` and completions.
 pub(crate) fn format(offers: &[Offer]) -> impl TypedValueParser<Value = Format> {
     let here = offers.iter().filter(|(format, _)| format.is_here());
     let names = here.map(|(format, help)| PossibleValue::new(format.name()).help(*help));
@@ -254,7 +254,7 @@ pub(crate) fn format(offers: &[Offer]) -> impl TypedValueParser<Value = Format> 
     })
 }
 
-/// Makes the flag `--format` of a command offer these, and leaves all other flags as they are.
+/// Makes the flag `--format` of a command offer these formats; leaves all other flags as they are.
 pub(crate) fn offer(flag: Arg, help: &'static str, offers: &[Offer]) -> Arg {
     if flag.get_id() == "format" {
         flag.help(help).value_parser(format(offers))
@@ -296,8 +296,8 @@ pub(crate) fn show_evidence(
     )
 }
 
-/// Shows a result. It is JSON by itself; `render` makes the text, and the pictures that the command
-/// offers.
+/// Shows a result. JSON is made from it directly; `render` makes the text and the pictures that the
+/// command offers.
 pub(crate) fn show(
     result: &impl Serialize,
     exit: Exit,

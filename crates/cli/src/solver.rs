@@ -1,4 +1,4 @@
-//! Who decides conditions, as the flags say.
+//! Chooses the solver by the flags.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use crate::args::SolverArgs;
 use crate::commands::Refusal;
 use crate::{files, watch};
 
-/// The solver that was asked for, if it is there.
+/// The solver that was asked for. Fails if it is not installed.
 pub(crate) fn solver(args: &SolverArgs) -> Result<Solving, Refusal> {
     match args.solver {
         SolverChoice::External(program) if !program.is_present() => {
@@ -32,7 +32,7 @@ pub(crate) fn solver(args: &SolverArgs) -> Result<Solving, Refusal> {
     })
 }
 
-/// Writes queries into a folder, one file for each, in order.
+/// Writes queries into a folder, one file each, in order.
 fn dump(folder: &Path) -> QueryLog {
     let mut folder = files::Folder::new("the query", folder);
     let mut number = 0u64;

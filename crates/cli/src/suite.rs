@@ -1,7 +1,7 @@
-//! A list of models with the verdicts that they are to have: `mazurka.toml`.
+//! A list of models with their expected verdicts: `mazurka.toml`.
 //!
-//! It is data: files, settings, limits and verdicts. No key runs a command, compiles C, or leads
-//! out of the folder.
+//! It is pure data: files, settings, limits and verdicts. No key runs a command, compiles C, or
+//! leads out of the folder.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,11 +11,11 @@ use mazurka::Verdict;
 use mazurka::search::Kind;
 use serde::{Deserialize, Serialize};
 
-/// The file, as it is written.
+/// The contents of the file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Suite {
-    /// What holds for all models that do not say it themselves.
+    /// The settings of all models that do not override them.
     #[serde(default)]
     pub defaults: Settings,
     #[serde(default, rename = "model")]
@@ -40,7 +40,7 @@ pub(crate) struct Settings {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Model {
     pub file: String,
-    /// How it is called; its file and its settings say so if this does not.
+    /// Its name [default: from its file and its settings].
     pub name: Option<String>,
     pub verdict: Option<String>,
     pub kind: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct Model {
     pub set: BTreeMap<String, toml::Value>,
 }
 
-/// A file with verdicts apart from the models: by their names.
+/// A file with verdicts apart from the models, keyed by their names.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Verdicts {
@@ -61,7 +61,7 @@ pub(crate) struct Verdicts {
     pub verdict: BTreeMap<String, String>,
 }
 
-/// What a model is to have: a verdict, and perhaps what kind of violation.
+/// The expected result of a model: a verdict, and perhaps the kind of violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Expected {
     pub verdict: Verdict,
@@ -69,7 +69,7 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// Whether a model that has the other is as it is to be.
+    /// Whether the result `found` is as expected.
     pub(crate) fn is_met_by(self, found: Self) -> bool {
         self.verdict == found.verdict && (self.kind.is_none() || self.kind == found.kind)
     }
@@ -119,7 +119,7 @@ impl fmt::Display for Expected {
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub name: String,
-    /// Below the folder of the models.
+    /// Relative to the folder of the models, and inside it.
     pub file: String,
     /// The flags of `mazurka check`.
     pub flags: Vec<String>,
@@ -127,7 +127,7 @@ pub(crate) struct Case {
 }
 
 impl Suite {
-    /// Reads the text of a file. The error says where it is wrong.
+    /// Parses the text of a file. The error says where it is wrong.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, String> {
         let suite: Self = read(file, text)?;
         if suite.models.is_empty() {
@@ -137,7 +137,7 @@ impl Suite {
         }
     }
 
-    /// The models with their flags and with what they are to have.
+    /// The models with their flags and expected results.
     pub(crate) fn cases(&self, apart: Option<&Verdicts>) -> Result<Vec<Case>, String> {
         let mut all: Vec<Case> = Vec::new();
         for model in &self.models {
@@ -217,18 +217,18 @@ impl Suite {
 }
 
 impl Verdicts {
-    /// Reads the text of a file. The error says where it is wrong.
+    /// Parses the text of a file. The error says where it is wrong.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, String> {
         read(file, text)
     }
 }
 
-/// Reads a file of a kind. The error says where it is wrong.
+/// Parses the text of a file. The error says where it is wrong.
 pub(crate) fn read<T: for<'a> Deserialize<'a>>(file: &str, text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| format!("`{file}`: {error}").trim_end().to_owned())
 }
 
-/// A value of a constant as `--set` has it.
+/// The value of a constant, in the form of `--set`.
 pub(crate) fn written(constant: &str, value: &toml::Value) -> Result<String, String> {
     match value {
         toml::Value::String(text) => Ok(text.clone()),
@@ -241,7 +241,7 @@ pub(crate) fn written(constant: &str, value: &toml::Value) -> Result<String, Str
     }
 }
 
-/// A path leads down from the folder.
+/// Fails if a path leads out of the folder.
 pub(crate) fn stays_inside(file: &str) -> Result<(), String> {
     let mut parts = Path::new(file).components();
     let inside = parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir));

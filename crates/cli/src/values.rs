@@ -1,9 +1,9 @@
-//! Values of flags, as people write them.
+//! Parses the values of flags.
 
 use std::time::Duration;
 
-/// More local work than this in one step could outlast a second, and no limit is looked at within a
-/// step.
+/// The maximal local work of one step. More could take longer than a second, and limits are not
+/// checked within a step.
 const MOST_LOCAL: u64 = 20_000_000;
 
 /// `NAME=VALUE`
@@ -16,7 +16,7 @@ pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// `NAME=VALUES`: one value, several with commas between, or a range whose end is excluded.
+/// `NAME=VALUES`: one value, several separated by commas, or a range whose end is excluded.
 pub(crate) fn settings(text: &str) -> Result<(String, Vec<String>), String> {
     let (name, values) = setting(text)?;
     let range = values.split_once("..");
@@ -61,15 +61,21 @@ pub(crate) fn input(text: &str) -> Result<(String, i128), String> {
     Ok((format!("{process}#{number}"), value))
 }
 
-/// A number from 1.
+/// A whole number from 1.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     match text.replace('_', "").parse() {
-        Ok(0) | Err(_) => Err("write a whole number from 1".to_owned()),
+        Ok(0) | Err(_) => Err(format!("write a whole number from 1 to {}", u64::MAX)),
         Ok(n) => Ok(n),
     }
 }
 
-/// Local work of one step.
+/// A number that random draws start from.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    let number = text.replace('_', "").parse();
+    number.map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))
+}
+
+/// A limit on the local work of one step.
 pub(crate) fn local(text: &str) -> Result<u64, String> {
     match count(text) {
         Ok(n) if n <= MOST_LOCAL => Ok(n),
@@ -184,6 +190,8 @@ mod tests {
         assert_eq!(count("1_000"), Ok(1000));
         assert!(count("0").is_err());
         assert!(count("-1").is_err());
+        assert_eq!((seed("0"), seed("7_000")), (Ok(0), Ok(7000)));
+        assert!(seed("-1").is_err() && seed("99999999999999999999").is_err());
         assert_eq!(local("20000000"), Ok(20_000_000));
         assert!(local("20000001").is_err());
         assert_eq!(setting("N=3"), Ok(("N".to_owned(), "3".to_owned())));

@@ -1,4 +1,4 @@
-//! What happens beside a search: progress, Ctrl-C, the memory limit.
+//! Progress, Ctrl-C and the memory limit during a search.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,53 +15,53 @@ use crate::native;
 use crate::output;
 use crate::progress::Line;
 
-/// Time between two checks: asking the system for the memory in use costs microseconds, and a
-/// display need not be faster.
+/// The time between two checks: measuring the memory costs microseconds, and a display need not be
+/// faster.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
-/// What ends sooner needs no progress.
+/// A search that ends sooner shows no progress.
 const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
 
-/// How often the guard looks, and how often where less than a fifth of the memory is left: a
-/// search may take a gigabyte in a second.
+/// How often the guard measures the memory, and (`NEAR_THE_LIMIT`) how often when less than a fifth
+/// is left: a search may take a gigabyte in a second.
 const BETWEEN_GLANCES: Duration = Duration::from_millis(20);
 const NEAR_THE_LIMIT: Duration = Duration::from_millis(2);
-/// A search that is told to stop has so long to do so and to say what it has found, and longer if
-/// the machine gives it no time: until it has had the processor for `WORK`, or `MOST_PATIENCE` is
-/// over.
+/// How long a search may take to stop and report what it has found. It gets longer if the machine
+/// is busy: until it has had the processor for `WORK`, or `MOST_PATIENCE` is over.
 const PATIENCE: Duration = Duration::from_millis(900);
 const WORK: Duration = Duration::from_millis(500);
 const MOST_PATIENCE: Duration = Duration::from_secs(10);
-/// What a search that has met the limit of its memory may use besides, to say what it has found: a
-/// twelfth, and at least this.
+/// The additional memory that a search may use after it hit the limit, to report what it has found:
+/// a twelfth of the limit, and at least this.
 const ALLOWANCE: u64 = 16 << 20;
-/// What may be used besides while this is told, and as long as the search has not looked: as much
-/// as the limit, and at most this.
+/// The further memory that may be used during the report, and before the search has noticed the
+/// limit: as much as the limit, and at most this.
 const MOST_FOR_TELLING: u64 = 64 << 20;
-/// How long a search may use more, since a table may grow by half at once, before it looks.
+/// How long a search may exceed the limit before it checks, because a table may grow by half at
+/// once.
 const BEFORE_A_LOOK: Duration = Duration::from_millis(100);
 
-/// Signals that come so soon after the first are the same wish: `timeout` tells the program and
-/// then its group, so that the program hears it twice, and a terminal may do the same.
+/// Signals that come this soon after the first count as one: `timeout` signals the program and then
+/// its group, so that the program gets two signals, and a terminal may do the same.
 const SAME_WISH: Duration = Duration::from_millis(500);
 
-/// What the process that does the work has left to say after a second wish.
+/// How long the worker process has to finish after a second Ctrl-C.
 const BEFORE_THE_LAST: Duration = Duration::from_secs(1);
 
-/// Set when Ctrl-C has been pressed.
+/// Set when Ctrl-C was pressed.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-/// The most memory in use that was measured, in bytes.
+/// The maximal memory in use that was measured, in bytes.
 static MOST_USED: AtomicU64 = AtomicU64::new(0);
-/// Set when there is more memory in use than there may be.
+/// Set when the memory limit is exceeded.
 static FULL: AtomicBool = AtomicBool::new(false);
-/// Set when a search is over, and what it has found is being told.
+/// Set when a search is over and its result is being reported.
 static TELLING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-/// Set with one of these.
+/// Set together with `INTERRUPTED` or `FULL`.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Set while the program waits for a line of the user, and does nothing else.
+/// Set while the program only waits for a line of input.
 static WAITING: AtomicBool = AtomicBool::new(false);
 
-/// While it is there, the program waits for the user: Ctrl-C then ends it at once, and well.
+/// While this exists, the program waits for input: Ctrl-C then ends it at once, with exit code 0.
 pub(crate) struct Waiting(());
 
 impl Waiting {
@@ -77,29 +77,35 @@ impl Drop for Waiting {
     }
 }
 
-/// Whether Ctrl-C has been pressed.
+/// Whether Ctrl-C was pressed.
 pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 
-/// Set when all work is to end at once: that of a solver, and a long step too.
+/// Whether the limit of memory was reached.
+#[cfg(feature = "cluster")]
+pub(crate) fn full() -> bool {
+    FULL.load(Ordering::SeqCst)
+}
+
+/// Set when all work must end at once, including that of a solver or a long step.
 pub(crate) fn stop() -> Arc<AtomicBool> {
     Arc::clone(&STOP)
 }
 
-/// To be set when a search is over, and what it has found is being told.
+/// To be set when a search is over and its result is being reported.
 pub(crate) fn telling() -> Arc<AtomicBool> {
     Arc::clone(&TELLING)
 }
 
-/// Says why all work is to end.
+/// Sets a reason for stopping, and stops all work.
 fn tell(why: &AtomicBool) {
     why.store(true, Ordering::SeqCst);
     STOP.store(true, Ordering::SeqCst);
 }
 
-/// Does work under a watch: the limit of memory and Ctrl-C end it, and unless it is to
-/// be quiet it shows its progress. The error says why a limit cannot be honoured.
+/// Does work under a watch: the memory limit and Ctrl-C end it, and its progress is shown unless
+/// `quiet`. Fails if the memory limit cannot be enforced.
 pub(crate) fn watched<T>(
     limits: &Limits,
     quiet: bool,
@@ -111,7 +117,7 @@ pub(crate) fn watched<T>(
     Ok(done)
 }
 
-/// Looks after one search.
+/// Watches one search.
 struct Watcher {
     memory: Option<u64>,
     line: Option<Line>,
@@ -119,8 +125,8 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// Starts to look after a search: from now on Ctrl-C stops it, and a later second one the
-    /// program, whatever it does. The error says why a limit cannot be honoured.
+    /// Starts to watch a search: from now on, Ctrl-C stops the search, and a later second one ends
+    /// the program. Fails if the memory limit cannot be enforced.
     fn new(memory: Option<u64>, quiet: bool) -> Result<Self, String> {
         if memory.is_some() && used().is_none() {
             let no = "this system does not say how much memory is used; leave --memory-limit out";
@@ -136,7 +142,7 @@ impl Watcher {
         })
     }
 
-    /// Called every now and then by the search.
+    /// Called at intervals by the search.
     fn look(&mut self, progress: &Progress) -> ControlFlow<Bound> {
         if INTERRUPTED.load(Ordering::SeqCst) {
             return ControlFlow::Break(Bound::Interrupted);
@@ -164,7 +170,7 @@ impl Watcher {
         ControlFlow::Continue(())
     }
 
-    /// Takes the progress off the screen.
+    /// Removes the progress from the screen.
     fn finish(self) {
         TELLING.store(true, Ordering::SeqCst);
         if let Some(line) = self.line {
@@ -173,21 +179,21 @@ impl Watcher {
     }
 }
 
-/// From now on Ctrl-C stops the search.
+/// From now on, Ctrl-C stops the search.
 #[cfg(not(target_family = "wasm"))]
 fn listen() {
-    // Without a handler Ctrl-C ends the program at once, which is no worse than before.
+    // If no handler can be set, Ctrl-C ends the program at once, which is acceptable.
     let mut first = None;
     let _ = ctrlc::set_handler(move || {
         tell(&INTERRUPTED);
         mazurka::native::interrupt();
         if WAITING.load(Ordering::SeqCst) {
-            // What the terminal shows next begins on a line of its own.
+            // The terminal's next output starts on a new line.
             println!();
             native::note_end();
             std::process::exit(exit::Exit::Verified as i32);
         }
-        // This is a thread of its own: it need not wait for one that does not look.
+        // This is a separate thread: it need not wait for a search that does not check.
         if insists(&mut first, Instant::now()) {
             files::settle();
             mazurka::solving::stop_solvers();
@@ -197,14 +203,14 @@ fn listen() {
     });
 }
 
-/// The process that does the work for this one, as long as it is there.
+/// The worker process, while it exists.
 static WORKER: Mutex<Option<u32>> = Mutex::new(None);
 
-/// The process that does the work for this one; it hears of Ctrl-C as well, however that came here.
+/// The process that does the work for this one. Every Ctrl-C that arrives here is passed on to it.
 pub(crate) struct Worker(());
 
 impl Worker {
-    /// From now on Ctrl-C does not end this process, so that it can wait for the other.
+    /// From now on, Ctrl-C does not end this process, so that it can wait for the worker.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn expected() -> Self {
         let mut first = None;
@@ -228,7 +234,7 @@ impl Worker {
         Self(())
     }
 
-    /// It is there.
+    /// Notes that the worker has started.
     pub(crate) fn starts(&self, id: u32) {
         *worker() = Some(id);
         if interrupted() {
@@ -247,7 +253,7 @@ fn worker() -> MutexGuard<'static, Option<u32>> {
     WORKER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends a signal to the process that does the work.
+/// Sends a signal to the worker.
 fn pass_on(signal: fn(u32)) {
     if let Some(id) = *worker() {
         signal(id);
@@ -264,19 +270,19 @@ fn guarded(memory: Option<u64>) {
 #[cfg(target_family = "wasm")]
 fn listen() {}
 
-/// Nor are there threads: what a search looks at itself has to do.
+/// There are no threads either: the search checks its limits itself.
 #[cfg(target_family = "wasm")]
 fn guarded(_memory: Option<u64>) {}
 
-/// Whether a signal that comes now is a second wish to stop, and not the first one again.
+/// Whether a signal that comes now is a second request to stop, and not a repetition of the first.
 fn insists(first: &mut Option<Instant>, now: Instant) -> bool {
     let first = *first.get_or_insert(now);
     now.saturating_duration_since(first) >= SAME_WISH
 }
 
-/// Tells a long step or a solver of the limit of memory. And the last resort, where a search does
-/// not look as often as it should: the limits hold, even if what it has found is lost. What is
-/// being told was found, and is not lost: telling may use some more.
+/// Tells a long step or a solver that the memory limit is exceeded. As a last resort, if a search
+/// does not check often enough, it enforces the limits and the result is lost. A result that is
+/// already being reported is not lost: the report may use some more memory.
 fn guard(memory: Option<u64>) {
     let most = memory.map(|limit| limit.saturating_add(ALLOWANCE.max(limit / 12)));
     let mut full: Option<Instant> = None;
@@ -316,7 +322,7 @@ fn guard(memory: Option<u64>) {
     }
 }
 
-/// How long this program has had a processor.
+/// The processor time of this program.
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
 pub(crate) fn worked() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
@@ -324,21 +330,21 @@ pub(crate) fn worked() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// How long this program has been running, where the system does not say how long it worked.
+/// The running time of this program, where the system does not report its processor time.
 #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
 pub(crate) fn worked() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     START.elapsed()
 }
 
-/// Ends the program in the middle of what it does.
+/// Ends the program in the middle of its work.
 fn give_up(why: &str) -> ! {
     let lost = "and what was found until then is lost";
     output::print_error(&format!("mazurka: inconclusive: {why}, {lost}"));
     leave();
 }
 
-/// Ends the program, its solvers and its writing of files.
+/// Ends the program, after its solvers and its writing of files.
 pub(crate) fn leave() -> ! {
     files::settle();
     mazurka::solving::stop_solvers();
@@ -346,21 +352,21 @@ pub(crate) fn leave() -> ! {
     std::process::exit(exit::inconclusive());
 }
 
-/// No `--memory-limit` is above this (`--most-memory`).
+/// The upper bound of every `--memory-limit` (`--most-memory`).
 static MOST_MEMORY: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// From now on no memory limit is above `bytes`.
+/// From now on, no memory limit is above `bytes`.
 pub(crate) fn bound_memory(bytes: u64) {
     MOST_MEMORY.store(bytes, Ordering::SeqCst);
 }
 
-/// The memory limit, in bytes. The default is 4 GB: a model may have no end, a machine has one.
+/// The memory limit in bytes. The default is 4 GB: a model may be infinite, a machine is not.
 pub(crate) fn memory_limit(given: Option<u64>) -> Option<u64> {
     let wanted = given.or_else(|| used().map(|_| 4 << 30));
     wanted.map(|bytes| bytes.min(MOST_MEMORY.load(Ordering::SeqCst)))
 }
 
-/// Bytes of memory in use, if the system says.
+/// Bytes of memory in use, if the system reports them.
 pub(crate) fn used() -> Option<u64> {
     let used = measured()?;
     MOST_USED.fetch_max(used, Ordering::SeqCst);
@@ -372,20 +378,20 @@ fn measured() -> Option<u64> {
     Some(memory_stats::memory_stats()?.physical_mem as u64)
 }
 
-/// What was used once is not given back: pages of 64 KB.
+/// WebAssembly memory is never given back; its pages have 64 KB.
 #[cfg(target_family = "wasm")]
 fn measured() -> Option<u64> {
     Some((core::arch::wasm32::memory_size::<0>() as u64) << 16)
 }
 
-/// Adds to the record of a search that merges states how much memory it has used at the most.
+/// Adds the maximal memory in use to the record of a search that merges states.
 pub(crate) fn add_memory(record: &mut Record) {
     let most = used().map(|_| MOST_USED.load(Ordering::SeqCst));
     record.memory = most.filter(|_| record.counts.states.is_some());
 }
 
-/// How far the search is: for how long it goes on, what has been explored, how fast, how much there
-/// is, how long it will take.
+/// The progress of the search: the elapsed time, what was explored, how fast, how much there is,
+/// and how long it will take.
 fn message(progress: &Progress, used: Option<u64>) -> String {
     let seconds = progress.elapsed.as_secs_f64().max(0.001);
     let counts = &progress.counts;
@@ -434,7 +440,7 @@ fn message(progress: &Progress, used: Option<u64>) -> String {
     text + &to_go
 }
 
-/// A time as people say it.
+/// A time in words.
 fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -446,7 +452,7 @@ fn span(time: Duration) -> String {
     }
 }
 
-/// Three digits are enough for something that changes ten times a second.
+/// Rounds a number to about three digits, enough for a display that changes ten times a second.
 fn short(n: f64) -> String {
     match n {
         n if n < 10_000.0 => format!("{n:.0}"),

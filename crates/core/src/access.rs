@@ -1,22 +1,23 @@
-//! What a step touches, and when two touches conflict.
+//! Accesses of steps to cells, and when two accesses conflict.
 
-/// How a cell is touched. Cells of variables are read and written, cells of
-/// locks acquired and released, cells of invariants only written.
+/// How a cell is accessed. Cells of variables are read and written, cells of locks acquired and
+/// released, cells of invariants only written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AccessKind {
-    /// Reads commute with reads.
+    /// Commutes with other reads.
     Read,
-    /// Conflicts with every other access of the cell.
+    /// Conflicts with every other access to the cell.
     Write,
-    /// Takes a lock: conflicts with every access of it; two acquisitions are a race that can be
-    /// reversed.
+    /// Takes a lock. It conflicts with every access to the lock; two acquisitions are a reversible
+    /// race.
     Acquire,
-    /// Gives a lock back: conflicts with every access of it, never reversibly.
+    /// Releases a lock. It conflicts with every access to the lock, but that is never a reversible
+    /// race.
     Release,
 }
 
-/// An access to the cells `first .. first + len`: one variable or element, or a
-/// whole array where the index is not known when the step starts.
+/// An access to the cells `first .. first + len`: one variable or element, or a whole array if the
+/// index is not known when the step starts.
 ///
 /// ```
 /// use mazurka_core::Access;
@@ -29,17 +30,17 @@ pub enum AccessKind {
 pub struct Access {
     /// The first cell.
     pub first: u32,
-    /// How many cells.
+    /// Number of cells.
     pub len: u32,
-    /// How they are touched.
+    /// How they are accessed.
     pub kind: AccessKind,
 }
 
 impl Access {
-    /// A write of everything: what conflicts with any other access.
+    /// A write of every cell, which conflicts with every access.
     pub const ANYTHING: Self = Self::write(0).over(u32::MAX);
 
-    /// An access of one cell.
+    /// Makes an access to one cell.
     #[inline]
     pub const fn new(kind: AccessKind, first: u32) -> Self {
         Self {
@@ -49,19 +50,19 @@ impl Access {
         }
     }
 
-    /// A read of one cell.
+    /// Makes a read of one cell.
     #[inline]
     pub const fn read(cell: u32) -> Self {
         Self::new(AccessKind::Read, cell)
     }
 
-    /// A write of one cell.
+    /// Makes a write of one cell.
     #[inline]
     pub const fn write(cell: u32) -> Self {
         Self::new(AccessKind::Write, cell)
     }
 
-    /// The same over `len` cells.
+    /// Returns the same access over `len` cells.
     pub const fn over(self, len: u32) -> Self {
         Self { len, ..self }
     }
@@ -72,7 +73,7 @@ impl Access {
         self.kind != AccessKind::Read
     }
 
-    /// Whether the two share a cell and not both only read it.
+    /// Whether the two accesses share a cell that at least one of them changes.
     #[inline]
     pub fn conflicts(self, other: Self) -> bool {
         (self.writes() || other.writes())
@@ -80,9 +81,10 @@ impl Access {
             && other.first < self.first + self.len
     }
 
-    /// Whether a step with this claim that is possible, and a later step of another process with
-    /// the other access, may not change places. They conflict, but for a lock that one of the two
-    /// gives back: while a process holds it, or does not and fails, no step of others changes that.
+    /// Whether a possible step with this claim must not change places with a later step of another
+    /// process with the other access. That is the case if the accesses conflict, except if one of
+    /// the two releases a lock: no step of another process changes whether a process holds a lock,
+    /// so a release succeeds or fails in either order.
     ///
     /// ```
     /// use mazurka_core::{Access, AccessKind};
@@ -102,18 +104,18 @@ impl Access {
         !given_back && self.conflicts(other)
     }
 
-    /// The cells it touches.
+    /// Returns the cells that it touches.
     #[inline]
     pub fn cells(self) -> std::ops::Range<usize> {
         self.first as usize..(self.first + self.len) as usize
     }
 }
 
-/// The accesses of one step. A plain vector: events are used again and again, so it keeps its
+/// The accesses of one step. It is a plain vector because events are reused, so that it keeps its
 /// memory.
 pub type Claims = Vec<Access>;
 
-/// Adds an access, leaving out what is claimed already: a write covers a read of the same cells.
+/// Adds an access, unless it is claimed already: a write covers a read of the same cells.
 ///
 /// ```
 /// use mazurka_core::{Access, Claims, add_claim};

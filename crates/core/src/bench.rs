@@ -1,40 +1,40 @@
-//! The record of a benchmark: what was measured, and beside it what others reached.
+//! The record of a benchmark: the measurements, and the figures of other tools for comparison.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Bound, Counts};
 
-/// What `mazurka bench` measured.
+/// The measurements of `mazurka bench`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Benchmark {
     /// [`record::VERSION`](crate::record::VERSION).
     pub version: u32,
-    /// What the seconds are.
+    /// The clock that measured the seconds.
     pub clock: Clock,
-    /// How often everything was measured; the seconds are the best.
+    /// Number of repetitions; the seconds are the best of them.
     pub repeat: u64,
-    /// Whether the sizes are tiny: then the figures say nothing about speed.
+    /// Whether the sizes are tiny: then the figures are meaningless for speed.
     pub quick: bool,
-    /// Where the figures of the others are from.
+    /// The source of the other tools' figures.
     pub source: String,
-    /// One for each program and algorithm.
+    /// One row for each program and algorithm.
     pub rows: Vec<Measured>,
 }
 
-/// What the seconds of a benchmark are.
+/// The clock that measures the seconds of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// CPU time of the one thread that explores: what else the machine does hardly matters.
+    /// CPU time of the one thread that explores, which other load on the machine hardly affects.
     ThreadCpu,
-    /// Wall clock, where the system has no other.
+    /// Wall-clock time, on systems without CPU time.
     Wall,
 }
 
-/// A program, explored by an engine.
+/// The measurement of one program and engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Its name, as in the papers: `writers(9)`.
+    /// The name of the program, as in the papers: `writers(9)`.
     pub program: String,
     /// The engine.
     pub algorithm: String,
@@ -45,21 +45,21 @@ pub struct Measured {
     pub counts: Counts,
     /// Distinct states, where the engine merges them.
     pub states: Option<u64>,
-    /// How many traces there are; none where that is not known.
+    /// The known number of traces, if any.
     pub expected: Option<u64>,
-    /// Bounds that cut the search.
+    /// Bounds that cut the search short.
     pub bounds: Vec<Bound>,
     /// The time of the search.
     pub seconds: f64,
-    /// What is compared.
+    /// The figure that is compared.
     pub measure: Measure,
-    /// What others reached on the same program, in the same measure.
+    /// The figures of other tools on the same program, in the same measure.
     pub peers: Vec<Peer>,
-    /// What is wanted, in the same measure.
+    /// The figure to reach, in the same measure.
     pub target: Option<f64>,
 }
 
-/// What is compared.
+/// The figure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -71,7 +71,7 @@ pub enum Measure {
     Seconds,
 }
 
-/// What a tool reached.
+/// The figure of another tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peer {
     /// The tool.
@@ -86,8 +86,8 @@ impl Measured {
         self.bounds.is_empty()
     }
 
-    /// Whether the search says what is known to be true: a complete one must find as many traces as
-    /// there are, and one that was cut no more.
+    /// Whether the number of traces agrees with the known one: a complete search must find exactly
+    /// as many, and one that was cut short no more.
     pub fn agrees(&self) -> bool {
         match (self.counts.traces, self.expected) {
             (Some(found), Some(known)) if self.complete() => found == known,
@@ -96,7 +96,8 @@ impl Measured {
         }
     }
 
-    /// What was reached, in its measure; none for seconds of a search that was cut.
+    /// Returns the figure that was reached, in its measure; none for the seconds of a search that
+    /// was cut short.
     pub fn reached(&self) -> Option<f64> {
         let seconds = self.seconds.max(1e-9);
         match self.measure {
@@ -106,7 +107,7 @@ impl Measured {
         }
     }
 
-    /// Whether the target was reached, where there is one.
+    /// Whether the target was reached, if there is one.
     pub fn hit(&self) -> Option<bool> {
         let target = self.target?;
         let better = |reached: f64| match self.measure {

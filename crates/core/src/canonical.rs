@@ -1,8 +1,8 @@
 //! The canonical form of a trace, and its fingerprint.
 //!
-//! Guarded-command paper, Definition 12, mended as errata E4 asks: swapping neighbours until
-//! nothing moves is not canonical, so the normal form here repeatedly takes the smallest
-//! event, by process, among the minimal ones.
+//! Guarded-command paper, Definition 12, corrected as errata E4 requires: swapping neighbours until
+//! nothing moves is not canonical. So the normal form here repeatedly takes the smallest event, by
+//! process, among the minimal ones.
 //!
 //! | paper | here |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | \[θ\] as a key | [`TraceHasher::trace`] |
 //!
 //! Counting traces needs no normal form: [`TraceHasher`] gives each event a fingerprint of its
-//! whole past and adds them up, one step at a time, so that equivalent runs have equal sums.
+//! whole past and adds these up, one step at a time, so that equivalent runs have equal sums.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +20,8 @@ use smallvec::SmallVec;
 
 use crate::{Event, Fingerprint, ProcessId};
 
-/// For each event, events before it that it depends on; together with theirs, all of its past.
+/// Returns, for each event, earlier events that it depends on. Their transitive closure is its
+/// past.
 pub fn immediate_predecessors(run: &[Event]) -> Vec<SmallVec<[u32; 4]>> {
     #[derive(Default)]
     struct Cell {
@@ -28,7 +29,7 @@ pub fn immediate_predecessors(run: &[Event]) -> Vec<SmallVec<[u32; 4]>> {
         reads: Vec<u32>,
     }
     let mut cells: Vec<Cell> = Vec::new();
-    // For each process its last event, or the one that spawned it.
+    // For each process, its last event, or the one that spawned it.
     let mut last: Vec<Option<u32>> = Vec::new();
     let mut result = Vec::with_capacity(run.len());
     for (at, event) in run.iter().enumerate() {
@@ -78,8 +79,8 @@ pub fn immediate_predecessors(run: &[Event]) -> Vec<SmallVec<[u32; 4]>> {
     result
 }
 
-/// The normal form of a run, as positions: the same sequence of events for all equivalent runs.
-/// `rank` gives the order of processes, that is, of their names.
+/// Returns the normal form of a run, as positions: the same sequence of events for all equivalent
+/// runs. `rank` gives the order of processes, that is, of their names.
 pub fn canonical_order<K: Ord>(run: &[Event], rank: impl Fn(ProcessId) -> K) -> Vec<usize> {
     let before = immediate_predecessors(run);
     let mut after = vec![SmallVec::<[u32; 4]>::new(); run.len()];
@@ -108,7 +109,7 @@ pub fn canonical_order<K: Ord>(run: &[Event], rank: impl Fn(ProcessId) -> K) -> 
     order
 }
 
-/// Fingerprints of events and traces, kept along a run that grows and shrinks.
+/// The fingerprints of the events and of the trace of a run that grows and shrinks.
 ///
 /// ```
 /// use mazurka_core::{Access, Event, ProcessId, ProcessTable, TraceHasher};
@@ -131,14 +132,14 @@ pub struct TraceHasher {
     cells: Vec<Cell>,
     processes: Vec<Fingerprint>,
     events: Vec<Fingerprint>,
-    /// For each event its process and its number.
+    /// For each event, its process and its number.
     names: Vec<(ProcessId, u32)>,
     sums: Vec<Fingerprint>,
     undo: Vec<Undo>,
     marks: Vec<usize>,
 }
 
-/// The past of a cell: its last write, and the reads since as a multiset.
+/// The past of a cell: its last write, and the reads since then as a multiset.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     write: Fingerprint,
@@ -157,7 +158,7 @@ const UNTOUCHED: Cell = Cell {
 };
 
 impl TraceHasher {
-    /// Of the empty run.
+    /// Starts with the empty run.
     pub fn new() -> Self {
         Self {
             cells: Vec::new(),
@@ -235,7 +236,7 @@ impl TraceHasher {
         self.sums.push(sum.and(this));
     }
 
-    /// Takes the last event back.
+    /// Removes the last event.
     pub fn pop(&mut self) {
         let Some(mark) = self.marks.pop() else { return };
         for undo in self.undo.drain(mark..).rev() {
@@ -249,12 +250,12 @@ impl TraceHasher {
         self.sums.pop();
     }
 
-    /// The fingerprint of an event of the run with all that happens before it.
+    /// Returns the fingerprint of an event of the run, with all that happens before it.
     pub fn event(&self, position: usize) -> Fingerprint {
         self.events[position]
     }
 
-    /// The fingerprint of the run's trace.
+    /// Returns the fingerprint of the run's trace.
     pub fn trace(&self) -> Fingerprint {
         self.sums.last().copied().unwrap_or(Fingerprint::EMPTY)
     }

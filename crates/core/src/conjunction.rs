@@ -1,7 +1,7 @@
-//! Conditions as text: how a list of them is written as one.
+//! Conditions as text: writes a list of conditions as one conjunction.
 
-/// Returns the conjunction of conditions as the language writes it: parts that bind more weakly
-/// than `&&` stand in parentheses, and what is plainly true or was said before is left out.
+/// Returns the conjunction of conditions in the syntax of the language: parts that bind more weakly
+/// than `&&` are in parentheses; `true` and repetitions are left out.
 ///
 /// ```
 /// use mazurka_core::conjunction;

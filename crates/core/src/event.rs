@@ -1,17 +1,17 @@
-//! Events, and the dependence that makes traces of runs.
+//! Events, and the dependence relation that turns runs into traces.
 
 use crate::{Access, AccessKind, Claims, ProcessId};
 
-/// A value that a `choose` took, and what it could have taken.
+/// The value of a `choose`, and the limit of its possible values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Outcome {
-    /// The value taken.
+    /// The chosen value.
     pub value: i64,
-    /// The value after the last one possible.
+    /// One more than the greatest possible value.
     pub end: i64,
 }
 
-/// The outcomes of one step, in the order in which they were asked for.
+/// The outcomes of one step, in the order in which the step asks for them.
 pub type Outcomes = Vec<Outcome>;
 
 /// Something that stops a process for good, other than its end.
@@ -21,15 +21,15 @@ pub enum MishapKind {
     Failure,
     /// A false `assume`: the execution is discarded at its end.
     Discarded,
-    /// An `int` left the range of the evaluator: nothing can be said beyond.
+    /// An `int` left the range of the evaluator: nothing is known about the run beyond that.
     OutOfRange,
     /// A step did more local work than the limit allows.
     LocalLimit,
-    /// A channel without a capacity would have had more messages than this.
+    /// A channel without a capacity would have had more messages than this limit.
     MessageLimit(u32),
-    /// What comes next depends on values that are not known, and the solver could not decide it.
+    /// The next step depends on unknown values, and the solver could not decide it.
     Undecided,
-    /// The step was broken off in the middle: the search that it is part of must end here.
+    /// The step was broken off in the middle: the search must end here.
     BrokenOff,
 }
 
@@ -38,36 +38,36 @@ pub enum MishapKind {
 pub struct Mishap {
     /// The process that it halts; none for properties of the initial or the final state.
     pub process: Option<ProcessId>,
-    /// What it is.
+    /// The kind of mishap.
     pub kind: MishapKind,
-    /// Which of the program's possible mishaps; the front end can describe it.
+    /// Index of the program location where it can happen; the front end can describe it.
     pub site: u32,
 }
 
-/// What a step may have to wait for, at most.
+/// The most that a step may have to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Wait {
-    /// Nothing: it is possible whenever its process gets there.
+    /// Nothing: it is possible as soon as its process reaches it.
     #[default]
     Never,
-    /// The step acquires one lock for certain and does nothing else.
+    /// One lock: the step acquires it for certain and does nothing else.
     Lock,
     /// The end of other processes.
     Process,
-    /// A condition, or several of these at once.
+    /// A condition, or several of the above at once.
     Guard,
 }
 
-/// An event that has only made another one possible, as the send of a message its receive. Its
-/// process and its number say which.
+/// An event that only makes another one possible, as the send of a message enables its receive. It
+/// is identified by its process and its number.
 #[derive(Clone, Copy, Debug)]
 pub struct Enabling {
     /// Its process.
     pub process: ProcessId,
-    /// Index of it among the events of its process.
+    /// Its index among the events of its process.
     pub number: u32,
-    /// The same, counted from the last event of its process before the one that it enables: 1 is
-    /// that event.
+    /// The same, counted back from the last event of its process before the event that it enables:
+    /// 1 is that last event.
     pub back: u32,
 }
 
@@ -93,11 +93,12 @@ pub struct Event {
     pub process: ProcessId,
     /// Index of this event among the events of its process.
     pub number: u32,
-    /// What its `choose` expressions gave.
+    /// The outcomes of its `choose` expressions.
     pub outcomes: Outcomes,
-    /// Every access that any path through the step might make: these decide dependence (errata E2).
+    /// Every access that any path through the step might make. Claims decide dependence (errata
+    /// E2).
     pub claims: Claims,
-    /// Events with the same number here claim the same, unless it is 0: then nothing is known.
+    /// Events with the same number here have the same claims; 0 means unknown.
     pub claims_key: u32,
     /// The accesses that it really made, in order.
     pub touched: Claims,
@@ -105,26 +106,26 @@ pub struct Event {
     pub spawned: Vec<ProcessId>,
     /// The processes whose end it waited for.
     pub joined: Vec<ProcessId>,
-    /// The events of other processes that it waited for though it claims nothing that they claim:
-    /// they only enable it ([`Execution::separate_ends`](crate::Execution::separate_ends)).
+    /// The events of other processes that it waited for without a common claim: they only enable it
+    /// ([`Execution::separate_ends`](crate::Execution::separate_ends)).
     pub enabled_by: Vec<Enabling>,
-    /// What went wrong in it.
+    /// The mishaps in it.
     pub mishaps: Vec<Mishap>,
-    /// A process without whose last step before this one it would not have gone wrong, though
-    /// nothing orders the two: the other side of a data race.
+    /// The process on the other side of a data race: without its last step before this event, the
+    /// event would not have gone wrong, though nothing orders the two.
     pub races_with: Option<ProcessId>,
-    /// What such a step may have to wait for.
+    /// The most that the step may have to wait for.
     pub wait: Wait,
-    /// Whether it is known to satisfy [`is_plain`](Event::is_plain): most events do, and the code
-    /// that makes them often knows.
+    /// Whether it is known to satisfy [`is_plain`](Event::is_plain). Most events do, and the code
+    /// that makes them often knows it.
     pub plain: bool,
-    /// Whether the process has only found that it has to wait, for the values that the path
-    /// condition now allows. Where values are known, there is no such step.
+    /// Whether the process has only found that it has to wait, given the values that the path
+    /// condition now allows. There are no such steps if all values are known.
     pub stayed: bool,
 }
 
 impl Event {
-    /// An event that touches nothing yet.
+    /// Makes an event without accesses.
     pub fn new(process: ProcessId, number: u32) -> Self {
         Self {
             process,
@@ -144,7 +145,7 @@ impl Event {
         }
     }
 
-    /// Makes it an event that claims and touches just this, keeping its memory.
+    /// Turns it into an event that claims and touches just this access; its memory is kept.
     #[inline]
     pub fn touch(&mut self, process: ProcessId, number: u32, access: Access) {
         self.reset(process, number);
@@ -152,7 +153,7 @@ impl Event {
         self.touched.push(access);
     }
 
-    /// Whether it just reads or writes one cell: its claims are that one access, it waits for
+    /// Whether it only reads or writes one cell: its claims are that one access, it waits for
     /// nothing, chooses nothing, and neither starts processes nor waits for their end.
     ///
     /// ```
@@ -174,7 +175,7 @@ impl Event {
             && self.enabled_by.is_empty()
     }
 
-    /// Makes it an event that touches nothing yet, keeping its memory.
+    /// Turns it into an event without accesses; its memory is kept.
     #[inline]
     pub fn reset(&mut self, process: ProcessId, number: u32) {
         self.process = process;

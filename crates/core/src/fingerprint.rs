@@ -1,10 +1,10 @@
 //! 128-bit fingerprints, the same on every machine and in every run.
 //!
-//! Checkpoints have them: a change of how they are made, here or of what, raises the version in
-//! mazurka/src/checkpoint.rs.
+//! Checkpoints store fingerprints: if their computation changes, here or in the code that uses
+//! them, raise the version in mazurka/src/checkpoint.rs.
 
-/// 128 bits that stand for something larger. Two different things have the same
-/// fingerprint with a probability of about n²/2¹²⁹ among n of them.
+/// A 128-bit hash. Among n different values, two have the same fingerprint with a probability of
+/// about n²/2¹²⁹.
 ///
 /// ```
 /// use mazurka_core::Fingerprint;
@@ -19,7 +19,7 @@ pub struct Fingerprint {
 }
 
 impl std::hash::Hash for Fingerprint {
-    /// Half of the bits are random enough for a table.
+    /// Half of the bits are random enough for a hash table.
     fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
         hasher.write_u64(self.low);
     }
@@ -29,7 +29,7 @@ impl std::hash::Hash for Fingerprint {
 const A: u64 = 0x243F_6A88_85A3_08D3;
 const B: u64 = 0xB7E1_5162_8AED_2A6B;
 
-/// Multiplies to 128 bits and folds: one multiplication mixes all bits of both.
+/// Multiplies to 128 bits and folds: one multiplication mixes all bits of both factors.
 #[inline]
 fn fold(x: u64, y: u64) -> u64 {
     let product = u128::from(x) * u128::from(y);
@@ -37,13 +37,13 @@ fn fold(x: u64, y: u64) -> u64 {
 }
 
 impl Fingerprint {
-    /// Of nothing.
+    /// The fingerprint of the empty sequence.
     pub const EMPTY: Self = Self { high: A, low: B };
 
-    /// Changes nothing as a part of a multiset: where sums start.
+    /// The fingerprint of the empty multiset, the neutral element of [`and`](Self::and).
     pub const ZERO: Self = Self { high: 0, low: 0 };
 
-    /// Of this followed by a number; order matters.
+    /// Returns the fingerprint of this followed by a number; the order matters.
     #[inline]
     pub fn then(self, word: u64) -> Self {
         Self {
@@ -52,13 +52,13 @@ impl Fingerprint {
         }
     }
 
-    /// Of this followed by another fingerprint; order matters.
+    /// Returns the fingerprint of this followed by another fingerprint; the order matters.
     #[inline]
     pub fn then_all(self, other: Self) -> Self {
         self.then(other.high).then(other.low)
     }
 
-    /// Of both as a multiset: the order does not matter.
+    /// Returns the fingerprint of both as a multiset: the order does not matter.
     #[inline]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Fingerprint {
         }
     }
 
-    /// What is left of a multiset without a part of it.
+    /// Returns the fingerprint of a multiset without a part of it.
     ///
     /// ```
     /// use mazurka_core::Fingerprint;
@@ -82,7 +82,7 @@ impl Fingerprint {
         }
     }
 
-    /// With these 128 bits.
+    /// Makes a fingerprint of these bits.
     pub fn from_bits(bits: u128) -> Self {
         Self {
             high: (bits >> 64) as u64,
@@ -90,7 +90,7 @@ impl Fingerprint {
         }
     }
 
-    /// The 128 bits.
+    /// Returns the 128 bits.
     pub fn bits(self) -> u128 {
         (u128::from(self.high) << 64) | u128::from(self.low)
     }

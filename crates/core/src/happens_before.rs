@@ -1,14 +1,14 @@
 //! Happens-before of one run.
 //!
-//! Up to [`BITSET_EVENTS`] events each event keeps the set of all its predecessors as bits
-//! over positions (a test is one bit; sets are what race analysis wants). Longer runs keep
-//! vector clocks, whose size grows with the number of processes instead.
+//! In runs of up to [`BITSET_EVENTS`] events, each event stores the set of all its predecessors as
+//! bits over positions: a test is one bit, and race analysis needs sets. Longer runs use vector
+//! clocks, whose size depends on the number of processes instead.
 
 use smallvec::SmallVec;
 
 use crate::{Event, immediate_predecessors};
 
-/// Beyond this, n² bits cost more than n clocks of any usual number of processes.
+/// Beyond this number, n² bits cost more than n clocks of a usual number of processes.
 const BITSET_EVENTS: usize = 4096;
 
 /// The happens-before relation of a run.
@@ -38,7 +38,7 @@ pub struct HappensBefore {
 enum Rows {
     /// `words` words for each event.
     Bits { words: usize, bits: Vec<u64> },
-    /// For each event its process, its number from 1 and its clock.
+    /// For each event, its process, its number from 1, and its clock.
     Clocks(Vec<(usize, u32, SmallVec<[u32; 8]>)>),
 }
 
@@ -109,7 +109,7 @@ impl HappensBefore {
         }
     }
 
-    /// The event at a position and all that happens before it, in the order of the run.
+    /// Returns the event at a position and all that happen before it, in the order of the run.
     pub fn past(&self, of: usize) -> Vec<usize> {
         (0..self.len)
             .filter(|&at| at == of || self.before(at, of))
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::{Access, ProcessId, dependent};
 
-    /// A cheap source of numbers; the sequence is fixed, so failures repeat.
+    /// Makes a random run. The sequence is fixed, so failures can be reproduced.
     fn random_run(seed: u64, len: usize) -> Vec<Event> {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut next = move |below: u32| {

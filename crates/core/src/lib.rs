@@ -1,9 +1,9 @@
-//! What every Mazurka engine speaks: processes, accesses, events, dependence,
-//! happens-before, canonical forms, verdicts and the record of a run.
+//! The vocabulary of all Mazurka engines: processes, accesses, events, dependence, happens-before,
+//! canonical forms, verdicts and the record of a run.
 //!
-//! Nothing here knows a language or an algorithm. A front end implements [`Execution`] (and
-//! [`Semantics`], if its states can be kept, and [`Narrator`], if it can tell in words what it
-//! does); an explorer drives it; a report reads the [`record::Record`] that comes out.
+//! Nothing here knows a language or an algorithm. A front end implements [`Execution`], and also
+//! [`Semantics`] if its states can be stored, and [`Narrator`] if it can describe its steps in
+//! words. An explorer drives it, and a report reads the [`record::Record`] of the search.
 //!
 //! ```
 //! use mazurka_core::{Access, Event, ProcessId, canonical_order, dependent};
@@ -39,6 +39,7 @@ mod random;
 pub mod record;
 mod schedule;
 mod situation;
+mod symmetry;
 mod verdict;
 
 pub use access::{Access, AccessKind, Claims, add_claim};
@@ -61,4 +62,5 @@ pub use program::{
 pub use random::Random;
 pub use schedule::{ParseScheduleError, Schedule, ScheduledStep};
 pub use situation::{HeldLock, NextSteps, Situation, Standing};
+pub use symmetry::Symmetric;
 pub use verdict::{Bound, Counts, Fairness, Kind, Kinds, Limits, Scope, StopReason, Verdict};

@@ -1,10 +1,10 @@
-//! How much accesses to memory order: the vocabulary of C++20 and Rust.
+//! The orders of memory accesses: the vocabulary of C++20 and Rust.
 
 use std::fmt;
 
 use crate::{Event, Execution, ProcessId, StepError};
 
-/// How much an access or a fence orders.
+/// The order of an access or a fence.
 ///
 /// ```
 /// use mazurka_core::MemoryOrder::*;
@@ -14,17 +14,17 @@ use crate::{Event, Execution, ProcessId, StepError};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemoryOrder {
-    /// Not atomic: unordered accesses are a data race under rc11.
+    /// Not atomic: concurrent accesses are a data race under rc11.
     Plain,
-    /// Atomic, orders nothing.
+    /// Atomic, but orders nothing.
     Relaxed,
-    /// Acquires what the write that it reads from released.
+    /// Acquires what the write that it reads from has released.
     Acquire,
-    /// Releases what happens before.
+    /// Releases everything that happens before it.
     Release,
-    /// Both.
+    /// Acquires and releases.
     AcqRel,
-    /// Both, and in a total order with its like.
+    /// Acquires and releases, and is in one total order with all others of this kind.
     SeqCst,
 }
 
@@ -56,7 +56,8 @@ impl MemoryOrder {
         matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
     }
 
-    /// The order of the read of an update that does not write, if only its success has one.
+    /// Returns the order of the read of an update that does not write, if only an order for its
+    /// success is given.
     pub fn of_failure(self) -> Self {
         match self {
             Self::AcqRel => Self::Acquire,
@@ -79,7 +80,7 @@ impl fmt::Display for MemoryOrder {
     }
 }
 
-/// A word that is not an order of memory accesses.
+/// The error for a word that is not an order of memory accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected relaxed, acquire, release, acq_rel or seq_cst")]
 pub struct UnknownOrder;
@@ -97,9 +98,9 @@ impl std::str::FromStr for MemoryOrder {
 /// The orders of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AccessOrder {
-    /// Of the access; of an update if it writes.
+    /// The order of the access; of an update, if it writes.
     pub order: MemoryOrder,
-    /// Of an update that does not write: a compare-exchange that fails is a read.
+    /// The order of an update that does not write: a compare-exchange that fails is a read.
     pub failure: MemoryOrder,
 }
 
@@ -110,7 +111,7 @@ impl From<MemoryOrder> for AccessOrder {
     }
 }
 
-/// What an access does, which says which orders it can have.
+/// The kind of an access, which determines the orders that it can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ordered {
     /// A read.
@@ -119,14 +120,14 @@ pub enum Ordered {
     Store,
     /// A read and a write in one step.
     Update,
-    /// The same, but it may only read.
+    /// An update that may turn out to be only a read.
     CompareExchange,
-    /// A fence. Relaxed, it is as if it were not there.
+    /// A fence. A relaxed fence has no effect.
     Fence,
 }
 
 impl Ordered {
-    /// The orders that it can have, no order after a stronger one.
+    /// Returns the orders that it can have; none comes after a stronger one.
     ///
     /// ```
     /// use mazurka_core::{MemoryOrder::*, Ordered};
@@ -145,21 +146,21 @@ impl Ordered {
 }
 
 /// A program whose steps make one access to memory each, for engines that decide themselves which
-/// value a read gives: what a step reads is put into its cell before it is made.
+/// value a read returns: they put that value into the cell before the step is made.
 pub trait WeakMemory: Execution {
-    /// How much the next access of a process to this cell orders; none for the fence.
+    /// Returns the orders of the next access of a process to this cell; without a cell, of a fence.
     fn order(&self, process: ProcessId, cell: Option<u32>) -> AccessOrder;
 
     /// Whether the next step of a process is a fence.
     fn is_fence(&self, process: ProcessId) -> bool;
 
-    /// How many cells there are.
+    /// Returns the number of cells.
     fn places(&self) -> u32;
 
-    /// The value of a cell.
+    /// Returns the value of a cell.
     fn value(&self, cell: u32) -> i64;
 
-    /// Makes a step that is going to be taken back: it shows nothing of what is reached.
+    /// Makes a step that is going to be taken back, so that it does not count for coverage.
     fn try_step(&mut self, process: ProcessId) -> Result<&Event, StepError> {
         self.step(process, &[])
     }
@@ -167,23 +168,24 @@ pub trait WeakMemory: Execution {
     /// Changes the value of a cell, outside of all steps.
     fn set_value(&mut self, cell: u32, value: i64);
 
-    /// The condition over values that are not known which the next step of a process decides, as a
-    /// number, if it does no more than that. Its outcomes are 0, that it does not hold, and 1.
+    /// Returns the number of the condition over unknown values that the next step of a process
+    /// decides, if the step does nothing else. Its outcomes are 0 (the condition does not hold) and
+    /// 1 (it holds).
     fn question(&mut self, _process: ProcessId) -> Option<u32> {
         None
     }
 
-    /// How many such conditions the last step has decided.
+    /// Returns the number of such conditions that the last step has decided.
     fn decisions(&self) -> u32 {
         0
     }
 
-    /// Whether there are values for which conditions, by their numbers, have these truths. Where
+    /// Whether some values give the conditions, identified by their numbers, these truth values. If
     /// that is not known, the answer is no, and the program remembers it.
     fn is_feasible(&mut self, _decided: &[(u32, bool)]) -> bool {
         true
     }
 
-    /// The line of the next step of a process, for messages.
+    /// Returns the line of the next step of a process, for messages.
     fn line(&self, process: ProcessId) -> usize;
 }

@@ -1,15 +1,15 @@
-//! Which order is missing between two accesses that race.
+//! Finds the synchronisation that is missing between two accesses that race.
 //!
-//! From the first of the two on, what its thread writes can hand over to a thread that reads it,
-//! and so on: a chain of *links*, each a write and a read of it. If a chain comes to the thread of
-//! the second access, the links that do not synchronise are what is missing: the write does not
-//! release, or the read does not acquire. Fences count, and an update of another thread hands on
-//! what it has read, as in a release sequence. If there is no chain, the locks that are held at the
-//! two accesses say more.
+//! After the first access, its thread can pass on what it has done by writing what another thread
+//! reads, that thread can pass it on in turn, and so on. This is a chain of *links*, each a write
+//! and a read of it. If a chain reaches the thread of the second access, its links that do not
+//! synchronise are what is missing: the write does not release, or the read does not acquire.
+//! Fences count, and an update of another thread passes on what it has read, as in a release
+//! sequence. If there is no chain, the locks held at the two accesses are more informative.
 
 use std::collections::BTreeMap;
 
-/// What a thread does that may order others, in the order of an execution.
+/// An action of a thread that may order others.
 ///
 /// ```
 /// use mazurka_core::{Missing, SyncAction, SyncStep, missing_order};
@@ -25,9 +25,9 @@ use std::collections::BTreeMap;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncAction {
-    /// An access to an atomic place, which reads what the step `reads_from` has written.
+    /// An access to an atomic place that reads the write of the step `reads_from`.
     Access {
-        /// The step that has written what it reads, if it reads and there is one.
+        /// The step whose write it reads, if it reads and there is one.
         reads_from: Option<usize>,
         /// Whether it writes.
         writes: bool,
@@ -43,31 +43,32 @@ pub enum SyncAction {
         /// Whether it acquires.
         acquires: bool,
     },
-    /// Takes a lock, which the step `after` has given back.
+    /// Takes a lock that the step `after` has released.
     Lock {
         /// The lock.
         lock: u32,
-        /// The step that has given it back, if there is one.
+        /// The step that has released it, if there is one.
         after: Option<usize>,
     },
-    /// Gives a lock back.
+    /// Releases a lock.
     Unlock {
         /// The lock.
         lock: u32,
     },
-    /// All that the thread has done comes before what this thread does from here on.
+    /// Orders all that the thread of the step has done so far before all that `thread` does from
+    /// now on.
     Orders {
         /// The other thread.
         thread: u32,
     },
 }
 
-/// A step of a thread.
+/// A step of a thread; steps are listed in the order of the execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncStep {
     /// The thread.
     pub thread: u32,
-    /// What it does.
+    /// Its action.
     pub action: SyncAction,
 }
 
@@ -78,23 +79,23 @@ pub struct Link {
     pub write: usize,
     /// The step of the read.
     pub read: usize,
-    /// Whether the write should release, and does not.
+    /// Whether the write should release, but does not.
     pub release: bool,
-    /// Whether the read should acquire, and does not.
+    /// Whether the read should acquire, but does not.
     pub acquire: bool,
 }
 
-/// What is missing.
+/// The synchronisation that is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// The threads communicate by these, which do not synchronise.
+    /// The threads communicate through these links, which do not synchronise.
     Links(Vec<Link>),
-    /// They do not communicate; these locks are held at the first and the second access.
+    /// The threads do not communicate; these locks are held at the first and at the second access.
     Locks(Vec<u32>, Vec<u32>),
 }
 
 impl Missing {
-    /// The same in words; `access` names the access of a step, `lock` a lock.
+    /// Describes it in words; `access` names the access of a step, `lock` a lock.
     pub fn in_words(
         &self,
         access: impl Fn(usize) -> String,
@@ -128,7 +129,7 @@ impl Missing {
         }
     }
 
-    /// The same with the two accesses in the other order.
+    /// Returns the same with the two accesses in the other order.
     pub fn swapped(self) -> Self {
         match self {
             Self::Locks(first, second) => Self::Locks(second, first),
@@ -140,14 +141,15 @@ impl Missing {
 /// How a thread was reached.
 #[derive(Clone, Copy)]
 struct Reached {
-    /// The thread before it, and the write and the read; none where one thread orders another.
+    /// The thread before it, and the write and the read between them; these are none where one
+    /// thread directly orders another.
     from: Option<(u32, Option<(usize, usize)>)>,
     /// The step at which it was reached.
     at: usize,
 }
 
-/// What is missing between an access of a thread before a step and a later one of another thread,
-/// at the end of these steps.
+/// Returns what is missing between an access of the thread `first.0`, made before the step
+/// `first.1`, and a later access of the thread `second`, made after all these steps.
 pub fn missing_order(steps: &[SyncStep], first: (u32, usize), second: u32) -> Missing {
     let chain = chain(steps, first, second);
     let broken: Vec<Link> = chain
@@ -162,8 +164,8 @@ pub fn missing_order(steps: &[SyncStep], first: (u32, usize), second: u32) -> Mi
     }
 }
 
-/// The links from the last one back to the first, each with the step from which on the thread of
-/// its write has something to hand over; none if they do not come to the second thread.
+/// Returns the links of a chain, the last one first, each with the step from which on the thread of
+/// its write has something to pass on. The list is empty if no chain reaches the second thread.
 fn chain(
     steps: &[SyncStep],
     (first, position): (u32, usize),
@@ -172,7 +174,7 @@ fn chain(
     let mut reached: BTreeMap<u32, Reached> = BTreeMap::new();
     let at = position;
     reached.insert(first, Reached { from: None, at });
-    // For each step that hands something on, the write at the head of its release sequence.
+    // For each step that passes something on, the write at the head of its release sequence.
     let mut heads: BTreeMap<usize, usize> = BTreeMap::new();
     for (at, step) in steps.iter().enumerate().skip(position) {
         let thread = step.thread;
@@ -220,7 +222,7 @@ fn chain(
     links
 }
 
-/// What a link lacks; none if it synchronises.
+/// Returns what a link lacks; none if it synchronises.
 fn broken(steps: &[SyncStep], since: usize, (write, read): (usize, usize)) -> Option<Link> {
     let fenced = |thread: u32, steps: &[SyncStep], release: bool| {
         steps.iter().any(|step| {
@@ -255,7 +257,7 @@ fn broken(steps: &[SyncStep], since: usize, (write, read): (usize, usize)) -> Op
     })
 }
 
-/// The locks that a thread holds after these steps.
+/// Returns the locks that a thread holds after these steps.
 fn held(steps: &[SyncStep], thread: u32) -> Vec<u32> {
     let mut held = Vec::new();
     for step in steps.iter().filter(|step| step.thread == thread) {
@@ -300,7 +302,7 @@ mod tests {
             ];
             assert_eq!(links(&steps, (0, 0), 1), [(0, 1, lacks)]);
         }
-        // What was written before the access hands nothing over.
+        // A write before the access passes nothing on.
         let steps = [
             access(0, None, true, false),
             access(1, Some(0), false, false),
@@ -317,7 +319,7 @@ mod tests {
             access(1, Some(2), false, true),
         ];
         assert_eq!(links(&steps, (0, 0), 1), [(2, 3, 1)]);
-        // An update hands on what it has read.
+        // An update passes on what it has read.
         let steps = [
             access(0, None, true, false),
             access(2, Some(0), true, false),
@@ -341,7 +343,7 @@ mod tests {
             access(1, Some(1), false, false),
         ];
         assert_eq!(links(&steps, (0, 0), 1), [(1, 2, 2)]);
-        // A fence before the access is of no use.
+        // A fence before the access has no effect.
         assert_eq!(links(&steps, (0, 1), 1), [(1, 2, 3)]);
         let steps = [
             access(0, None, true, false),

@@ -1,13 +1,13 @@
-//! Names that a source gives its processes, for people: `philosopher(2)`, `server.0`.
+//! The names of processes in the source, for people: `philosopher(2)`, `server.0`.
 //!
-//! Schedules and records count processes ([`ProcessPath`]); these names are what a text shows, and
-//! what a user may write instead.
+//! Schedules and records number processes ([`ProcessPath`]). Text shows these names instead, and
+//! users may write them.
 
 use smallvec::SmallVec;
 
 use crate::{ParseProcessError, ParseScheduleError, ProcessPath, Schedule, ScheduledStep};
 
-/// The name of a process that is there from the start.
+/// The name of an initial process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootName {
     /// The name in the source.
@@ -43,15 +43,15 @@ impl std::fmt::Display for RootName {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessNames {
     roots: Vec<Option<RootName>>,
-    /// Whether no other process has the name; only then it is shown.
+    /// For each root, whether no other process has its name; only then is the name shown.
     unique: Vec<bool>,
 }
 
-/// How many names a message lists.
+/// Limit on the names that a message lists.
 const MOST_LISTED: usize = 6;
 
 impl ProcessNames {
-    /// The names of processes 0, 1, 2 and so on; none for those without.
+    /// Makes the names of processes 0, 1, 2 and so on; `None` for a process without a name.
     pub fn new(roots: Vec<Option<RootName>>) -> Self {
         let mut count = std::collections::BTreeMap::new();
         for root in roots.iter().flatten() {
@@ -67,13 +67,13 @@ impl ProcessNames {
         Self { roots, unique }
     }
 
-    /// The processes that are there from the start and have a name to show.
+    /// Returns the initial processes that have a name to show.
     pub fn roots(&self) -> impl Iterator<Item = (ProcessPath, String)> {
         let all = (0..self.roots.len() as u32).map(ProcessPath::root);
         all.filter_map(|path| self.name(&path).map(|name| (path, name)))
     }
 
-    /// The name to show, if the source gives one that no other process has.
+    /// Returns the name to show, if the source gives one that no other process has.
     pub fn name(&self, path: &ProcessPath) -> Option<String> {
         let (first, rest) = path.parts().split_first()?;
         let at = *first as usize;
@@ -82,12 +82,12 @@ impl ProcessNames {
         Some(std::iter::once(root.to_string()).chain(children).collect())
     }
 
-    /// The name to show: the numbers, if there is none.
+    /// Returns the name to show, or the numbers if there is none.
     pub fn show(&self, path: &ProcessPath) -> String {
         self.name(path).unwrap_or_else(|| path.to_string())
     }
 
-    /// Reads a schedule that may have names in place of numbers.
+    /// Reads a schedule that may contain names instead of numbers.
     pub fn schedule(&self, text: &str) -> Result<Schedule, ParseScheduleError> {
         let step = |(at, word): (usize, &str)| {
             let (name, values) = match word.find('=') {
@@ -113,7 +113,7 @@ impl ProcessNames {
         Ok(Schedule(steps.concat()))
     }
 
-    /// Reads one process: numbers, or a name and perhaps numbers of children after it.
+    /// Reads one process: numbers, or a name, which numbers of children may follow.
     pub fn read(&self, text: &str) -> Result<ProcessPath, ParseProcessError> {
         let letter = text.chars().next().filter(|c| !c.is_ascii_digit());
         if letter.is_none() || self.roots.iter().all(Option::is_none) {
@@ -134,7 +134,7 @@ impl ProcessNames {
         }
     }
 
-    /// The processes that a name, with what follows it, may mean.
+    /// Returns the processes that a name, with the text after it, may mean.
     fn meant(&self, name: &str, rest: &str) -> Vec<ProcessPath> {
         let number = |text: &str| text.parse::<i64>().ok();
         let mut found = Vec::new();
@@ -174,7 +174,7 @@ impl ProcessNames {
         ParseProcessError::Name(format!("no process is called `{text}`; there is {list}"))
     }
 
-    /// The first of some processes, as a schedule can name them.
+    /// Lists some processes, as a schedule can name them.
     fn listed(&self, all: impl Iterator<Item = ProcessPath>) -> String {
         let mut names: Vec<String> = all.map(|path| format!("`{}`", self.show(&path))).collect();
         if names.len() > MOST_LISTED {
@@ -186,7 +186,7 @@ impl ProcessNames {
     }
 }
 
-/// The descendant that `.1.0` names.
+/// Returns the descendant that a suffix such as `.1.0` names.
 fn descend(path: ProcessPath, children: &str) -> Option<ProcessPath> {
     if children.is_empty() {
         return Some(path);

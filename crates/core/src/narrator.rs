@@ -1,4 +1,4 @@
-//! A program that can tell in words what it does.
+//! Programs that can describe their steps in words.
 
 use std::collections::BTreeMap;
 
@@ -16,36 +16,36 @@ pub struct TemporalText {
     pub name: Option<String>,
     /// The property without its name: `eventually x == 1`.
     pub text: String,
-    /// Where it stands.
+    /// Its place in the source.
     pub place: Option<Place>,
 }
 
-/// A program that can tell in words what it does.
+/// A program that can describe its steps in words.
 ///
-/// A front end says how a step, a mishap and a state are told; following a schedule is the same for
-/// all.
+/// A front end describes a step, a mishap and a state; how a schedule is followed is the same for
+/// all front ends.
 pub trait Narrator: Execution {
-    /// Makes a step as [`Execution::step`] does, and tells it. Who could have made it
-    /// ([`Step::enabled`]) and whether it races ([`Step::racing`]) is for the caller to fill in.
+    /// Makes a step as [`Execution::step`] does, and describes it. The caller fills in which
+    /// processes could have made it ([`Step::enabled`]) and whether it races ([`Step::racing`]).
     fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError>;
 
-    /// What a mishap is, in a sentence, and where. The mishap must be of the last step, or of the
-    /// current state.
+    /// Describes a mishap in a sentence, with its place. The mishap must be of the last step, or of
+    /// the current state.
     fn explain(&self, mishap: &Mishap) -> (String, Option<Place>);
 
-    /// Who waits for what in the current state.
+    /// Returns which processes wait in the current state, and for what.
     fn waiting(&self) -> Vec<Waiting>;
 
-    /// What the state is, or only what is observed of it, by name.
+    /// Returns the variables of the state, or only the observed ones, by name.
     fn bindings(&self, observed_only: bool) -> Vec<Binding>;
 
-    /// What a cell of shared memory, or a lock, is called.
+    /// Returns the name of a cell of shared memory, or of a lock.
     fn cell_name(&self, cell: u32) -> String {
         format!("cell {cell}")
     }
 
-    /// The name of a [temporal](crate::Semantics::temporal) property, if it has one, its text, and
-    /// where it stands.
+    /// Returns the name of a [temporal](crate::Semantics::temporal) property, if it has one, its
+    /// text, and its place.
     fn temporal_text(&self, property: usize) -> TemporalText {
         TemporalText {
             name: None,
@@ -54,41 +54,41 @@ pub trait Narrator: Execution {
         }
     }
 
-    /// The name to show for a process: that of the source, or its numbers.
+    /// Returns the name to show for a process: that of the source, or its numbers.
     fn name_of(&self, process: &ProcessPath) -> String {
         process.to_string()
     }
 
-    /// The variables that the condition of a mishap mentions, with their values. The mishap must
-    /// be of the last step, or of the current state.
+    /// Returns the variables that the condition of a mishap mentions, with their values. The mishap
+    /// must be of the last step, or of the current state.
     fn values(&self, _mishap: &Mishap) -> Vec<Binding> {
         Vec::new()
     }
 
-    /// The calls of an object's operations in the current run, if the mishap is that no order of
-    /// them explains what they returned. The mishap must be of the last step.
+    /// Returns the calls of an object's operations in the current run, if the mishap is that no
+    /// order of the calls explains their results. The mishap must be of the last step.
     fn history(&self, _mishap: &Mishap) -> Vec<HistoryOperation> {
         Vec::new()
     }
 
-    /// The locals of a process that can still matter, with their values. Those of a procedure that
-    /// it is in have the name of the procedure before them: `push.i`.
+    /// Returns the locals of a process that can still matter, with their values. Locals of a
+    /// procedure that the process is in are prefixed with the name of the procedure: `push.i`.
     fn locals_of(&self, _process: ProcessId) -> Vec<Binding> {
         Vec::new()
     }
 
-    /// The line where a process rests; none if it has ended or was halted.
+    /// Returns the line where a process rests; none if it has ended or was halted.
     fn line_of(&self, _process: ProcessId) -> Option<usize> {
         None
     }
 
-    /// A number for the place where a process rests; it is the same wherever it rests there.
+    /// Returns a number that identifies the place where a process rests.
     fn site_of(&self, _process: ProcessId) -> u32 {
         0
     }
 
-    /// The place that such a number stands for, with what a step from there does, as the source
-    /// says it.
+    /// Returns the place that such a number stands for, with the source text of the step from
+    /// there.
     fn site(&self, _site: u32) -> Place {
         Place {
             line: 0,
@@ -98,28 +98,29 @@ pub trait Narrator: Execution {
         }
     }
 
-    /// The locks that are held, in the order of the source.
+    /// Returns the locks that are held, in the order of the source.
     fn held(&self) -> Vec<HeldLock> {
         Vec::new()
     }
 
-    /// The locals that a temporal property speaks of, with their values in the current state.
+    /// Returns the locals that a temporal property mentions, with their values in the current
+    /// state.
     fn temporal_values(&self, _property: usize) -> Vec<Binding> {
         Vec::new()
     }
 
-    /// The inputs that the current run has asked for, with their values.
+    /// Returns the inputs that the current run has asked for, with their values.
     fn inputs(&self) -> Vec<Binding> {
         Vec::new()
     }
 
-    /// Runs a schedule from the start and tells every step.
+    /// Runs a schedule from the start and describes every step.
     fn narrate(&mut self, schedule: &Schedule) -> Result<Run, ReplayError> {
         self.narrate_while(schedule, &mut |_| true)
     }
 
-    /// The same, as long as this says that there may be one more step. It gets the number of steps
-    /// that have been told. The run, and its schedule, end where it says no, or where a step is
+    /// The same, as long as `go_on` allows another step. It is called with the number of steps
+    /// described so far. The run, and its schedule, end when it returns false, or where a step is
     /// broken off.
     fn narrate_while(
         &mut self,
@@ -149,7 +150,7 @@ pub trait Narrator: Execution {
             }
             let step = match self.tell(process, &scheduled.outcomes) {
                 Err(_) => return Err(refused(self, ReplayReason::NoSuchOutcome)),
-                // A value for a `choose` that is not there would be passed over.
+                // A value without a `choose` would otherwise be ignored.
                 Ok(step) if step.outcomes.len() < scheduled.outcomes.len() => {
                     let chosen = step.outcomes.len();
                     return Err(refused(self, ReplayReason::TooManyOutcomes(chosen)));
@@ -171,7 +172,8 @@ pub trait Narrator: Execution {
         }
     }
 
-    /// The current run, which is that of a schedule and whose steps have been told.
+    /// Returns the record of the current run, which follows this schedule and whose steps have been
+    /// described.
     fn told(&self, schedule: &Schedule, steps: Vec<Step>) -> Run {
         Run {
             schedule: schedule.to_string(),
@@ -185,7 +187,7 @@ pub trait Narrator: Execution {
     }
 }
 
-/// The processes of the current run that have a name in the source: the number and the name.
+/// Returns the processes of the current run that have a name in the source: number and name.
 fn named<N: Narrator + ?Sized>(program: &N) -> Vec<(String, String)> {
     let all = program.processes().in_order().iter();
     let started = all.filter(|&&p| program.status(p) != Status::Unborn);
@@ -197,7 +199,7 @@ fn named<N: Narrator + ?Sized>(program: &N) -> Vec<(String, String)> {
     started.filter_map(pair).collect()
 }
 
-/// Every process that has started, and where it stands.
+/// Returns every process that has started, with its status at the end of the run.
 fn ends<N: Narrator + ?Sized>(program: &N) -> Vec<ProcessEnd> {
     let waiting = program.waiting().into_iter();
     let mut waiting: BTreeMap<String, Waiting> = waiting
@@ -227,7 +229,7 @@ fn ends<N: Narrator + ?Sized>(program: &N) -> Vec<ProcessEnd> {
     all.filter_map(end).collect()
 }
 
-/// The names to show for processes that are called by their numbers.
+/// Returns the names to show for processes that are given by their numbers.
 fn shown_names<N: Narrator + ?Sized>(program: &N, numbers: &[String]) -> Vec<String> {
     let shown = |number: &String| match number.parse() {
         Ok(path) => program.name_of(&path),
@@ -236,19 +238,19 @@ fn shown_names<N: Narrator + ?Sized>(program: &N, numbers: &[String]) -> Vec<Str
     numbers.iter().map(shown).collect()
 }
 
-/// The processes with a status, in the order of their names.
+/// Returns the processes with a status, in the order of their names.
 pub fn with_status<E: Execution + ?Sized>(program: &E, status: Status) -> Vec<ProcessId> {
     let all = program.processes().in_order().iter().copied();
     all.filter(|&p| program.status(p) == status).collect()
 }
 
-/// The names of the processes with a status.
+/// Returns the names of the processes with a status.
 pub fn names_with<E: Execution + ?Sized>(program: &E, status: Status) -> Vec<String> {
     let name = |&process: &ProcessId| program.processes().path(process).to_string();
     with_status(program, status).iter().map(name).collect()
 }
 
-/// How the current run has ended.
+/// Returns how the current run has ended.
 pub fn ending<E: Execution + ?Sized>(program: &E) -> Ending {
     let all = program.processes().in_order().iter();
     let statuses: Vec<Status> = all.map(|&p| program.status(p)).collect();
@@ -268,24 +270,24 @@ pub fn ending<E: Execution + ?Sized>(program: &E) -> Ending {
 pub struct ReplayError {
     /// The step that failed, from 1.
     pub step: usize,
-    /// Who should have made it, by the name to show.
+    /// The process that should have made it, by the name to show.
     pub process: String,
-    /// What is the matter.
+    /// Why the step is not possible.
     pub reason: ReplayReason,
-    /// Who could have made a step there, by the names to show.
+    /// The processes that could have made a step there, by the names to show.
     pub ready: Vec<String>,
 }
 
-/// What is the matter with a step of a schedule.
+/// Why a step of a schedule is not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayReason {
     /// There is no process of that name at that point.
     NoSuchProcess,
     /// It has ended, failed or must wait.
     NotReady(Status),
-    /// Its `choose` cannot give that value.
+    /// Its `choose` cannot have that outcome.
     NoSuchOutcome,
-    /// It chooses so many values only, and more are given.
+    /// The step chooses only this many values, but more are given.
     TooManyOutcomes(usize),
 }
 

@@ -1,13 +1,13 @@
-//! Until when a step may take.
+//! How long a step may take.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a search waits for a step. A search looks at its limits between steps; a step that
-/// works on locals for long looks at this, so that the search need not wait for its end.
+/// How long a search waits for a step. A search checks its limits between steps; a step with long
+/// local work checks this value, so that the search need not wait for its end.
 ///
-/// Clones share it: each of them can let all wait again.
+/// Clones share their state: each of them can make all of them wait again.
 ///
 /// ```
 /// use std::time::Duration;
@@ -23,12 +23,12 @@ pub struct Patience {
     end: Option<Instant>,
     told: Option<Arc<AtomicBool>>,
     waits: Arc<AtomicBool>,
-    /// Whether this clone waits, whatever the others do.
+    /// Whether this clone waits, whatever the other clones do.
     held: bool,
 }
 
 impl Patience {
-    /// Waits so long from now, if there is a limit, and no longer than until this is set.
+    /// Waits for this time from now, if there is a limit, but no longer than until `told` is set.
     pub fn new(time: Option<Duration>, told: Option<Arc<AtomicBool>>) -> Self {
         Self {
             end: time.and_then(|time| Instant::now().checked_add(time)),
@@ -38,7 +38,7 @@ impl Patience {
         }
     }
 
-    /// Whether the waiting is over.
+    /// Whether the search no longer waits.
     pub fn is_over(&self) -> bool {
         let told = |told: &Arc<AtomicBool>| told.load(Ordering::Relaxed);
         let over = |end: Instant| Instant::now() >= end;
@@ -47,7 +47,8 @@ impl Patience {
             && !self.held
     }
 
-    /// From now on this clone waits for every step, or (`false`) only as long as the others do.
+    /// From now on this clone waits for every step, or (`false`) only as long as the other clones
+    /// do.
     ///
     /// ```
     /// use std::time::Duration;
@@ -62,8 +63,8 @@ impl Patience {
         self.held = holds;
     }
 
-    /// From now on every step is waited for: the search is over, and what it has found is to be
-    /// run again.
+    /// From now on all clones wait for every step: the search is over, and its findings are run
+    /// again.
     pub fn wait_again(&self) {
         self.waits.store(true, Ordering::Relaxed);
     }

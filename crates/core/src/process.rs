@@ -1,4 +1,4 @@
-//! Names of processes that are the same in every equivalent execution.
+//! Names of processes, which are the same in all equivalent executions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,22 +7,21 @@ use smallvec::SmallVec;
 
 use crate::Fingerprint;
 
-/// A process as a small number, the same throughout one exploration. Numbers are
-/// given in order of discovery, so only [`ProcessPath`] may be shown or compared
-/// across explorations.
+/// A process as a small number, the same throughout one exploration. Numbers are assigned in the
+/// order of discovery, so only a [`ProcessPath`] may be shown or compared across explorations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProcessId(pub u32);
 
 impl ProcessId {
-    /// The number as an index.
+    /// Returns the number as an index.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// The name of a process: `0.1` is the second child of process `0`. Ordered
-/// component by component as numbers: `0 < 0.2 < 0.10 < 1`.
+/// The name of a process: `0.1` is the second child of process `0`. Names are ordered component by
+/// component, as numbers: `0 < 0.2 < 0.10 < 1`.
 ///
 /// ```
 /// use mazurka_core::ProcessPath;
@@ -36,17 +35,17 @@ impl ProcessId {
 pub struct ProcessPath(SmallVec<[u32; 4]>);
 
 impl ProcessPath {
-    /// The path of the `k`-th process that is there from the start.
+    /// Makes the path of the `k`-th initial process.
     pub fn root(k: u32) -> Self {
         Self(SmallVec::from_slice(&[k]))
     }
 
-    /// Its numbers: that of the process from the start, then of each child.
+    /// Returns its numbers: that of the initial process, then that of each child.
     pub fn parts(&self) -> &[u32] {
         &self.0
     }
 
-    /// The path of its `k`-th child.
+    /// Returns the path of its `k`-th child.
     pub fn child(&self, k: u32) -> Self {
         let mut path = self.0.clone();
         path.push(k);
@@ -66,13 +65,13 @@ impl fmt::Display for ProcessPath {
     }
 }
 
-/// A text that is no process name.
+/// The error for a text that is not the name of a process.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseProcessError {
-    /// This is no path.
+    /// The text is not a path.
     #[error("`{0}` is not a process name; write numbers separated by dots, such as `0` or `0.1`")]
     Path(String),
-    /// This is none of the names in the source.
+    /// The text is not one of the names in the source.
     #[error("{0}")]
     Name(String),
 }
@@ -92,7 +91,7 @@ impl FromStr for ProcessPath {
     }
 }
 
-/// The processes met so far in an exploration, numbered as they are found.
+/// The processes met so far in an exploration, numbered in the order of discovery.
 ///
 /// ```
 /// use mazurka_core::{ProcessId, ProcessTable};
@@ -114,7 +113,7 @@ pub struct ProcessTable {
 }
 
 impl ProcessTable {
-    /// A table with the processes `0 … roots-1`.
+    /// Makes a table with the processes `0 … roots-1`.
     pub fn new(roots: u32) -> Self {
         let mut table = Self {
             paths: Vec::new(),
@@ -135,8 +134,8 @@ impl ProcessTable {
             .partition_point(|&p| self.paths[p.index()] < path);
         self.in_order.insert(place, id);
         let words = path.0.iter().map(|&k| u64::from(k) + 1);
-        // An end that is no number of a process: else what follows a name could be taken for more
-        // of it.
+        // An end mark that is no number of a process: otherwise a word after a name could be taken
+        // for a part of it.
         let words = words.chain([u64::MAX]);
         self.names
             .push(words.fold(Fingerprint::EMPTY, Fingerprint::then));
@@ -145,7 +144,7 @@ impl ProcessTable {
         id
     }
 
-    /// The `k`-th child of a process; numbered now if it is new.
+    /// Returns the `k`-th child of a process; assigns a number if it is new.
     pub fn child(&mut self, parent: ProcessId, k: u32) -> ProcessId {
         if let Some(child) = self.known_child(parent, k) {
             return child;
@@ -159,12 +158,12 @@ impl ProcessTable {
         id
     }
 
-    /// The `k`-th child of a process, if it has been met.
+    /// Returns the `k`-th child of a process, if it has been met.
     pub fn known_child(&self, parent: ProcessId, k: u32) -> Option<ProcessId> {
         *self.children[parent.index()].get(k as usize)?
     }
 
-    /// Who started a process; none if it is there from the start.
+    /// Returns the process that started a process; none for an initial process.
     pub fn parent(&self, process: ProcessId) -> Option<ProcessId> {
         let (_, before) = self.paths[process.index()].0.split_last()?;
         if before.is_empty() {
@@ -174,27 +173,27 @@ impl ProcessTable {
         }
     }
 
-    /// How many processes have been met.
+    /// Returns the number of processes met.
     pub fn len(&self) -> usize {
         self.paths.len()
     }
 
-    /// Whether none has been met.
+    /// Whether no process has been met.
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }
 
-    /// The name of a process.
+    /// Returns the name of a process.
     pub fn path(&self, process: ProcessId) -> &ProcessPath {
         &self.paths[process.index()]
     }
 
-    /// The name as a fingerprint, the same in every exploration.
+    /// Returns the name as a fingerprint, the same in every exploration.
     pub fn name(&self, process: ProcessId) -> Fingerprint {
         self.names[process.index()]
     }
 
-    /// The process of that name, if it has been met.
+    /// Returns the process of that name, if it has been met.
     pub fn find(&self, path: &ProcessPath) -> Option<ProcessId> {
         self.in_order
             .binary_search_by(|p| self.paths[p.index()].cmp(path))
@@ -202,7 +201,7 @@ impl ProcessTable {
             .map(|place| self.in_order[place])
     }
 
-    /// All of them, in the order of their names.
+    /// Returns all processes, in the order of their names.
     pub fn in_order(&self) -> &[ProcessId] {
         &self.in_order
     }

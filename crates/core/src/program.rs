@@ -6,7 +6,9 @@
 
 use std::hash::Hash;
 
-use crate::{Access, Claims, Event, Fairness, Fingerprint, Mishap, ProcessId, ProcessTable, Wait};
+use crate::{
+    Access, Claims, Event, Fairness, Fingerprint, Mishap, ProcessId, ProcessTable, Symmetric, Wait,
+};
 
 /// What a process can do in the current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -304,6 +306,11 @@ pub trait Semantics: Execution {
     /// state; none where a number in it leaves the evaluator's range. States with one
     /// [`fingerprint`](Semantics::fingerprint) agree on it, and so do all states after them.
     fn holds(&self, _condition: usize) -> Option<bool> {
+        None
+    }
+
+    /// The program as one with interchangeable members, if it knows of any.
+    fn symmetry(&self) -> Option<&dyn Symmetric> {
         None
     }
 

@@ -1,7 +1,7 @@
 //! A proof as a file: every goal with its sequent, the rule that reduces it, and the answer to
 //! every question at a leaf.
 //!
-//! It is written to be read by people, and by a checker that believes none of it.
+//! People read it, and so does a checker that trusts none of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,33 +13,33 @@ use crate::record::ProgramRecord;
 /// The version of the format.
 pub const VERSION: u32 = 3;
 
-/// A proof, or what there is of one.
+/// A proof, or an incomplete one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
     /// [`VERSION`].
     pub version: u32,
     /// The program: file, hash and settings.
     pub program: ProgramRecord,
-    /// The formula, as it was given; none stands for what the file states.
+    /// The formula, as it was given; none if it is what the file states.
     pub goal: Option<String>,
-    /// Whether it is shown too that no state in its boxes deadlocks.
+    /// Whether the proof also shows that no state in its boxes deadlocks.
     pub deadlock: bool,
-    /// Whether there is none: the formula was decided by executing its boxes.
+    /// Whether there is no proof, because the formula was decided by executing its boxes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_execution: bool,
-    /// What stands at each point of the program that goals name, in the words of the source.
+    /// The source text at each point of the program that goals name.
     pub statements: BTreeMap<String, String>,
     /// Γ and Ψ of each box.
     pub contexts: Vec<ContextRecord>,
-    /// What the formula asks of the initial state.
+    /// The questions that the formula asks about the initial state.
     pub leaves: Vec<LeafRecord>,
-    /// The goals with boxes that it was taken apart into.
+    /// The goals with boxes that the formula was split into.
     pub roots: Vec<usize>,
     /// The goals, those of boxes first.
     pub goals: Vec<GoalRecord>,
 }
 
-/// What belongs to all goals under one box.
+/// The part that all goals under one box share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextRecord {
     /// Γ
@@ -51,18 +51,18 @@ pub struct ContextRecord {
 /// A question, and its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeafRecord {
-    /// What it is about, in words.
+    /// The subject of the question, in words.
     pub what: String,
-    /// Where in the program, line and column, if it is somewhere.
+    /// The line and column in the program, if it concerns one place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<(usize, usize)>,
-    /// What must hold.
+    /// The formula that must hold.
     pub must: String,
-    /// What became of it.
+    /// Its answer.
     pub answer: Answered,
 }
 
-/// What became of a question.
+/// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answered {
@@ -79,25 +79,25 @@ pub enum Answered {
 pub struct GoalRecord {
     /// Its number.
     pub id: usize,
-    /// Whose Γ and Ψ it has.
+    /// The index of its context, which has its Γ and Ψ.
     pub context: usize,
-    /// φ: the steps since the box, or since a goal that was generalised. Paths share their steps:
-    /// there are many, and they are long.
+    /// φ: the steps since the box, or since a goal that was generalised. Goals share these steps in
+    /// memory, because paths are many and long.
     #[serde(with = "shared")]
     pub path: Vec<Arc<EventRecord>>,
-    /// ⌈φ⌉: what was assumed.
+    /// ⌈φ⌉: the assumptions.
     pub condition: Vec<String>,
-    /// σ: what differs from the variable's own name aside.
+    /// σ: the variables that do not have their own name as value.
     pub substitution: Vec<(String, String)>,
-    /// Σ: where each thread stands, what it does next first.
+    /// Σ: the remaining work of each thread.
     pub pool: Vec<ThreadRecord>,
-    /// Who holds which lock.
+    /// The holder of each lock.
     pub locks: Vec<(String, String)>,
-    /// What was done about it.
+    /// The rule that was applied to it.
     pub rule: RuleRecord,
 }
 
-/// Paths are written out, and shared only in memory.
+/// Writes paths in full; they are shared only in memory.
 mod shared {
     use std::sync::Arc;
 
@@ -120,7 +120,7 @@ mod shared {
     }
 }
 
-/// ι⟨e, W, R⟩ of a path, the condition aside, which the goal has.
+/// ι⟨e, W, R⟩ of a path, without the condition, which the goal has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EventRecord {
     /// ι
@@ -142,7 +142,7 @@ pub struct EventRecord {
 pub struct ThreadRecord {
     /// ι
     pub process: String,
-    /// s: the places of what is left to do, innermost last.
+    /// s: the places of the remaining work, innermost last.
     pub work: Vec<String>,
 }
 
@@ -150,29 +150,29 @@ pub struct ThreadRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", tag = "name")]
 pub enum RuleRecord {
-    /// It is open.
+    /// No rule was applied.
     Open {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// Every thread makes a step.
     Schedule {
         /// One for each thread.
         steps: Vec<StepRecord>,
-        /// Whether some process can go on, if that was asked.
+        /// Whether some process can go on, if that question was asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadlock: Option<LeafRecord>,
     },
     /// Every process has ended.
     Reduce {
-        /// What must hold now.
+        /// The formulas that must hold now.
         leaves: Vec<LeafRecord>,
-        /// Goals of boxes inside of Ψ.
+        /// Goals of boxes inside Ψ.
         goals: Vec<usize>,
     },
-    /// What is assumed cannot be.
+    /// The assumptions contradict each other.
     Close {
-        /// That it cannot.
+        /// The question that shows the contradiction.
         leaf: LeafRecord,
     },
     /// Another order of steps that commute has led to this goal before.
@@ -180,18 +180,18 @@ pub enum RuleRecord {
         /// That goal.
         to: usize,
     },
-    /// Some values are replaced by fresh ones, of which only invariants are known.
+    /// Some values are replaced by fresh ones, about which only invariants are known.
     Generalise {
-        /// The invariants, now.
+        /// The invariants, for the current values.
         leaves: Vec<LeafRecord>,
-        /// Which values.
+        /// The values that are replaced.
         values: Vec<String>,
         /// The more general goal.
         to: usize,
     },
-    /// It is an instance of a goal that is there already.
+    /// It is an instance of an existing goal.
     Back {
-        /// What that goal assumes.
+        /// The assumptions of that goal.
         leaves: Vec<LeafRecord>,
         /// That goal.
         to: usize,
@@ -201,13 +201,13 @@ pub enum RuleRecord {
 /// The step of one thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
-    /// Whose.
+    /// The process.
     pub process: String,
     /// The rule.
     pub rule: Rule,
-    /// What it must not do wrong.
+    /// The conditions under which it does not fail.
     pub leaves: Vec<LeafRecord>,
-    /// The ways it can go; none if it has to wait.
+    /// The ways that it can go; none if it has to wait.
     pub ways: Vec<WayRecord>,
 }
 
@@ -221,16 +221,16 @@ pub struct WayRecord {
 }
 
 impl LeafRecord {
-    /// Whether it was shown.
+    /// Whether it was proved.
     pub fn is_proved(&self) -> bool {
         self.answer == Answered::Proved
     }
 }
 
 impl EventRecord {
-    /// Whether the order of two steps matters: by the same process, by what one writes and the
-    /// other touches, or because one starts or waits for the process of the other (Definition 4,
-    /// and errata E9).
+    /// Whether the order of two steps matters: they are of the same process, one writes what the
+    /// other touches, or one starts or waits for the process of the other (Definition 4, and errata
+    /// E9).
     pub fn conflicts(&self, other: &Self) -> bool {
         let meet = |a: &[String], b: &[String]| a.iter().any(|name| b.contains(name));
         let disturbs = |a: &Self, b: &Self| {
@@ -244,7 +244,7 @@ impl EventRecord {
 }
 
 impl RuleRecord {
-    /// All questions of the rule.
+    /// Returns all questions of the rule.
     pub fn leaves(&self) -> Vec<&LeafRecord> {
         match self {
             RuleRecord::Open { .. } | RuleRecord::Merge { .. } => Vec::new(),
@@ -262,7 +262,7 @@ impl RuleRecord {
         }
     }
 
-    /// The goals that it leads to.
+    /// Returns the goals that it leads to.
     pub fn goals(&self) -> Vec<usize> {
         match self {
             RuleRecord::Open { .. } | RuleRecord::Close { .. } => Vec::new(),
@@ -277,7 +277,7 @@ impl RuleRecord {
         }
     }
 
-    /// Its name as the papers write it.
+    /// Returns its name as the papers write it.
     pub fn name(&self) -> &'static str {
         match self {
             RuleRecord::Open { .. } => "open",
@@ -292,7 +292,7 @@ impl RuleRecord {
 }
 
 impl Proof {
-    /// Whether every goal is there and reduced, and every question answered as it must be.
+    /// Whether every goal exists and is reduced, and every question was proved.
     pub fn is_closed(&self) -> bool {
         let there = |&goal: &usize| goal < self.goals.len();
         let roots = self.leaves.iter().all(LeafRecord::is_proved) && self.roots.iter().all(there);
@@ -304,7 +304,7 @@ impl Proof {
     }
 }
 
-/// Which rule a step is by.
+/// The rule of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[allow(missing_docs)]
@@ -334,48 +334,48 @@ impl std::fmt::Display for Rule {
     }
 }
 
-/// What became of a goal.
+/// The status of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// There is a proof.
     Proved,
-    /// There is an execution that shows the contrary.
+    /// An execution shows that it does not hold.
     Refuted,
-    /// Neither.
+    /// Neither proved nor refuted.
     Open,
 }
 
-/// One goal, and what became of it.
+/// One goal and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoalOutcome {
-    /// As it was given, or what the file states.
+    /// The goal as it was given, or what the file states.
     pub goal: String,
-    /// What became of it.
+    /// Its status.
     pub status: Status,
-    /// True if it was proved too that no state of the program deadlocks, false if there is a
-    /// deadlock, null if that was not asked or not decided, or the goal is not about all runs of
+    /// True if it was also proved that no state of the program deadlocks, false if there is a
+    /// deadlock, null if that was not asked or not decided, or if the goal is not about all runs of
     /// the program.
     pub deadlock_free: Option<bool>,
-    /// Applications of SCHEDULE.
+    /// Number of applications of SCHEDULE.
     pub schedules: u64,
-    /// Sequents in which every process has ended.
+    /// Number of sequents in which every process has ended.
     pub leaves: u64,
-    /// Goals that were merged.
+    /// Number of goals that were merged.
     pub merged: u64,
-    /// Goals, all of them.
+    /// Number of all goals.
     pub goals: u64,
-    /// Questions asked.
+    /// Number of questions asked.
     pub questions: u64,
-    /// Goals that are open, and why; the first few.
+    /// The first few open goals, with reasons.
     pub open: Vec<OpenGoal>,
     /// Initial values of a counterexample.
     pub values: Vec<(String, String)>,
-    /// Whether it was decided by executing its boxes, because they stand where the calculus has no
-    /// rule: there is no proof to check.
+    /// Whether it was decided by executing its boxes, because the calculus has no rule where they
+    /// stand: then there is no proof to check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_execution: bool,
-    /// Whether it is false at these values without a run: the part that fails has no box.
+    /// Whether it is false at these values without any run: the part that fails has no box.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_once: bool,
 }
@@ -385,9 +385,9 @@ pub struct GoalOutcome {
 pub struct OpenGoal {
     /// Its number in the proof; none for the goal itself.
     pub id: Option<usize>,
-    /// The processes whose steps lead there.
+    /// The processes whose steps lead to it.
     pub path: Vec<String>,
-    /// What is assumed there.
+    /// Its assumptions.
     pub condition: Vec<String>,
     /// What is missing.
     pub why: String,

@@ -1,7 +1,8 @@
 //! Random numbers that are the same on every machine and in every version.
 
-/// Steele, Lea and Flood's SplitMix64 ("Fast splittable pseudorandom number generators", 2014):
-/// one addition and three mixing rounds a number. A seed names a run, so this must never change.
+/// SplitMix64 by Steele, Lea and Flood ("Fast splittable pseudorandom number generators", 2014):
+/// one addition and three mixing rounds per number. A seed identifies a run, so this must never
+/// change.
 ///
 /// ```
 /// use mazurka_core::Random;
@@ -13,12 +14,12 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The generator of a seed.
+    /// Makes the generator of a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -28,7 +29,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, which must not be 0; the bias is below n/2⁶⁴.
+    /// Returns a number below `n`, which must not be 0; the bias is below n/2⁶⁴.
     ///
     /// ```
     /// use mazurka_core::Random;

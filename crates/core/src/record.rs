@@ -1,4 +1,4 @@
-//! The record of a run: the one thing that reports are views of, and a stable interface.
+//! The record of a run: all reports are views of it, and it is a stable interface.
 //!
 //! `--format json` prints a [`Record`]. Fields are only ever added within one version.
 
@@ -32,7 +32,7 @@ pub use traces::{ComparedRuns, OtherOrder, PathEvent};
 /// The version of the format.
 pub const VERSION: u32 = 2;
 
-/// The oldest version that is still read. What version 2 has added is absent there.
+/// The oldest version that is still read. It lacks the fields that version 2 has added.
 pub const OLDEST_VERSION: u32 = 1;
 
 /// Everything worth knowing about one search.
@@ -40,67 +40,67 @@ pub const OLDEST_VERSION: u32 = 1;
 pub struct Record {
     /// [`VERSION`].
     pub version: u32,
-    /// What was explored.
+    /// The program that was explored.
     pub program: ProgramRecord,
     /// The command that made it: `check`, `explore`, `run`.
     pub command: String,
     /// The engine that explored.
     pub algorithm: String,
-    /// The options in force; none in records of before there were any.
+    /// The options in force; none in records that are older than this field.
     #[serde(default)]
     pub options: Option<OptionsRecord>,
     /// The answer.
     pub verdict: Verdict,
-    /// What the answer is about.
+    /// The scope of the answer.
     pub scope: Scope,
     /// Why the search ended.
     pub stopped: StopReason,
-    /// Whether all final states agree on what is observed; `null` if unknown.
+    /// Whether all final states agree on the observed variables; `null` if unknown.
     pub deterministic: Option<bool>,
-    /// The memory model, if it is not that of interleavings.
+    /// The memory model, if the search is not over interleavings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_model: Option<String>,
     /// The counts.
     #[serde(flatten)]
     pub counts: Counts,
-    /// How executions were drawn and how much they have seen, if they were drawn.
+    /// How executions were drawn, and how much of the traces they cover, if they were drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<SampleRecord>,
     /// Wall-clock time of the search.
     pub seconds: f64,
-    /// What a solver was asked, where values are symbolic.
+    /// The work of the solver, if values are symbolic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub solver: Option<SolverRecord>,
     /// The kinds of violations that the answer is about.
     #[serde(default, skip_serializing_if = "KindsRecord::is_empty")]
     pub kinds: KindsRecord,
-    /// Evidence for a violation, the gravest first.
+    /// Evidence for violations, the gravest first.
     pub witnesses: Vec<Witness>,
-    /// `check`: which orders of steps bring about what the first witness shows, if that was found.
+    /// `check`: the orders of steps that cause what the first witness shows, if they were found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// What the file says must be reachable, in its order.
+    /// The `cover` statements of the file, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers: Vec<CoverRecord>,
-    /// The clients with which an object was looked at, if the file specifies one.
+    /// The clients with which an object was explored, if the file specifies one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectRecord>,
-    /// The specification that the file says it refines.
+    /// The specification that the file refines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refinement: Option<RefinementRecord>,
-    /// Under a weak memory model: accesses with other orders, with which nothing is violated.
+    /// Under a weak memory model: accesses whose orders, if changed as advised, leave no violation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stronger: Vec<AdvisedAccess>,
-    /// What is strange about the program, and no violation.
+    /// Warnings about the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<DiagnosticRecord>,
-    /// What was reached, if everything was explored; not of ABS programs.
+    /// The coverage, if everything was explored; not for ABS programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
-    /// The most memory of the process that was measured, in bytes, where states are merged.
+    /// The greatest measured memory of the process, in bytes, if states are merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// Where the executions come from, if asked: the most frequent pair first.
+    /// The sources of the executions, if asked for: the most frequent pair first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Vec<ReversedPair>>,
 }
@@ -112,16 +112,16 @@ pub struct ReversedPair {
     pub first: Place,
     /// The step that was to come before it.
     pub second: Place,
-    /// How many executions were started to reverse such a race.
+    /// Number of executions started to reverse such a race.
     pub executions: u64,
 }
 
-/// What is printed instead of a [`Record`] for a program with mistakes.
+/// The output instead of a [`Record`] for a program with mistakes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MistakesRecord {
     /// [`VERSION`].
     pub version: u32,
-    /// The file as it was named.
+    /// The file, as given by the user.
     pub file: String,
     /// The mistakes, in the order of the text.
     pub diagnostics: Vec<DiagnosticRecord>,
@@ -132,28 +132,28 @@ pub struct MistakesRecord {
 pub struct DiagnosticRecord {
     /// A stable code such as `M0204`; `docs/diagnostics.md` lists them.
     pub code: String,
-    /// How grave it is.
+    /// Its severity.
     pub severity: Severity,
     /// What is wrong, in one line.
     pub message: String,
     /// What was expected at the place.
     pub label: String,
-    /// Where it is; none if it is not in the text, as a wrong `--set`.
+    /// Its place; none if it is not in the text, for example in a wrong `--set`.
     pub span: Option<SpanRecord>,
-    /// Other places that matter.
+    /// Other relevant places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub related: Vec<RelatedRecord>,
     /// What to do next.
     pub help: Option<String>,
 }
 
-/// How grave a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The program cannot run.
     Error,
-    /// The program runs, but hardly as its author thinks.
+    /// The program runs, but probably not as its author intends.
     Warning,
 }
 
@@ -164,75 +164,74 @@ pub struct SpanRecord {
     pub line: usize,
     /// The column of its start, from 1, in characters.
     pub column: usize,
-    /// How many characters it has.
+    /// Number of characters.
     pub length: usize,
 }
 
-/// Another place that matters for a diagnostic.
+/// Another place that is relevant for a diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelatedRecord {
-    /// Where.
+    /// The place.
     pub span: SpanRecord,
-    /// What about it.
+    /// Why it is relevant.
     pub message: String,
 }
 
 /// The kinds of violations that an answer is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindsRecord {
-    /// Those that count: one of them that was found violates.
+    /// The kinds that count: finding one of them is a violation.
     pub counted: Vec<Kind>,
     /// Those of them that were neither found nor excluded.
     pub open: Vec<Kind>,
-    /// Whether a failure that does not count has halted a process: what that process would have
-    /// done next was not explored.
+    /// Whether a failure that does not count has halted a process: its further steps were not
+    /// explored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub halted: bool,
-    /// Kinds that do not count and were met all the same.
+    /// Kinds that do not count but were met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub met: Vec<Kind>,
 }
 
 impl KindsRecord {
-    /// Whether nothing is said.
+    /// Whether there is nothing to record.
     pub fn is_empty(&self) -> bool {
         self.counted.is_empty() && self.open.is_empty() && !self.halted
     }
 }
 
-/// What a solver was asked, and who gave the answers.
+/// The questions to a solver, and the sources of the answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SolverRecord {
     /// Questions: can these conditions hold together?
     pub queries: u64,
-    /// Those that an earlier model answered.
+    /// Queries that an earlier model answered.
     pub reused: u64,
-    /// Parts of questions that were known from before.
+    /// Parts of queries whose answers were cached.
     pub cached: u64,
     /// Searches of the SAT solver.
     pub searches: u64,
-    /// Questions to another program.
+    /// Queries to another program.
     pub external: u64,
 }
 
-/// Which program, exactly.
+/// The identity of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramRecord {
-    /// The file as it was named.
+    /// The file, as given by the user.
     pub file: String,
     /// A hash of its text and settings; a witness replays only on the same program.
     pub hash: String,
     /// The `--set` options, in order.
     pub set: Vec<(String, String)>,
-    /// The processes that are there from the start and have a name of their own in the source: the
-    /// number and the name.
+    /// The initial processes that have a name of their own in the source: number and name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<(String, String)>,
 }
 
 impl ProgramRecord {
-    /// The name to show for a process, or a step of a schedule: that of the source, if there is
-    /// one. Those of children begin with that of their ancestor.
+    /// Returns the name to show for a process, or for a step of a schedule: the name in the source,
+    /// if there is one. The name of a child begins with that of its ancestor.
     ///
     /// ```
     /// use mazurka_core::record::ProgramRecord;
@@ -252,77 +251,76 @@ impl ProgramRecord {
         named.map_or_else(|| process.to_owned(), |(_, name)| format!("{name}{rest}"))
     }
 
-    /// A schedule with the names of the processes.
+    /// Returns a schedule with the names of the processes.
     pub fn schedule(&self, schedule: &str) -> String {
         let steps = schedule.split_whitespace().map(|step| self.name_of(step));
         steps.collect::<Vec<_>>().join(" ")
     }
 }
 
-/// What the search was asked for, and how far it might go; none: as far as there is something to
-/// explore.
+/// The options of a search. A limit that is none does not apply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionsRecord {
-    /// What decides whatever else the file states, if `--property` was given: kinds of violations
-    /// and names of properties, with commas between them.
+    /// The value of `--property`, if it was given: the kinds of violations and the names of
+    /// properties that decide the verdict, separated by commas.
     pub property: Option<String>,
-    /// Steps of one execution.
+    /// Limit on the steps of one execution.
     pub max_depth: Option<u64>,
-    /// Steps in total.
+    /// Limit on the steps in total.
     pub max_steps: Option<u64>,
-    /// Executions.
+    /// Limit on executions.
     pub max_executions: Option<u64>,
-    /// Local work within one step, in jumps and calls.
+    /// Limit on local work within one step, in jumps and calls.
     pub max_local: u64,
-    /// Milliseconds.
+    /// Limit on time, in milliseconds.
     pub time_limit: Option<u64>,
-    /// Bytes.
+    /// Limit on memory, in bytes.
     pub memory_limit: Option<u64>,
-    /// Workers, where an engine can have several.
+    /// Number of workers, for an engine that can have several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u64>,
-    /// Which runs without an end count, where a command looks at these; weak if it is absent.
+    /// Which infinite runs count, for commands that consider them; weak if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fairness: Option<Fairness>,
 }
 
-/// Evidence that anyone can replay.
+/// Evidence that can be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
-    /// What it shows.
+    /// The kind of violation that it shows.
     pub kind: Kind,
-    /// The same in one sentence.
+    /// The violation in one sentence.
     pub message: String,
-    /// Where in the source, if at one place.
+    /// Its place in the source, if there is one.
     pub place: Option<Place>,
     /// One run; two for nondeterminism; none for a `cover` that is never reached.
     pub runs: Vec<Run>,
-    /// The processes that wait for ever, in a deadlock.
+    /// The processes that wait for ever, for a deadlock.
     pub waiting: Vec<Waiting>,
     /// The observed variables that differ, with their values in the two runs.
     pub differs: Vec<Difference>,
-    /// For which inputs the two runs are possible and differ, if there are inputs.
+    /// The inputs for which the two runs are possible and differ, if there are inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// For a run that goes on for ever, of a temporal property or a livelock: the number of its
-    /// steps before those that repeat, which are the others.
+    /// For an infinite run, which violates a temporal property or is a livelock: the number of
+    /// steps before those that repeat. All later steps repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasso: Option<usize>,
-    /// The variables that a failed condition mentions, with their values when it failed.
+    /// The variables that a failed condition mentions, with their values at the failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<Binding>,
-    /// The calls of a history that is not linearizable, in their order.
+    /// The calls of a history that is not linearizable, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<HistoryOperation>,
 }
 
 impl Record {
-    /// The kinds of violations that its witnesses show.
+    /// Returns the kinds of violations that its witnesses show.
     pub fn found(&self) -> Kinds {
         self.witnesses.iter().map(|shown| shown.kind).collect()
     }
 
-    /// Leaves those of some kinds open that count and were not found.
+    /// Marks those of some kinds as open that count and were not found.
     pub fn leave_open(&mut self, kinds: Kinds) {
         let left = kinds.without(self.found());
         let kinds = &mut self.kinds;
@@ -330,7 +328,7 @@ impl Record {
         kinds.open = kinds.counted.iter().filter(open).copied().collect();
     }
 
-    /// Adds bounds that show after the verdict. What was verified then is not.
+    /// Adds bounds that were found after the verdict. A verified result is then no longer verified.
     pub fn add_bounds(&mut self, bounds: impl IntoIterator<Item = Bound>) {
         for bound in bounds {
             self.leave_open(match bound {
@@ -357,8 +355,8 @@ impl Record {
 }
 
 impl Witness {
-    /// The inputs of its runs. Two runs have the same inputs, but each may ask for some of them
-    /// only.
+    /// Returns the inputs of its runs. Two runs have the same inputs, but each may ask for only
+    /// some of them.
     pub fn inputs(&self) -> Vec<Binding> {
         let mut all: Vec<Binding> = Vec::new();
         for input in self.runs.iter().flat_map(|run| &run.inputs) {
@@ -398,7 +396,7 @@ pub enum Ending {
     Discarded,
     /// A bound of the evaluator was hit.
     Lost,
-    /// The schedule ended first.
+    /// The schedule ended before the run did.
     Open,
 }
 
@@ -419,14 +417,14 @@ pub struct Run {
     /// The processes that have a name in the source: the number and the name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<(String, String)>,
-    /// Every process that has started, in the order of their numbers, and where it stands at the
-    /// end of the run; none in records of before it was told.
+    /// Every process that has started, in the order of their numbers, and its status at the end of
+    /// the run; empty in records that are older than this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessEnd>,
 }
 
 impl Run {
-    /// The name to show for a process: that of the source, if there is one.
+    /// Returns the name to show for a process: the name in the source, if there is one.
     pub fn name_of<'a>(&'a self, process: &'a str) -> &'a str {
         let named = self.names.iter().find(|(number, _)| number == process);
         named.map_or(process, |(_, name)| name)
@@ -436,19 +434,19 @@ impl Run {
 /// A process at the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessEnd {
-    /// Which one.
+    /// The process.
     pub process: String,
-    /// What it can do.
+    /// Its status.
     pub status: EndStatus,
     /// What it waits for, if it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
-    /// Who holds what it waits for, if any process does.
+    /// The holder of what it waits for, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<String>,
 }
 
-/// What a process can do at the end of a run.
+/// The status of a process at the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EndStatus {
@@ -469,63 +467,63 @@ pub enum EndStatus {
 /// One step of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// Who made it.
+    /// The process that made it.
     pub process: String,
-    /// What it chose.
+    /// The outcomes of its `choose` expressions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outcomes: Vec<i64>,
     /// The label in the papers' notation: guard ▷ action.
     pub label: String,
-    /// Where it stands in the source.
+    /// Its line in the source.
     pub line: usize,
-    /// Who could have made a step instead.
+    /// The processes that could have made a step instead.
     pub enabled: Vec<String>,
-    /// What it read.
+    /// The values that it read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<Binding>,
-    /// What it changed.
+    /// The values that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
     /// The locks that it took or released.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<LockChange>,
-    /// What went wrong in it.
+    /// The mishap in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mishap: Option<String>,
     /// Whether it is one of the two racing steps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub racing: bool,
-    /// The messages of it, in a program of actors.
+    /// The messages of the step, in a program of actors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<Box<Actor>>,
     /// Its access to memory, under a weak memory model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Box<MemoryStep>>,
-    /// What it printed.
+    /// The lines that it printed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<String>,
 }
 
-/// What an access to memory was under a weak memory model. Steps of the run count from 1.
+/// An access to memory under a weak memory model. Steps of the run are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryStep {
-    /// What it is: `read`, `write`, `update`, `lock`, `unlock`, `fence`.
+    /// Its kind: `read`, `write`, `update`, `lock`, `unlock`, `fence`.
     pub access: String,
-    /// How much it orders: `plain`, `relaxed`, `acquire`, `release`, `acq_rel`, `seq_cst`.
+    /// Its order: `plain`, `relaxed`, `acquire`, `release`, `acq_rel`, `seq_cst`.
     pub order: String,
     /// The place that it accesses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// The step whose write it reads, 0 for the initial value.
+    /// The step whose write it reads; 0 for the initial value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_from: Option<usize>,
-    /// The steps before it whose writes to the same place are newer than what it reads, or than
-    /// what it writes.
+    /// The steps before it whose writes to the same place are newer than the write that it reads,
+    /// or than its own write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<usize>,
 }
 
-/// A step of an actor: a run of one of its tasks.
+/// A step of an actor: one segment of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
     /// The object that it runs on.
@@ -541,18 +539,18 @@ pub struct Actor {
     /// The objects that it creates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub creates: Vec<String>,
-    /// The task whose result it waits for afterwards, with its object blocked.
+    /// The task whose result it waits for afterwards, while its object is blocked.
     pub waits_for: Option<String>,
     /// The time that it waits for afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// The result of the task, if it ends with one that says something.
+    /// The result of the task, if it ends with one worth showing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// The exception that ends the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throws: Option<String>,
-    /// Whether it keeps its object, and goes on with the next step.
+    /// Whether it keeps its object and continues with the next step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps: bool,
     /// The file of the step's line, if the program has several.
@@ -569,7 +567,7 @@ pub struct Message {
     pub object: String,
     /// The method.
     pub method: String,
-    /// What the method is given.
+    /// The arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
 }
@@ -583,7 +581,7 @@ pub struct Binding {
     pub value: String,
 }
 
-/// A variable, its value before and its value after.
+/// A variable with its values before and after a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The variable.
@@ -608,40 +606,40 @@ pub struct LockChange {
 pub struct Difference {
     /// The variable.
     pub name: String,
-    /// In the first run.
+    /// Its value in the first run.
     pub first: String,
-    /// In the second.
+    /// Its value in the second run.
     pub second: String,
 }
 
 /// A process that waits for ever.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
-    /// Who waits.
+    /// The process that waits.
     pub process: String,
-    /// For what, e.g. ``lock `fork[1]` ``.
+    /// What it waits for, e.g. ``lock `fork[1]` ``.
     pub what: String,
-    /// Who holds it, if anyone does.
+    /// The holder, if there is one.
     pub held_by: Option<String>,
-    /// Where it waits.
+    /// The line where it waits.
     pub line: usize,
-    /// The file of that line, if it is not that of the program.
+    /// The file of that line, if it is not the main file of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
 
-/// What executions have reached of a program.
+/// How much of a program executions have reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
-    /// The statements of the program that do something.
+    /// Number of statements that do something.
     pub statements: u64,
-    /// Those of them that were reached.
+    /// Number of these statements that were reached.
     pub reached: u64,
     /// All branches of the program, in the order of its text.
     pub branches: Vec<Branch>,
 }
 
-/// A condition on which the way through a program depends.
+/// A condition that decides the path through a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
     /// Where it is.
@@ -652,25 +650,25 @@ pub struct Branch {
     pub failed: bool,
 }
 
-/// What `permute` adds to a record: the permutations of one recorded run, or of all.
+/// The data that `permute` adds to a record: the permutations of one recorded run, or of all runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permutations {
     /// The run that was recorded first.
     pub recorded: Run,
-    /// Its steps, from 1, that took a branch or chose: there another path can start.
+    /// The numbers of its steps, from 1, that took a branch or chose: another path can start there.
     pub branches: Vec<usize>,
-    /// Whether all other paths were looked for too.
+    /// Whether all other paths were explored too.
     pub complete: bool,
-    /// If a limit cut the recorded run: its length, up to which it was permuted.
+    /// The length of the recorded run, if a limit cut it: it was permuted up to there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to: Option<u64>,
-    /// The recorded runs; more than one only if complete.
+    /// Number of recorded runs; more than one only if `complete`.
     pub seeds: u64,
     /// Prefixes extended by the next label of a process.
     pub candidates: u64,
-    /// Those that the program cannot follow.
+    /// Candidates that the program cannot follow.
     pub infeasible: u64,
-    /// Those that are equivalent to one met before.
+    /// Candidates that are equivalent to one met before.
     pub duplicates: u64,
     /// Permutations that the program can follow to an end, one of each trace.
     pub executable: u64,
@@ -678,26 +676,26 @@ pub struct Permutations {
     pub open: u64,
     /// Prefixes of permutations where no process can go on.
     pub stuck: u64,
-    /// What the definitions as printed tell apart, with `--paper`.
+    /// The counts by the definitions as printed, with `--paper`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<PaperPermutations>,
     /// The permutations from any initial values, with `--symbolic-initial`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub any_start: Option<AnyStartPermutations>,
-    /// The permutations, as many as were asked for.
+    /// The permutations, up to the number asked for.
     pub classes: Vec<PermutationClass>,
-    /// The ways in which they end, as many as were asked for.
+    /// Their results, up to the number asked for.
     pub results: Vec<PermutationResult>,
 }
 
-/// Algorithm 1 with Definitions 9 and 12 as printed.
+/// The counts of Algorithm 1 with Definitions 9 and 12 as printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaperPermutations {
     /// Prefixes extended by the next label of a process.
     pub candidates: u64,
-    /// Those that the program cannot follow.
+    /// Candidates that the program cannot follow.
     pub infeasible: u64,
-    /// Those whose printed form was met before.
+    /// Candidates whose printed form was met before.
     pub duplicates: u64,
     /// The printed forms of executable permutations.
     pub executable: u64,
@@ -710,53 +708,54 @@ pub struct PermutationClass {
     pub schedule: String,
     /// How it ends.
     pub ending: Ending,
-    /// For which initial values it is executable, if that was asked for and can be said.
+    /// The initial values for which it is executable, if that was asked for and can be expressed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path_condition: Option<String>,
     /// The observed variables at its end.
     pub state: Vec<Binding>,
 }
 
-/// The permutations of a run that are executable from some initial values, whatever these are in
-/// the program.
+/// The permutations of a run that are executable from some initial values, even if these are not
+/// the initial values of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnyStartPermutations {
-    /// How many there are, one of each trace.
+    /// Number of permutations, one of each trace.
     pub executable: u64,
-    /// As many of them as were asked for; values are over the initial ones.
+    /// The permutations, up to the number asked for; values are over the initial values.
     pub classes: Vec<PermutationClass>,
-    /// Pairs of them, by number from 1, that end differently from some initial values.
+    /// Pairs of permutations, by their numbers from 1, that end differently from some initial
+    /// values.
     pub disagreements: Vec<PermutationDisagreement>,
-    /// Whether all pairs were looked at.
+    /// Whether all pairs were compared.
     pub all_pairs: bool,
-    /// What the solver could not decide, if anything.
+    /// A question that the solver could not decide, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
 }
 
-/// Two permutations that end differently, and from where.
+/// Two permutations that end differently from some initial values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermutationDisagreement {
-    /// The one, by its number in the list.
+    /// The number of the first permutation in the list.
     pub first: usize,
-    /// The other.
+    /// The number of the second.
     pub second: usize,
-    /// From all these initial values.
+    /// All initial values from which they end differently.
     pub condition: String,
-    /// From these, for example.
+    /// An example of such values.
     pub example: Vec<Binding>,
 }
 
-/// A way to end.
+/// A result of permutations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermutationResult {
-    /// How.
+    /// How they end.
     pub ending: Ending,
     /// The observed variables.
     pub state: Vec<Binding>,
-    /// How many permutations end so.
+    /// Number of permutations with this result.
     pub classes: u64,
-    /// The schedule of the first.
+    /// The schedule of the first of them.
     pub schedule: String,
 }
 
@@ -772,23 +771,24 @@ pub struct PartialOrder {
 /// An event of a partial order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderedEvent {
-    /// Which process made it.
+    /// The index of its process in `lanes`.
     pub lane: usize,
     /// Its label.
     pub label: String,
-    /// What it changed, in words.
+    /// Its changes, in words.
     pub details: String,
-    /// The events right before it; their pasts are its past.
+    /// Its immediate predecessors; they and their pasts are its past.
     pub after: Vec<usize>,
 }
 
-/// What `run --path` adds to a record: the run over initial values that are not known.
+/// The data that `run --path` adds to a record: the run over unknown initial values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathRecord {
-    /// path(θ): for which initial values of the shared variables the run would be the same.
+    /// path(θ): the initial values of the shared variables for which the run would be the same.
     pub condition: String,
     /// The shared variables at its end, over the initial values.
     pub state: Vec<Binding>,
-    /// The steps that could have gone another way, from 1: a choice, not only a guard.
+    /// The numbers of the steps, from 1, that could have gone another way: at a choice, not only at
+    /// a guard.
     pub branches: Vec<usize>,
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::{Event, ParseProcessError, ProcessPath, ProcessTable};
 
-/// Who makes a step, and what its `choose` expressions give.
+/// The process that makes a step, and the outcomes of its `choose` expressions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScheduledStep {
     /// The process.
@@ -16,7 +16,7 @@ pub struct ScheduledStep {
     pub outcomes: SmallVec<[i64; 1]>,
 }
 
-/// A run as the processes that made its steps, e.g. `0 0 0.1=2 0.0`.
+/// A run, given by the processes that make its steps, e.g. `0 0 0.1=2 0.0`.
 ///
 /// ```
 /// use mazurka_core::Schedule;
@@ -28,12 +28,12 @@ pub struct ScheduledStep {
 pub struct Schedule(pub Vec<ScheduledStep>);
 
 impl Schedule {
-    /// The schedule of a run.
+    /// Returns the schedule of a run.
     pub fn from_run(run: &[Event], table: &ProcessTable) -> Self {
         Self::of_each(run, table)
     }
 
-    /// The schedule of some events, in this order.
+    /// Returns the schedule of some events, in this order.
     pub fn of_each<'a>(events: impl IntoIterator<Item = &'a Event>, table: &ProcessTable) -> Self {
         let step = |event: &Event| ScheduledStep {
             process: table.path(event.process).clone(),
@@ -59,23 +59,23 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// A text that is no schedule.
+/// The error for a text that is not a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseScheduleError {
     /// A step does not start with a process name.
     #[error("step {step} of the schedule: {error}")]
     Process {
-        /// Which step, from 1.
+        /// The number of the step, from 1.
         step: usize,
         /// What is wrong with the name.
         error: ParseProcessError,
     },
-    /// What follows `=` is no list of numbers.
+    /// The text after `=` is not a list of numbers.
     #[error(
         "step {step} of the schedule: `{text}` is not a chosen value; write numbers after `=`, as in `0.1=2`"
     )]
     Outcome {
-        /// Which step, from 1.
+        /// The number of the step, from 1.
         step: usize,
         /// The text.
         text: String,

@@ -1,14 +1,14 @@
-//! A run by hand: the state that it is in, and the steps that can come next.
+//! A run by hand: its current state, and the steps that can come next.
 
 use crate::Status;
 use crate::record::{Binding, Ending, Step, Waiting};
 
-/// A state in the middle of a run, with everything that a person may want to see of it.
+/// A state in the middle of a run, with everything that a user may want to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Situation {
-    /// How many steps were made.
+    /// Number of steps made.
     pub steps: usize,
-    /// How the run has ended, or that it is open.
+    /// How the run has ended, or that it is still open.
     pub ending: Ending,
     /// The shared variables.
     pub state: Vec<Binding>,
@@ -29,18 +29,18 @@ pub struct HeldLock {
     pub process: String,
 }
 
-/// Where a process stands.
+/// The position and status of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// Its number.
     pub number: String,
     /// The name to show: that of the source, or its number.
     pub name: String,
-    /// What it can do.
+    /// Whether it can make a step.
     pub status: Status,
-    /// The line of its next step, while it can make one or waits for it.
+    /// The line of its next step, if it can make one or waits for it.
     pub line: Option<usize>,
-    /// What it waits for, if it waits. Processes have the names to show here.
+    /// What it waits for, if it waits. Here processes have the names to show.
     pub waiting: Option<Waiting>,
     /// Its locals that can still matter.
     pub locals: Vec<Binding>,
@@ -49,8 +49,8 @@ pub struct Standing {
 /// The steps that can come next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NextSteps {
-    /// Each as it would be told, in the order of the processes and of what they choose.
+    /// Each step as it would be described, in the order of the processes and of their outcomes.
     pub steps: Vec<Step>,
-    /// The processes that can choose more values than are listed, by number.
+    /// The numbers of the processes that have more outcomes than are listed.
     pub more: Vec<String>,
 }

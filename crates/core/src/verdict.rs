@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How far a search may go. All of them at once; none lives in a type.
+/// How far a search may go. All limits hold at once, and none is part of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Steps of one execution; if not given, [`Limits::DEPTH`], and no limit where states are
-    /// merged, for there a path may be long though no execution need be.
+    /// Steps of one execution. The default is [`Limits::DEPTH`], but no limit if states are merged:
+    /// then a path may be long even if no execution is.
     pub depth: Option<u64>,
     /// Steps in total.
     pub steps: Option<u64>,
@@ -37,10 +37,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Steps of one execution, unless the user says otherwise.
+    /// Steps of one execution (default).
     pub const DEPTH: u64 = 10_000;
 
-    /// Steps of one execution.
+    /// Returns the limit on the steps of one execution.
     pub fn depth(&self) -> u64 {
         self.depth.unwrap_or(Self::DEPTH)
     }
@@ -66,32 +66,32 @@ pub enum Bound {
     MemoryLimit(u64),
     /// An `int` outside the evaluator's range.
     IntRange,
-    /// Final states that no test has met were not looked at, and the program states something about
-    /// them.
+    /// The program states something about final states, and final states that no test has met were
+    /// not examined.
     FinalStates,
-    /// `int` was decided only as far as all values fit into so many bits.
+    /// `int` was decided only for values that fit into this many bits.
     IntWithin(u8),
     /// The solver gave no answer where one was needed.
     Undecided,
     /// Rounds of a loop without an invariant, in a proof.
     Unfold(u64),
-    /// Data races ended executions, and failures do not count.
+    /// Data races ended executions, but failures do not count.
     DataRaces,
     /// Stopped by the user.
     Interrupted,
     /// An algorithm that loses states was run as its paper prints it.
     AsPrinted,
-    /// Only so many executions, drawn at random, were looked at.
+    /// Only this many executions, drawn at random, were explored.
     Sampled(u64),
-    /// The program states temporal properties, and the engine cannot decide these.
+    /// The program states temporal properties, but the engine cannot decide them.
     Temporal,
-    /// The program says what must be reachable, and the command does not look for it.
+    /// The program states what must be reachable, but the command does not check it.
     Covers,
-    /// The program says what it refines, and the command does not look at that.
+    /// The program states what it refines, but the command does not check it.
     Refinement,
-    /// Durations were explored at some of the times that they may take, and others may matter.
+    /// Durations were explored only at some of their possible times, and others may matter.
     Times,
-    /// States were kept as bits, and one was missed with this probability, in 10⁻⁹.
+    /// States were stored as bits, and one was missed with this probability, in 10⁻⁹.
     Bitstate(u64),
 }
 
@@ -148,18 +148,18 @@ pub enum StopReason {
     Complete,
     /// The verdict was certain before the end.
     Certain,
-    /// A bound.
+    /// A bound was hit.
     Bound,
 }
 
-/// What a search counted. See the record for the meaning of each.
+/// The counts of a search. docs/record.md explains each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Complete runs: final, deadlocked or with a failed process.
     pub executions: u64,
-    /// Distinct traces among them; none where an engine cannot know.
+    /// Distinct traces among them; none if the engine cannot know.
     pub traces: Option<u64>,
-    /// Runs cut because another covers them.
+    /// Runs cut because another run covers them.
     pub blocked: u64,
     /// Runs with a false `assume`.
     pub discarded: u64,
@@ -173,15 +173,19 @@ pub struct Counts {
     pub events: u64,
     /// Transitions executed, replays included.
     pub steps: u64,
-    /// Distinct states, where an engine merges equal ones. Other commands say more about states
-    /// under the same key; that is not read.
+    /// Distinct states, if the engine merges equal ones. Other commands write other data about
+    /// states under the same key; these are not read.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "number_if_any"
     )]
     pub states: Option<u64>,
-    /// The greatest number of states stored at any time, where an engine stores some and not all.
+    /// How many states these stand for, where states that differ only in the places of
+    /// interchangeable processes are one; the greatest number if there are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permuted_states: Option<u64>,
+    /// The greatest number of states stored at any time, if the engine stores only some of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored_states: Option<u64>,
 }
@@ -206,7 +210,7 @@ pub struct Scope {
     pub exhaustive: bool,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,
-    /// What of a native program runs outside of what is explored, in words: functions of the C
+    /// The parts of a native program that run outside the exploration, in words: functions of the C
     /// library that are passed through, inline assembly.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
@@ -225,7 +229,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns its name, as the record has it.
+    /// Returns its name, as in the record.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Verified => "verified",
@@ -235,7 +239,7 @@ impl Verdict {
     }
 }
 
-/// Which runs without an end count (docs/temporal.md).
+/// Which infinite runs count (docs/temporal.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fairness {
@@ -250,7 +254,7 @@ impl Fairness {
     /// Both, the default first.
     pub const ALL: [Fairness; 2] = [Fairness::Weak, Fairness::Strong];
 
-    /// Returns its name, as the record has it.
+    /// Returns its name, as in the record.
     pub fn name(self) -> &'static str {
         match self {
             Fairness::Weak => "weak",
@@ -265,7 +269,7 @@ impl fmt::Display for Fairness {
     }
 }
 
-/// A kind of violation, the gravest first.
+/// A kind of violation; they are ordered by severity, the gravest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -275,7 +279,7 @@ pub enum Kind {
     Property,
     /// A state where no process can go on.
     Deadlock,
-    /// A cycle that the program can follow for ever, in which a process that should end does not.
+    /// A cycle that the program can follow for ever, without the end of a process that should end.
     Livelock,
     /// Two runs whose observed results differ.
     Nondeterminism,
@@ -291,7 +295,7 @@ impl Kind {
         Kind::Nondeterminism,
     ];
 
-    /// Returns its name, as the record has it.
+    /// Returns its name, as in the record.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Failure => "failure",
@@ -328,7 +332,7 @@ impl Kinds {
     pub const NONE: Kinds = Kinds(0);
     /// Every kind.
     pub const ALL: Kinds = Kinds::of(&Kind::ALL);
-    /// What is wrong with a single run: every kind but different results.
+    /// The violations of a single run: every kind except different results.
     pub const FAULTS: Kinds = Kinds::ALL.without(Kinds::of(&[Kind::Nondeterminism]));
 
     /// The words that [`parse`](Kinds::parse) knows.
@@ -341,8 +345,8 @@ impl Kinds {
         "all",
     ];
 
-    /// Returns the kinds that a word of `--property` stands for; none if it is no such word, and
-    /// hence the name of a property.
+    /// Returns the kinds that a word of `--property` stands for; none if it is not such a word, and
+    /// so the name of a property.
     ///
     /// ```
     /// use mazurka_core::{Kind, Kinds};
@@ -382,7 +386,7 @@ impl Kinds {
         self.0 == 0
     }
 
-    /// Returns it with a kind.
+    /// Returns this set with another kind.
     #[must_use]
     pub const fn with(self, kind: Kind) -> Self {
         Kinds(self.0 | 1 << kind as u8)
@@ -400,7 +404,7 @@ impl Kinds {
         Kinds(self.0 & others.0)
     }
 
-    /// Returns it without the kinds of another set.
+    /// Returns this set without the kinds of another one.
     #[must_use]
     pub const fn without(self, others: Kinds) -> Self {
         Kinds(self.0 & !others.0)

@@ -1,7 +1,7 @@
 //! A channel with room for messages: a queue under a mutex.
 //!
 //! Threads that wait for one operation wait at a condition variable, and any of them may be woken.
-//! Threads that wait for several are all woken, and look again.
+//! Threads that wait for several operations are all woken, and look again.
 
 use std::collections::VecDeque;
 
@@ -14,14 +14,14 @@ use crate::wait::{Wait, Watcher};
 pub(crate) struct Buffered<T> {
     pub capacity: Option<usize>,
     state: Mutex<State<T>>,
-    /// Where threads wait to send and to receive.
+    /// The condition variables for senders and for receivers.
     bells: [Condvar; 2],
 }
 
 struct State<T> {
     queue: VecDeque<T>,
     capacity: Option<usize>,
-    /// Room that is kept for messages of selected operations.
+    /// Room that is reserved for messages of selected operations.
     promised: usize,
     /// Whether all senders and all receivers are gone.
     gone: [bool; 2],
@@ -36,7 +36,7 @@ impl<T> State<T> {
         self.capacity.is_none_or(|capacity| used < capacity)
     }
 
-    /// Whether an operation of this side has not to wait.
+    /// Whether an operation of this side need not wait.
     fn is_ready(&self, side: Side) -> bool {
         let possible = match side {
             Side::Send => self.has_room(),
@@ -68,7 +68,7 @@ impl<T> Buffered<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes threads that one operation of this side may serve.
+    /// Wakes threads for which one operation of this side may be possible.
     #[track_caller]
     fn wake(&self, state: &mut State<T>, side: Side) {
         if state.waiting[side as usize] > 0 {
@@ -146,7 +146,8 @@ impl<T> Buffered<T> {
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut state = self.lock();
-        // An attempt in vain changes nothing, so that a thread that tries again and again spins.
+        // A futile attempt changes nothing, so that a thread that tries repeatedly
+        // counts as spinning.
         if state.queue.is_empty() {
             return Err(if state.gone[Side::Send as usize] {
                 TryRecvError::Disconnected
@@ -162,7 +163,7 @@ impl<T> Buffered<T> {
         self.lock().queue.len()
     }
 
-    /// Notes that all ends of this side are gone.
+    /// Records that all ends of this side are gone.
     #[track_caller]
     pub fn hang_up(&self, side: Side) {
         let mut state = self.lock();
@@ -182,7 +183,7 @@ impl<T> Buffered<T> {
         drop(unread);
     }
 
-    /// Makes an operation for a thread that selects, or its first half, unless it would wait or the
+    /// Performs an operation for a selecting thread, or its first half, unless it would wait or the
     /// thread does not want it.
     #[track_caller]
     pub fn attempt(&self, side: Side, wanted: &mut dyn FnMut() -> bool) -> Attempt<T> {
@@ -203,7 +204,7 @@ impl<T> Buffered<T> {
         })
     }
 
-    /// Sends a message for which there is room.
+    /// Sends a message for which room is reserved.
     #[track_caller]
     pub fn send_as_promised(&self, message: T) -> Result<(), SendError<T>> {
         let mut state = self.lock();
@@ -215,13 +216,13 @@ impl<T> Buffered<T> {
         Ok(())
     }
 
-    /// Whether an operation of this side has not to wait.
+    /// Whether an operation of this side need not wait.
     #[track_caller]
     pub fn is_ready(&self, side: Side) -> bool {
         self.lock().is_ready(side)
     }
 
-    /// Enlists a thread that selects, unless the operation is ready. Returns whether it did.
+    /// Enlists a selecting thread, unless the operation is ready. Returns whether it did.
     #[track_caller]
     pub fn watch(&self, side: Side, watcher: Watcher) -> bool {
         let mut state = self.lock();
@@ -232,7 +233,7 @@ impl<T> Buffered<T> {
         waits
     }
 
-    /// Strikes a thread off that selects.
+    /// Removes a selecting thread from the list.
     #[track_caller]
     pub fn unwatch(&self, side: Side, wait: &Arc<Wait>) {
         let mut state = self.lock();

@@ -32,28 +32,28 @@ impl Side {
     }
 }
 
-/// What was done for an operation when it was selected.
+/// What was reserved for an operation when it was selected.
 pub(crate) enum Reserved<T> {
-    /// It was received.
+    /// A received message.
     Message(Result<T, RecvError>),
-    /// There is room for the message.
+    /// Room for the message.
     Room,
-    /// Nothing can be sent any more.
+    /// Nothing: the receivers are gone, so nothing can be sent.
     NoReceiver,
-    /// The message passes here.
+    /// A packet through which the message passes.
     Packet(Arc<Packet<T>>),
 }
 
-/// What became of an operation that is tried.
+/// The result of an attempt at an operation.
 pub(crate) enum Attempt<T> {
     /// It would have to wait.
     Waits,
-    /// It was possible and not wanted.
+    /// It was possible but not wanted.
     Declined,
     Done(Reserved<T>),
 }
 
-/// The same, when the channel keeps what was reserved.
+/// The result of an attempt if the channel keeps what was reserved.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tried {
     Waits,
@@ -69,44 +69,44 @@ enum Flavor<T> {
 /// Where messages come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// From senders, and no more when they are gone.
+    /// From senders, until they are gone.
     Senders,
     /// From a clock, which is never gone.
     Clock,
     Nowhere,
 }
 
-/// A channel.
+/// A channel. Its flavor holds the messages and the waiting threads.
 pub(crate) struct Channel<T> {
     flavor: Flavor<T>,
     source: Source,
-    /// What is reserved for selected operations, by ticket. Each ticket is used by one thread, so
-    /// this is no shared object of the model.
+    /// What is reserved for selected operations, by ticket. Only one thread uses each ticket, so
+    /// this is not a shared object of the model.
     reserved: std::sync::Mutex<HashMap<u64, Reserved<T>>>,
 }
 
-/// A channel as a thread that selects sees it: the type of messages does not matter.
+/// A channel as a selecting thread sees it, whatever the type of its messages.
 pub(crate) trait Selectable {
     /// Tries an operation, or its first half.
     fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> Tried;
     /// Enlists the thread, unless the operation may be possible now. Returns whether it did.
     fn watch(&self, side: Side, ticket: u64, watcher: Watcher) -> bool;
-    /// Strikes the thread off.
+    /// Removes the thread from the list.
     fn unwatch(&self, side: Side, wait: &Arc<Wait>);
-    /// Whether an operation has not to wait.
+    /// Whether an operation need not wait.
     fn is_ready(&self, side: Side) -> bool;
-    /// Enlists a thread that wants to know when the operation is ready, unless it is. Returns
+    /// Enlists a thread that waits to learn when the operation is ready, unless it is. Returns
     /// whether it did.
     fn observe(&self, side: Side, watcher: Watcher) -> bool;
-    /// Strikes such a thread off.
+    /// Removes such a thread from the list.
     fn unobserve(&self, side: Side, wait: &Arc<Wait>);
     /// Drops what is reserved.
     fn forget(&self, ticket: u64);
-    /// Goes on after the operation has claimed the thread. Returns whether it was possible.
+    /// Continues after the operation has claimed the thread. Returns whether it was possible.
     fn claimed(&self, side: Side, ticket: u64) -> bool;
-    /// Whether a message passes only when both sides are there.
+    /// Whether a message passes only when both sides are present.
     fn meets(&self) -> bool;
-    /// Tells channels apart.
+    /// Identifies the channel.
     fn address(&self) -> *const ();
 }
 
@@ -140,7 +140,7 @@ impl<T> Channel<T> {
         all.remove(&ticket)
     }
 
-    /// Ends a selected send.
+    /// Completes a selected send.
     #[track_caller]
     pub fn complete_send(&self, ticket: u64, message: T) -> Result<(), SendError<T>> {
         match (self.take(ticket), &self.flavor) {
@@ -150,7 +150,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Ends a selected receive.
+    /// Completes a selected receive.
     #[track_caller]
     pub fn complete_recv(&self, ticket: u64) -> Result<T, RecvError> {
         match self.take(ticket) {
@@ -264,7 +264,7 @@ impl<T> Selectable for Channel<T> {
     #[track_caller]
     fn claimed(&self, side: Side, ticket: u64) -> bool {
         match &self.flavor {
-            // It was only woken.
+            // The thread was only woken.
             Flavor::Buffered(_) => self.attempt(side, ticket, &mut || true) == Tried::Done,
             Flavor::Rendezvous(_) => true,
         }
@@ -279,7 +279,7 @@ impl<T> Selectable for Channel<T> {
     }
 }
 
-/// All senders of a channel share one. It hangs up when the last of them is dropped.
+/// Shared by all senders of a channel. It hangs up when the last of them is dropped.
 struct Sending<T>(Arc<Channel<T>>);
 
 impl<T> Drop for Sending<T> {
@@ -288,7 +288,7 @@ impl<T> Drop for Sending<T> {
     }
 }
 
-/// The same for receivers.
+/// Shared by all receivers of a channel. It hangs up when the last of them is dropped.
 struct Receiving<T>(Arc<Channel<T>>);
 
 impl<T> Drop for Receiving<T> {
@@ -313,8 +313,8 @@ fn ends<T>(capacity: Option<usize>, source: Source) -> (Sender<T>, Receiver<T>) 
     )
 }
 
-/// Makes a channel with room for `cap` messages; with none, a message passes when a sender and a
-/// receiver are both there.
+/// Makes a channel with room for `cap` messages. Without room, a message passes when a sender and a
+/// receiver are both present.
 #[track_caller]
 pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
     ends(Some(cap), Source::Senders)
@@ -326,21 +326,22 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     ends(None, Source::Senders)
 }
 
-/// Makes the receiving end of a channel that no message ever passes.
+/// Makes the receiving end of a channel that never carries a message.
 #[track_caller]
 pub fn never<T>() -> Receiver<T> {
     Receiver(Arc::new(Receiving(Channel::new(None, Source::Nowhere))))
 }
 
-/// Makes the receiving end of a channel that one message passes after a time: in a model at any
-/// moment, by a thread of its own. The channel is never disconnected.
+/// Makes the receiving end of a channel that carries one message after a time. In a model a
+/// separate thread sends it at any moment. The channel is never disconnected.
 #[track_caller]
 pub fn after(duration: Duration) -> Receiver<Instant> {
-    // A moment that cannot be told never comes.
+    // A moment that cannot be represented never comes.
     Instant::now().checked_add(duration).map_or_else(never, at)
 }
 
-/// The same for a moment.
+/// Makes the receiving end of a channel that carries one message at a moment; in a model
+/// like [`after`].
 #[track_caller]
 pub fn at(when: Instant) -> Receiver<Instant> {
     let (sender, receiver) = ends(Some(1), Source::Clock);
@@ -358,7 +359,7 @@ impl<T> Sender<T> {
         &self.0.0
     }
 
-    /// Sends a message; waits for room, or for a receiver if the channel has none.
+    /// Sends a message; waits for room, or for a receiver if the channel has no room at all.
     #[track_caller]
     pub fn send(&self, msg: T) -> Result<(), SendError<T>> {
         match &self.channel().flavor {
@@ -376,7 +377,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends a message; waits until the time is over.
+    /// Sends a message; waits at most until the time is over.
     #[track_caller]
     pub fn send_timeout(&self, msg: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
         if self.channel().meets() {
@@ -409,7 +410,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends a message; waits until this moment.
+    /// Sends a message; waits at most until this moment.
     #[track_caller]
     pub fn send_deadline(&self, msg: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
         self.send_timeout(msg, deadline.saturating_duration_since(Instant::now()))
@@ -469,7 +470,7 @@ impl<T> Receiver<T> {
         Iter(self)
     }
 
-    /// Returns an iterator over the messages that are there.
+    /// Returns an iterator over the messages that have arrived.
     pub fn try_iter(&self) -> TryIter<'_, T> {
         TryIter(self)
     }
@@ -497,7 +498,7 @@ macro_rules! ends {
                     self.channel().len()
                 }
 
-                /// Returns the room for messages, if it has a bound.
+                /// Returns the capacity of the channel, if it is bounded.
                 pub fn capacity(&self) -> Option<usize> {
                     self.channel().capacity()
                 }
@@ -533,10 +534,10 @@ ends!(Sender Receiver);
 /// Waits for messages until all senders are gone.
 pub struct Iter<'a, T>(&'a Receiver<T>);
 
-/// The messages that are there.
+/// The messages that have arrived.
 pub struct TryIter<'a, T>(&'a Receiver<T>);
 
-/// The same as [`Iter`], and owns the receiver.
+/// Like [`Iter`], but owns the receiver.
 pub struct IntoIter<T>(Receiver<T>);
 
 impl<T> Iterator for Iter<'_, T> {

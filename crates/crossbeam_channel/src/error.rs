@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// A message that was not sent, since all receivers are gone.
+/// A message that was not sent, because all receivers are gone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 

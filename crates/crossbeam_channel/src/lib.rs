@@ -24,10 +24,11 @@
 //! assert_eq!(found.results.len(), 2);
 //! ```
 //!
-//! What is different:
-//! - Time does not pass in a model: a timeout may end at any moment. `after` sends at any moment.
-//! - `send` in a `select!` takes its place in the queue when the message is known, not when it is
-//!   selected.
+//! Differences:
+//! - Time does not pass in a model: a timeout may end at any moment, and `after` may send
+//!   at any moment.
+//! - `send` in a `select!` takes its place in the queue when the message is known, not when it
+//!   is selected.
 //! - Missing, so that a use does not compile: `tick`.
 
 mod buffered;

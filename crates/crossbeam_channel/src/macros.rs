@@ -1,6 +1,6 @@
 //! `select!` and `select_biased!`.
 //!
-//! The cases are collected one by one and each gets a name for its end of the channel; then the
+//! The cases are collected one by one, and each gets a name for its end of the channel. Then the
 //! operations are added, one is selected, and its case is run.
 
 /// Waits for one of several operations on channels.
@@ -23,7 +23,7 @@ macro_rules! select {
     };
 }
 
-/// The same, where an earlier operation is preferred to a later one.
+/// Waits for one of several operations on channels, and prefers an earlier one to a later one.
 #[macro_export]
 macro_rules! select_biased {
     ($($cases:tt)*) => {

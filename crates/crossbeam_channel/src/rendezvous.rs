@@ -1,9 +1,9 @@
-//! A channel without room: a message passes from a sender to a receiver when both are there.
+//! A channel without room: a message passes from a sender to a receiver when both are present.
 //!
-//! A thread that finds no partner puts a party into the list of its side and waits at the party's
-//! packet. A thread that selects does so at every channel; the first partner claims it. The message
-//! of a selected operation is known only after it is selected, so a packet may be empty when
-//! partners meet, and the receiver waits for it.
+//! A thread that finds no partner adds a party to the list of its side and waits at the party's
+//! packet. A selecting thread does so at every channel; the first partner claims it. The message of
+//! a selected operation is known only after the selection, so a packet may be empty when partners
+//! meet, and the receiver waits for it.
 
 use std::collections::VecDeque;
 
@@ -16,16 +16,16 @@ use crate::wait::{Wait, Watcher};
 pub(crate) struct Rendezvous<T>(Mutex<State<T>>);
 
 struct State<T> {
-    /// The threads of each side that wait.
+    /// The waiting threads of each side.
     parties: [VecDeque<Party<T>>; 2],
-    /// The threads of each side that want to know of a partner.
+    /// The threads of each side that wait to learn of a partner.
     observers: [Vec<Watcher>; 2],
     /// Whether all senders and all receivers are gone.
     gone: [bool; 2],
 }
 
 struct Party<T> {
-    /// Claims the thread; none if it waits for this operation alone.
+    /// Claims the thread; `None` if it waits for this operation alone.
     watcher: Option<Watcher>,
     packet: Arc<Packet<T>>,
 }
@@ -41,7 +41,7 @@ impl<T> Party<T> {
         watcher.is_some_and(|watcher| watcher.belongs_to(wait))
     }
 
-    /// Whether it still waits.
+    /// Whether it is still waiting.
     #[track_caller]
     fn is_free(&self) -> bool {
         let watcher = self.watcher.as_ref();
@@ -49,7 +49,7 @@ impl<T> Party<T> {
     }
 }
 
-/// The way of one message.
+/// Carries one message.
 pub(crate) struct Packet<T> {
     content: Mutex<Content<T>>,
     bell: Condvar,
@@ -60,7 +60,7 @@ enum Content<T> {
     Empty,
     Full(T),
     Taken,
-    /// The other side is gone, and here is the message if there was one.
+    /// The other side is gone; with the message, if there was one.
     Gone(Option<T>),
 }
 
@@ -130,7 +130,7 @@ impl<T> Packet<T> {
         }
     }
 
-    /// Notes that the other side is gone, if the thread can be claimed: it must not put a message
+    /// Records that the other side is gone, if the thread can be claimed: it must not put a message
     /// here in between.
     #[track_caller]
     fn cancel(&self, claim: impl FnOnce() -> bool) {
@@ -149,12 +149,12 @@ impl<T> Packet<T> {
 }
 
 impl<T> State<T> {
-    /// Whether no thread of this side waits.
+    /// Whether no thread of this side is waiting.
     fn is_alone(&self, side: Side) -> bool {
         self.parties[side as usize].is_empty()
     }
 
-    /// Claims a thread of this side that waits, and returns its packet.
+    /// Claims a waiting thread of this side, and returns its packet.
     #[track_caller]
     fn partner(&mut self, side: Side) -> Option<Arc<Packet<T>>> {
         while let Some(party) = self.parties[side as usize].pop_front() {
@@ -182,7 +182,7 @@ impl<T> State<T> {
         packet
     }
 
-    /// Wakes the threads of this side that want to know of a partner.
+    /// Wakes the threads of this side that wait to learn of a partner.
     #[track_caller]
     fn wake_observers(&mut self, side: Side) {
         for watcher in self.observers[side as usize].drain(..) {
@@ -190,7 +190,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Whether an operation of this side has not to wait.
+    /// Whether an operation of this side need not wait.
     #[track_caller]
     fn is_ready(&self, side: Side) -> bool {
         let other = side.other() as usize;
@@ -234,7 +234,8 @@ impl<T> Rendezvous<T> {
         if state.gone[Side::Receive as usize] {
             return Err(TrySendError::Disconnected(message));
         }
-        // An attempt in vain changes nothing, so that a thread that tries again and again spins.
+        // A futile attempt changes nothing, so that a thread that tries repeatedly
+        // counts as spinning.
         if state.is_alone(Side::Receive) {
             return Err(TrySendError::Full(message));
         }
@@ -275,7 +276,7 @@ impl<T> Rendezvous<T> {
         packet.take().map_err(TryRecvError::from)
     }
 
-    /// Notes that all ends of this side are gone.
+    /// Records that all ends of this side are gone.
     #[track_caller]
     pub fn hang_up(&self, side: Side) {
         let mut state = self.lock();
@@ -286,8 +287,7 @@ impl<T> Rendezvous<T> {
         state.wake_observers(side.other());
     }
 
-    /// Meets a partner of a thread that selects, unless there is none or the thread does not want
-    /// it.
+    /// Finds a partner for a selecting thread, unless there is none or the thread does not want it.
     #[track_caller]
     pub fn attempt(&self, side: Side, wanted: &mut dyn FnMut() -> bool) -> Attempt<T> {
         let mut state = self.lock();
@@ -306,8 +306,8 @@ impl<T> Rendezvous<T> {
         }
     }
 
-    /// Enlists a thread that selects, unless it may find a partner now. Returns its packet if it
-    /// was enlisted.
+    /// Enlists a selecting thread, unless it may find a partner now. Returns its packet if
+    /// it was enlisted.
     #[track_caller]
     pub fn watch(&self, side: Side, watcher: Watcher) -> Option<Reserved<T>> {
         let mut state = self.lock();
@@ -320,21 +320,21 @@ impl<T> Rendezvous<T> {
         Some(Reserved::Packet(packet))
     }
 
-    /// Strikes a thread off that selects.
+    /// Removes a selecting thread from the list.
     #[track_caller]
     pub fn unwatch(&self, side: Side, wait: &Arc<Wait>) {
         let mut state = self.lock();
         state.parties[side as usize].retain(|party| !party.belongs_to(wait));
     }
 
-    /// Whether an operation of this side has not to wait.
+    /// Whether an operation of this side need not wait.
     #[track_caller]
     pub fn is_ready(&self, side: Side) -> bool {
         self.lock().is_ready(side)
     }
 
-    /// Enlists a thread that wants to know of a partner, unless there is one. Returns whether it
-    /// did.
+    /// Enlists a thread that waits to learn of a partner, unless there is one. Returns
+    /// whether it did.
     #[track_caller]
     pub fn observe(&self, side: Side, watcher: Watcher) -> bool {
         let mut state = self.lock();
@@ -345,7 +345,7 @@ impl<T> Rendezvous<T> {
         waits
     }
 
-    /// Strikes such a thread off.
+    /// Removes such a thread from the list.
     #[track_caller]
     pub fn unobserve(&self, side: Side, wait: &Arc<Wait>) {
         let mut state = self.lock();

@@ -1,13 +1,12 @@
-//! One of several operations: the first that is possible, any of them if several are.
+//! Selects one of several operations: the first possible one, or any if several are possible.
 //!
-//! A thread that need not wait looks at the operations in the order in which they were added. When
-//! one is possible, the thread takes it or looks on, which is a choice; if it finds no other, it
-//! comes back. So each operation that is possible is selected in some execution. With a `default`
-//! the order in which the thread looks is a choice as well, since operations may become possible
-//! and impossible again in between.
+//! A thread first looks at the operations in the order in which they were added. At a possible one,
+//! it takes it or looks on, which is a choice; if it finds no other, it comes back. So each
+//! possible operation is selected in some execution. With a `default` the order of looking is a
+//! choice as well, since operations may become possible and impossible again in between.
 //!
-//! `ready` and its kin look only whether an operation is possible. What waits there is enlisted as
-//! an observer, which no partner meets.
+//! `ready` and its kin only look whether an operation is possible. A thread that waits there is
+//! enlisted as an observer, which no partner meets.
 
 use std::cell::Cell;
 use std::fmt;
@@ -23,12 +22,12 @@ use crate::error::{
 };
 use crate::wait::{Wait, Watcher};
 
-/// How often in a row a thread waits for a time, in vain, such that others can find it; later it
+/// Number of futile timed waits in a row during which other threads can find the thread; later it
 /// only looks. In a loop of timeouts the later rounds repeat the first ones.
 const PATIENCE: u32 = 2;
 
 mazurka_rt::thread_local! {
-    /// How often in a row this thread has waited in vain.
+    /// Number of futile waits in a row of this thread.
     static VAIN: Cell<u32> = Cell::new(0);
 }
 
@@ -62,7 +61,7 @@ struct Operation<'a> {
     ticket: u64,
 }
 
-/// Returns a number for an operation that is selected once. It only tells operations apart.
+/// Returns a ticket for an operation that is selected once. It only tells operations apart.
 fn ticket() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -90,7 +89,7 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// The same, where an operation that was added earlier is preferred.
+    /// Makes one without operations that prefers operations that were added earlier.
     pub fn new_biased() -> Self {
         Self {
             biased: true,
@@ -124,7 +123,7 @@ impl<'a> Select<'a> {
     ///
     /// # Panics
     ///
-    /// If there is none with this index.
+    /// If no operation has this index.
     pub fn remove(&mut self, index: usize) {
         let at = self.operations.iter().position(|one| one.index == index);
         let at = at.expect("no operation has this index");
@@ -179,8 +178,8 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Waits until an operation may be possible. Returns it if it is. `sleep` waits until one
-    /// claims the thread.
+    /// Waits until an operation may be possible, and returns it if it is. `sleep` waits until an
+    /// operation claims the thread.
     #[track_caller]
     fn wait(&self, sleep: impl FnOnce(&Wait) -> Option<usize>) -> Option<SelectedOperation<'a>> {
         let wait = Wait::new();
@@ -224,7 +223,7 @@ impl<'a> Select<'a> {
             .map(Into::into)
     }
 
-    /// Looks at each operation once, in any order, until one is as it should be.
+    /// Looks at each operation once, in any order, until one satisfies the condition.
     #[track_caller]
     fn look_once(&self, fits: impl Fn(&Operation<'a>) -> bool) -> Option<&Operation<'a>> {
         let mut left: Vec<&Operation<'a>> = self.operations.iter().collect();
@@ -269,7 +268,8 @@ impl<'a> Select<'a> {
         selected.ok_or(SelectTimeoutError)
     }
 
-    /// The same where partners meet: others must be able to find this thread while it waits.
+    /// Waits until an operation is possible or the time is over, where partners meet: other threads
+    /// must be able to find this one while it waits.
     #[track_caller]
     fn meet_at_most(&mut self, timeout: Duration) -> Option<SelectedOperation<'a>> {
         let end = Instant::now().checked_add(timeout);
@@ -279,8 +279,8 @@ impl<'a> Select<'a> {
             if selected.is_some() {
                 return selected;
             }
-            // Whether the time is over: not if an operation has claimed the thread in vain, or may
-            // be possible now.
+            // Whether the time is over. It is not if an operation has claimed the thread without
+            // success, or may be possible now.
             let mut over = false;
             let left = end.map_or(timeout, |end| end.saturating_duration_since(Instant::now()));
             let selected = self.wait(|wait| {
@@ -303,8 +303,8 @@ impl<'a> Select<'a> {
         self.select_timeout(deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// Waits until an operation is possible, and returns its index without making it. Another
-    /// thread may come first, so that the operation is not possible any more when it is tried.
+    /// Waits until an operation is possible, and returns its index without performing it. Another
+    /// thread may come first, so that the operation is no longer possible when it is tried.
     ///
     /// ```
     /// use mazurka_crossbeam_channel::{Select, bounded};
@@ -335,7 +335,7 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Looks at the operations in order. One that is possible is returned, or the thread looks on,
+    /// Looks at the operations in order. At a possible one, it returns it or looks on,
     /// which is a choice.
     #[track_caller]
     fn find_ready(&self) -> Option<usize> {
@@ -352,8 +352,8 @@ impl<'a> Select<'a> {
         found
     }
 
-    /// Waits until an operation is possible, unless one may be now. Returns the index of the one
-    /// that has woken the thread.
+    /// Waits until an operation is possible, unless one may be possible now. Returns the index of
+    /// the one that has woken the thread.
     #[track_caller]
     fn wait_until_ready(&self) -> Option<usize> {
         let wait = Wait::new();
@@ -374,7 +374,7 @@ impl<'a> Select<'a> {
         Some(self.operations[woken?].index)
     }
 
-    /// Returns the index of an operation that is possible, if there is one.
+    /// Returns the index of a possible operation, if there is one.
     #[track_caller]
     pub fn try_ready(&mut self) -> Result<usize, TryReadyError> {
         let ready = self.look_once(Operation::is_ready);

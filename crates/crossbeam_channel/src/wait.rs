@@ -1,4 +1,4 @@
-//! How a thread waits for several channels at once: the first that can serve it claims it.
+//! How a thread waits for several channels at once: the first one that can serve it claims it.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub(crate) struct Wait {
     bell: Condvar,
 }
 
-/// Stands for no operation: the thread does not wait any more.
+/// In place of an operation: the thread no longer waits.
 const CLOSED: usize = usize::MAX;
 
 impl Wait {
@@ -58,7 +58,8 @@ impl Wait {
         }
     }
 
-    /// The same, at most until the time is over: in a model both are explored.
+    /// Waits until an operation claims the thread, or until the time is over: a model
+    /// explores both.
     #[track_caller]
     pub fn wait_at_most(&self, timeout: Duration) -> Option<usize> {
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,7 +72,7 @@ impl Wait {
         before
     }
 
-    /// Does not wait: returns the operation that has claimed the thread already, if any.
+    /// Ends the wait. Returns the operation that has already claimed the thread, if any.
     #[track_caller]
     pub fn close(&self) -> Option<usize> {
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +82,7 @@ impl Wait {
     }
 }
 
-/// An operation of a thread that waits for several, in the list of a channel.
+/// An operation of a thread that waits for several, as an entry in the list of a channel.
 pub(crate) struct Watcher {
     pub wait: Arc<Wait>,
     pub operation: usize,

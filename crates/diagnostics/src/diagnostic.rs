@@ -2,7 +2,7 @@
 
 use crate::Span;
 
-/// One mistake in a source file.
+/// One mistake in a source file: where it is, what is wrong, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// A stable code such as `M0204`; `docs/diagnostics.md` lists them.
@@ -11,19 +11,19 @@ pub struct Diagnostic {
     pub message: String,
     /// The place that the caret points at.
     pub span: Span,
-    /// What stands beside the caret: what was expected there.
+    /// The text beside the caret: what was expected there.
     pub label: String,
-    /// Other places that matter, each with its own words.
+    /// Other relevant places, each with a text.
     pub related: Vec<(Span, String)>,
     /// What to do next.
     pub help: Option<String>,
 }
 
-/// More mistakes than this are not read by anyone; the last one says that there are more.
+/// The most mistakes that are reported; the last one says that there are more.
 pub const MAX_DIAGNOSTICS: usize = 1000;
 
 impl Diagnostic {
-    /// A diagnostic with nothing beside the caret yet.
+    /// Makes a diagnostic without a label.
     pub fn new(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Diagnostic {
             code,
@@ -35,19 +35,19 @@ impl Diagnostic {
         }
     }
 
-    /// What stands beside the caret.
+    /// Sets the text beside the caret.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// What to do next.
+    /// Sets what to do next.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// What to do next, if there is something to say.
+    /// Sets what to do next, if there is anything to say.
     pub fn maybe_help(mut self, help: Option<String>) -> Self {
         if help.is_some() {
             self.help = help;
@@ -55,14 +55,14 @@ impl Diagnostic {
         self
     }
 
-    /// Another place that matters.
+    /// Adds another relevant place.
     pub fn related(mut self, span: Span, text: impl Into<String>) -> Self {
         self.related.push((span, text.into()));
         self
     }
 }
 
-/// Sorts by place, drops repetitions and cuts a flood short.
+/// Sorts by place, drops repetitions and cuts a long list short.
 pub fn finish(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort_by(|a, b| (a.span, a.code).cmp(&(b.span, b.code)));
     diagnostics.dedup_by(|a, b| a.code == b.code && a.span == b.span && a.message == b.message);

@@ -1,16 +1,16 @@
-//! One text that was put together from several files.
+//! A single text made from several files.
 //!
-//! Stages that read a program know one text. Lines that open with [`MARK`] say which file goes on
-//! behind them, and with which line of it; they are no part of any file. So every place in the text
-//! has a file, a line and a column, and a hash of the text is one of all files and their names.
+//! The stages that read a program see one text. Lines that start with [`MARK`] say which file
+//! continues after them, and from which of its lines; they belong to no file. So every place in the
+//! text has a file, a line and a column, and a hash of the text covers all files and their names.
 
 use crate::Span;
 
-/// Opens a line that says which file goes on.
+/// Starts a line that says which file continues.
 pub const MARK: char = '\u{1e}';
 
-/// The line that says: here goes on, with this line of it, the file of this name; the file that the
-/// text began with has none.
+/// Returns the line that says that a file continues, from this line of it. The name of the main
+/// file is empty.
 ///
 /// ```
 /// use mazurka_diagnostics::{Span, mark};
@@ -27,12 +27,12 @@ pub fn mark(name: &str, line: usize) -> String {
     format!("{MARK}{line} {name}\n")
 }
 
-/// The line that says why a file is not there.
+/// Returns the line that says why a file cannot be included.
 pub fn refusal(reason: &str) -> String {
     format!("{MARK}! {}\n", reason.replace('\n', " "))
 }
 
-/// What a line with a mark says.
+/// The content of a line with a mark.
 enum Said<'s> {
     Goes { name: &'s str, line: usize },
     Refused(&'s str),
@@ -48,7 +48,8 @@ fn said(line: &str) -> Option<Said<'_>> {
     Some(Said::Goes { name, line })
 }
 
-/// Why the file is not there that a line names; `Ok(false)` if nothing was said about it.
+/// Looks at the mark after the line of an `include`: `Ok(true)` if the file follows, the reason if
+/// it was refused, `Ok(false)` if there is no mark.
 pub fn said_behind(source: &str, at: Span) -> Result<bool, &str> {
     let rest = source.get(at.end as usize..).unwrap_or("");
     let next = rest.split_once('\n').map_or("", |(_, next)| next);
@@ -59,8 +60,8 @@ pub fn said_behind(source: &str, at: Span) -> Result<bool, &str> {
     }
 }
 
-/// The file that a byte of the text belongs to, the first line since the last mark, and where that
-/// begins.
+/// Returns the file that a byte of the text belongs to, the number of the first line after the last
+/// mark, and where that line begins.
 pub(crate) fn since_mark(source: &str, start: usize) -> (&str, usize, usize) {
     let before = source.get(..start).unwrap_or(source);
     for (at, _) in before.rmatch_indices(MARK) {
@@ -73,7 +74,7 @@ pub(crate) fn since_mark(source: &str, start: usize) -> (&str, usize, usize) {
     ("", 1, 0)
 }
 
-/// How many lines end between two places, those of marks left out.
+/// Returns the number of line ends in a text, without those of marks.
 pub(crate) fn lines_between(text: &str) -> usize {
     let ends = text
         .split_inclusive('\n')
@@ -84,15 +85,15 @@ pub(crate) fn lines_between(text: &str) -> usize {
 /// A file of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// Its name; empty for the file that the text began with.
+    /// Its name; empty for the main file.
     pub name: String,
-    /// What is in it.
+    /// Its text.
     pub text: String,
-    /// Where pieces of it start and end in the whole text, and where they stand in its own.
+    /// Its pieces: start and end in the whole text, and start in its own text.
     pieces: Vec<(usize, usize, usize)>,
 }
 
-/// The files of a text, the one that it began with first.
+/// Returns the files of a text, the main file first.
 ///
 /// ```
 /// use mazurka_diagnostics::{Span, mark, parts};
@@ -138,7 +139,7 @@ pub fn parts(source: &str) -> Vec<Part> {
 }
 
 impl Part {
-    /// A place of the whole text as one of this file, if it lies in it.
+    /// Converts a span of the whole text to one of this file, if it lies in it.
     pub fn span(&self, span: Span) -> Option<Span> {
         let own = |at: u32| {
             let at = at as usize;

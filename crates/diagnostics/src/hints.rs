@@ -1,9 +1,9 @@
-//! What may have been meant: the nearest known name.
+//! Suggestions: the most similar known name.
 
-/// The candidate nearest to a name, if one is near enough to be worth a question.
+/// Returns the candidate most similar to a name, if one is similar enough to be worth suggesting.
 ///
-/// Near is: equal but for case, or within a third of the name's length in edits
-/// (insert, delete, replace, swap two neighbours).
+/// A candidate is similar if it differs only in case, or by at most a third of the name's length in
+/// edits (insert, delete, replace, swap two neighbours).
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.chars().take(MAX_LEN + 1).collect();
     if name.len() > MAX_LEN {
@@ -30,7 +30,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         } else {
             distance(&name, &other)
         };
-        // Ties go to the name that comes first in the alphabet, whatever the order given.
+        // Ties go to the alphabetically first name, whatever the given order.
         if distance <= allowed && best.is_none_or(|known| (distance, candidate) < known) {
             best = Some((distance, candidate));
         }

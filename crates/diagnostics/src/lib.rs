@@ -1,8 +1,8 @@
-//! What is wrong with a source file, where, and what to do about it.
+//! Mistakes in a source file: what is wrong, where, and what to do about it.
 //!
-//! The front ends share this crate and nothing else: places in a text, mistakes that point at them,
-//! and the name that was probably meant. It neither reads nor prints: the binary renders a
-//! [`Diagnostic`] with its caret.
+//! This crate is all that the front ends share: places in a text, mistakes that point at them, and
+//! suggestions of similar names. It neither reads nor prints: the binary renders a [`Diagnostic`]
+//! with its caret.
 //!
 //! ```
 //! use mazurka_diagnostics::{Diagnostic, Span, nearest};

@@ -12,7 +12,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span from the start of one to the end of another.
+    /// Returns the span from the start of one to the end of another.
     ///
     /// ```
     /// use mazurka_diagnostics::Span;
@@ -26,14 +26,14 @@ impl Span {
         }
     }
 
-    /// The text it covers; empty if it does not fit the source.
+    /// Returns the text it covers; empty if it does not fit the source.
     pub fn text(self, source: &str) -> &str {
         source
             .get(self.start as usize..self.end as usize)
             .unwrap_or("")
     }
 
-    /// Line and column of its start, both from 1, in its file; columns count characters.
+    /// Returns line and column of its start, both from 1, in its file; columns count characters.
     pub fn line_column(self, source: &str) -> (usize, usize) {
         let before = source.get(..self.start as usize).unwrap_or(source);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -45,13 +45,13 @@ impl Span {
         (first + lines_between(&before[from..]), column)
     }
 
-    /// The line of its start in the whole text, whatever file it belongs to.
+    /// Returns the line of its start in the whole text, counted through all files.
     pub fn line_of_all(self, source: &str) -> usize {
         let before = source.get(..self.start as usize).unwrap_or(source);
         before.matches('\n').count() + 1
     }
 
-    /// The file that it is in, if that is not the one that the text began with.
+    /// Returns the file that it is in, unless that is the main file.
     pub fn file(self, source: &str) -> Option<&str> {
         let (name, ..) = since_mark(source, self.start as usize);
         (!name.is_empty()).then_some(name)

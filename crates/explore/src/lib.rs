@@ -16,7 +16,7 @@
 //! fingerprints); `drive` knows the algorithms only as policies. The last three folders share
 //! limits and findings with the others, but have loops of their own.
 
-// In a browser engines have sets of one width.
+// A browser build uses sets of one width, so some code is unused there.
 #![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]
 
 mod algorithms;
@@ -40,6 +40,7 @@ pub use algorithms::refine::{Excess, Observed, Refined, exceeds, refine};
 pub use algorithms::sample::{BATCH, Picker, WalkOn, Walks, batch_seed, draw_outcome};
 pub use algorithms::surw::Selective;
 pub use algorithms::urw::ByLength;
+pub use drive::apart::Within;
 pub use drive::budget::{Account, Budget, broken_by};
 pub use drive::cut::Part;
 pub use drive::driver;

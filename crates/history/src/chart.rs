@@ -1,4 +1,4 @@
-//! A history as a chart, a line an operation, from its call to its end; and in words.
+//! A history as a chart, with one line per operation, from its call to its end; and in words.
 
 use std::fmt::{Debug, Display, Formatter, Result};
 
@@ -27,7 +27,7 @@ impl<O: Debug, R: Debug> Display for History<O, R> {
 }
 
 impl<O: Debug, R: Debug> History<O, R> {
-    /// The chart, with these names of processes.
+    /// Returns the chart, with these names of processes.
     ///
     /// ```
     /// let mut history = mazurka_history::History::<_, ()>::new();
@@ -61,8 +61,9 @@ impl<O: Debug, R: Debug> History<O, R> {
         text
     }
 
-    /// The history in words, a sentence an operation, with these names of processes. Of what comes
-    /// before an operation only the last of other processes is named: the rest follows.
+    /// Returns the history in words, with one sentence per operation and these names of processes.
+    /// For each operation, the operations of other processes before it are named, except those that
+    /// already come before another one.
     ///
     /// ```
     /// let mut history = mazurka_history::History::new();

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// The greatest number of operations of a history.
 pub const MOST_OPERATIONS: usize = 64;
 
-/// An operation of a history, by the order of calls.
+/// The identifier of an operation: its index in the order of calls.
 ///
 /// ```
 /// let mut history = mazurka_history::History::<&str, ()>::new();
@@ -16,13 +16,13 @@ pub const MOST_OPERATIONS: usize = 64;
 pub struct OperationId(pub(crate) u8);
 
 impl OperationId {
-    /// Returns its place in the order of calls.
+    /// Returns its index in the order of calls.
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// The history has [`MOST_OPERATIONS`] operations.
+/// The error that a history already has [`MOST_OPERATIONS`] operations.
 ///
 /// ```
 /// use mazurka_history::{Full, History};
@@ -50,9 +50,9 @@ pub struct Operation<O, R> {
     pub process: usize,
     /// What was called.
     pub name: O,
-    /// What it returned; none if it has not ended.
+    /// What it returned; `None` if it has not ended.
     pub result: Option<R>,
-    /// The operations that come before it in every order, as a set of bits.
+    /// The operations that come before it in every order, as a bit set.
     pub(crate) before: u64,
 }
 
@@ -63,7 +63,8 @@ pub(crate) enum Happening {
     Ended(OperationId),
 }
 
-/// The operations on an object: see the crate's documentation.
+/// The operations on an object, with their results and the order of calls and ends. See the
+/// crate's documentation.
 #[derive(Clone, Debug)]
 pub struct History<O, R> {
     pub(crate) operations: Vec<Operation<O, R>>,
@@ -77,7 +78,7 @@ impl<O, R> Default for History<O, R> {
 }
 
 impl<O, R> History<O, R> {
-    /// Returns the history without operations.
+    /// Returns an empty history.
     ///
     /// ```
     /// let history = mazurka_history::History::<(), ()>::new();
@@ -90,11 +91,11 @@ impl<O, R> History<O, R> {
         }
     }
 
-    /// A process calls an operation. The operations that have ended come before it.
+    /// Records the call of an operation by a process. All ended operations come before it.
     ///
     /// # Errors
     ///
-    /// There are too many.
+    /// If there are too many operations.
     ///
     /// ```
     /// let mut history = mazurka_history::History::<&str, i32>::new();
@@ -104,13 +105,13 @@ impl<O, R> History<O, R> {
         self.call_after(process, name, |_, _| true)
     }
 
-    /// A process calls an operation. Of the operations that have ended, these come before it: those
-    /// of the same process for sequential consistency, those that happen before the call under a
-    /// memory model.
+    /// Records the call of an operation by a process. The ended operations for which `comes_before`
+    /// holds come before it: for sequential consistency those of the same process, under a memory
+    /// model those that happen before the call.
     ///
     /// # Errors
     ///
-    /// There are too many.
+    /// If there are too many operations.
     ///
     /// ```
     /// use mazurka_history::{History, Verdict};
@@ -138,7 +139,7 @@ impl<O, R> History<O, R> {
         let mut before = 0;
         for (id, operation) in self.operations() {
             if operation.result.is_some() && comes_before(id, operation) {
-                // Coming before is transitive.
+                // The relation is transitive.
                 before |= 1 << id.0 | operation.before;
             }
         }
@@ -153,7 +154,7 @@ impl<O, R> History<O, R> {
         Ok(id)
     }
 
-    /// An operation ends with a result. If it has ended before, nothing changes.
+    /// Records the end of an operation with its result. If it has already ended, nothing changes.
     ///
     /// ```
     /// let mut history = mazurka_history::History::new();

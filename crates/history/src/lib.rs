@@ -1,9 +1,9 @@
 //! Histories of a concurrent object, and whether they are linearizable.
 //!
-//! A [`History`] has the operations that were called on an object, their results, and which of them
-//! ended before which others were called. It is *linearizable* if its operations could have been
-//! made one after the other, in an order that keeps theirs, with the same results
-//! ([`History::linearize`]).
+//! A [`History`] consists of the operations that were called on an object, their results, and
+//! which of them ended before which others were called. It is *linearizable* if its operations
+//! could have run one after the other, in an order that respects this relation, with the same
+//! results ([`History::linearize`]).
 //!
 //! ```
 //! use mazurka_history::{History, Verdict};

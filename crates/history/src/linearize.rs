@@ -2,9 +2,9 @@
 //!
 //! Herlihy, Wing, "Linearizability: A Correctness Condition for Concurrent Objects", TOPLAS 12(3),
 //! 1990. The search is that of Wing and Gong ("Testing and Verifying Concurrent Objects", JPDC 17,
-//! 1993): an operation may be the next if all that come before it have been made. Lowe's
-//! improvement ("Testing for Linearizability", CCPE 29(4), 2017) keeps it from exploring a pair of
-//! made operations and state twice.
+//! 1993): an operation may be next if all operations before it have been applied. Lowe's
+//! improvement ("Testing for Linearizability", CCPE 29(4), 2017) avoids exploring a pair of applied
+//! operations and state twice.
 //!
 //! | paper | here |
 //! |---|---|
@@ -14,9 +14,9 @@
 //! | the sequential specification | a state, and a function that applies an operation to it |
 //! | a linearization | [`Verdict::Order`] |
 //!
-//! An operation that has not ended may be part of the order, with any result, or be left out. The
-//! order that is given need not be that of time, so the same search decides sequential consistency
-//! and what follows from happens-before (`History::call_after`).
+//! A pending operation may be part of the order, with any result, or be left out. The relation
+//! `before` need not be that of time, so the same search decides sequential consistency and
+//! consistency with happens-before (`History::call_after`).
 
 use std::hash::Hash;
 
@@ -24,10 +24,10 @@ use rustc_hash::FxHashSet;
 
 use crate::history::{Happening, History, OperationId};
 
-/// The greatest number of pairs of made operations and state that are looked at.
+/// The greatest number of pairs of applied operations and state that a search visits.
 pub const MOST_STATES: usize = 1 << 16;
 
-/// What was found out about a history.
+/// Whether a history is linearizable.
 ///
 /// ```
 /// use mazurka_history::{History, Verdict};
@@ -38,27 +38,27 @@ pub const MOST_STATES: usize = 1 << 16;
 pub enum Verdict {
     /// This order of its operations explains their results.
     Order(Vec<OperationId>),
-    /// No order does: of the results, in the order in which operations ended, this one is the first
-    /// that cannot be explained together with those before it.
+    /// No order does. In the order in which operations ended, this result is the first that cannot
+    /// be explained together with those before it.
     Impossible {
         /// The operation.
         since: OperationId,
     },
-    /// More than [`MOST_STATES`] pairs of made operations and state would have to be looked at.
+    /// The search would visit more than [`MOST_STATES`] pairs of applied operations and state.
     Undecided,
 }
 
-/// A search for an order.
+/// The search for an order.
 struct Search<'a, O, R, S, F> {
     history: &'a History<O, R>,
     apply: F,
-    /// The operations whose results count.
+    /// The operations whose results must be explained.
     ended: u64,
     seen: FxHashSet<(u64, S)>,
     order: Vec<OperationId>,
 }
 
-/// There are too many states.
+/// The search has visited too many states.
 struct TooMany;
 
 impl<O, R, S, F> Search<'_, O, R, S, F>
@@ -67,8 +67,8 @@ where
     S: Clone + Eq + Hash,
     F: Fn(&mut S, &O) -> R,
 {
-    /// Whether the operations that have ended and are not in `made` can follow a state. Then they
-    /// are added to the order.
+    /// Whether the ended operations that are not in `made` can be applied from a state on. If so,
+    /// the operations are added to the order.
     fn go_on(&mut self, made: u64, state: &S) -> Result<bool, TooMany> {
         if self.ended & !made == 0 {
             return Ok(true);
@@ -101,8 +101,8 @@ where
 }
 
 impl<O, R: PartialEq> History<O, R> {
-    /// Finds an order of the operations that keeps theirs and explains all results, if they are
-    /// applied to a state one after the other.
+    /// Finds an order of the operations that respects their relation and explains all results, if
+    /// they are applied to the state one after the other.
     ///
     /// ```
     /// use mazurka_history::{History, Verdict};
@@ -132,7 +132,7 @@ impl<O, R: PartialEq> History<O, R> {
             Ok(None) => {}
             Err(TooMany) => return Verdict::Undecided,
         }
-        // With more results to explain there are fewer orders.
+        // The more results must be explained, the fewer orders there are.
         for count in 1..ends.len() {
             match self.order_of(&ends[..count], start, &apply) {
                 Ok(Some(_)) => {}
@@ -145,12 +145,12 @@ impl<O, R: PartialEq> History<O, R> {
         }
         match ends.last() {
             Some(&since) => Verdict::Impossible { since },
-            // Without an end nothing has to be explained.
+            // Without an ended operation nothing has to be explained.
             None => Verdict::Order(Vec::new()),
         }
     }
 
-    /// Finds an order in which the results of these operations count.
+    /// Finds an order that explains the results of these operations.
     fn order_of<S: Clone + Eq + Hash>(
         &self,
         ended: &[OperationId],

@@ -1,14 +1,14 @@
-//! A history from what each process has written down by itself.
+//! A history made from the records of the individual processes.
 //!
-//! Where no clock orders the operations of different processes, as under a memory model, each
-//! process knows what it has done, and how many operations of each process come before each of its
-//! calls. That is a partial order and no sequence of calls and ends. The chart needs such a
-//! sequence: here each operation is called as soon as those before it have ended, and ends only
-//! when a call waits for it. So operations overlap in the chart wherever they can.
+//! If no clock orders the operations of different processes, as under a memory model, each process
+//! records what it has done, and how many operations of each process come before each of its calls.
+//! That is a partial order, not a sequence of calls and ends. The chart needs such a sequence: here
+//! each operation is called as soon as those before it have ended, and ends only when a call waits
+//! for it. So operations overlap in the chart whenever they can.
 
 use crate::history::{Full, History, OperationId};
 
-/// An operation as its process has written it down.
+/// An operation as its process recorded it.
 ///
 /// ```
 /// use mazurka_history::{History, Recorded, Verdict};
@@ -35,25 +35,26 @@ pub struct Recorded<O, R> {
     pub name: O,
     /// What it returned.
     pub result: R,
-    /// How many operations of each process come before it; those of its own need not be counted.
+    /// How many operations of each process come before it; those of its own process need not
+    /// be counted.
     pub before: Vec<usize>,
 }
 
 /// An operation that was called and has not ended.
-type Open<R> = Option<(OperationId, R)>;
+type PendingOperation<R> = Option<(OperationId, R)>;
 
-/// The processes of a history that is put together.
+/// A history under construction, and the processes it is made from.
 struct Assembly<O, R> {
     history: History<O, R>,
-    /// What each process has still to call.
+    /// The operations that each process has still to call.
     left: Vec<std::vec::IntoIter<Recorded<O, R>>>,
-    open: Vec<Open<R>>,
+    open: Vec<PendingOperation<R>>,
     ended: Vec<Vec<OperationId>>,
 }
 
 impl<O, R> Assembly<O, R> {
-    /// Of which process an operation has to end before a process can make its next call, if it has
-    /// one to make.
+    /// Returns a process whose current operation must end before this process can make its next
+    /// call; `None` if it can, or has no call left.
     fn waits_for(&self, process: usize) -> Option<usize> {
         let next = self.left[process].as_slice().first()?;
         if self.open[process].is_some() {
@@ -93,13 +94,13 @@ impl<O, R> Assembly<O, R> {
 }
 
 impl<O, R> History<O, R> {
-    /// Puts a history together from what each process has written down: see [`Recorded`]. Counts
-    /// that no sequence of calls and ends can have, as of operations that come after each other,
-    /// count as 0.
+    /// Makes a history from the records of the processes: see [`Recorded`]. A count that no
+    /// sequence of calls and ends can satisfy, as for two operations that each come before the
+    /// other, counts as 0.
     ///
     /// # Errors
     ///
-    /// There are too many operations.
+    /// If there are too many operations.
     ///
     /// ```
     /// let history = mazurka_history::History::<(), ()>::of_processes(vec![vec![], vec![]]);

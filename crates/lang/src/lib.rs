@@ -1,7 +1,7 @@
 //! The `.maz` language: syntax, diagnostics, checking, semantics.
 //!
-//! [`load`] reads a program and gives either a checked [`hir::Program`] or every
-//! mistake in the file:
+//! [`load`] reads a program and returns either a checked [`hir::Program`] or every mistake
+//! in the file:
 //!
 //! ```
 //! let source = "
@@ -22,10 +22,10 @@
 //! |---|---|
 //! | `syntax` | from text to syntax tree |
 //! | `check` | from syntax tree to checked program (`hir`): names, types, constants |
-//! | `code` | from checked program to the code that runs, and what is known of it beforehand |
-//! | `run` | the interpreter, and the machines that explorers drive: with numbers, with terms |
+//! | `code` | from checked program to the code that runs, and the analyses made at compile time |
+//! | `run` | the interpreter, and the machines that explorers drive, over numbers or over terms |
 //! | `format` | the layout of a text, `mazurka fmt` |
-//! | `tell` | runs in words, coverage, properties given beside the program |
+//! | `tell` | runs in words, coverage, properties stated outside the program |
 
 pub mod check;
 mod code;

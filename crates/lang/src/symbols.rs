@@ -1,8 +1,8 @@
-//! What a text declares and where it mentions it, for editors.
+//! What a text declares and where it mentions each symbol, for editors.
 //!
-//! Names are resolved in the syntax tree, so a program with mistakes has symbols too: of the parts
-//! that can be read. Fields of one name are one symbol, whatever structs they are of: without types
-//! they are not told apart. Files that are included are not looked into.
+//! Names are resolved in the syntax tree, so a program with mistakes has symbols too, for the parts
+//! that can be parsed. Fields with the same name are one symbol, even in different structs: without
+//! types they cannot be told apart. Included files are not read.
 
 use mazurka_diagnostics::Span;
 use rustc_hash::FxHashMap;
@@ -14,7 +14,7 @@ use crate::syntax::ast::{
 use crate::syntax::include::without_includes;
 use crate::syntax::parser::parse;
 
-/// The words of the language: those that are no names, then those that are names in some places.
+/// The keywords: those that are never names, then those that are names in some places.
 pub const KEYWORDS: &[&str] = &[
     "var",
     "lock",
@@ -103,7 +103,7 @@ pub const KEYWORDS: &[&str] = &[
 pub enum SymbolKind {
     /// A shared variable.
     Variable,
-    /// A shared variable for properties alone.
+    /// A shared variable that only properties use.
     Ghost,
     /// A constant.
     Constant,
@@ -145,37 +145,37 @@ pub enum SymbolKind {
     Method,
 }
 
-/// Something that is declared.
+/// A declared name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// Its name; empty for a process or a property without one.
+    /// The name; empty for a process or a property without one.
     pub name: String,
-    /// What it is.
+    /// The kind of thing it stands for.
     pub kind: SymbolKind,
-    /// Where its name stands; its first word, if it has no name.
+    /// The place of the name, or of the first word if there is no name.
     pub span: Span,
-    /// The declaration around it.
+    /// The place of the whole declaration.
     pub extent: Span,
-    /// The symbol that it is part of: the process of a local, the `enum` of a member.
+    /// The symbol it is part of: the process of a local, the `enum` of a member.
     pub parent: Option<usize>,
 }
 
-/// A place where a name stands.
+/// An occurrence of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mention {
-    /// Where.
+    /// The place.
     pub span: Span,
-    /// The number of the symbol that it means.
+    /// The index of the symbol that it refers to.
     pub symbol: usize,
 }
 
-/// What a text declares, in the order of the text, and all mentions of it, the declarations too, in
-/// the order of their places.
+/// What a text declares, in the order of the text, and all mentions, including declarations, in the
+/// order of their places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
-    /// What is declared.
+    /// The declared symbols.
     pub declared: Vec<Symbol>,
-    /// Where it is mentioned.
+    /// The occurrences of their names.
     pub mentions: Vec<Mention>,
 }
 
@@ -239,11 +239,12 @@ pub fn symbols(source: &str) -> Symbols {
     found
 }
 
+/// A walk through the syntax tree that resolves names.
 struct Walk<'s> {
     symbols: Symbols,
     scopes: Vec<FxHashMap<&'s str, usize>>,
     fields: FxHashMap<&'s str, usize>,
-    /// The first local of each name in a process.
+    /// The first local with each name in a process.
     locals: FxHashMap<(usize, &'s str), usize>,
     parent: Option<usize>,
     extent: Span,
@@ -265,7 +266,7 @@ impl<'s> Walk<'s> {
         symbol
     }
 
-    /// Adds a symbol that the scope knows from here on.
+    /// Adds a symbol that the scope contains from here on.
     fn bind(&mut self, name: Name<'s>, kind: SymbolKind) -> usize {
         let symbol = self.add(name.text, kind, name.span);
         if let Some(scope) = self.scopes.last_mut() {
@@ -300,7 +301,7 @@ impl<'s> Walk<'s> {
         self.mention(self.fields.get(name.text).copied(), name.span);
     }
 
-    /// Declares what all items know of each other. The symbol of each item that has a body.
+    /// Declares what is visible to all items. Returns the symbol of each item that has a body.
     fn declare(&mut self, items: &[Item<'s>], extents: &[Span]) -> Vec<Option<usize>> {
         let mut owners = Vec::new();
         for (item, extent) in items.iter().zip(extents) {
@@ -361,7 +362,7 @@ impl<'s> Walk<'s> {
                 return Some(self.bind(function.name, SymbolKind::Function));
             }
             Item::Proc { name, .. } => {
-                // An operation of a specification is that of the object.
+                // An operation of a specification is the same symbol as that of the object.
                 let known = (self.scopes.len() > 1)
                     .then(|| self.known(name.text))
                     .flatten();
@@ -387,7 +388,7 @@ impl<'s> Walk<'s> {
             Item::Property { name, span, .. }
             | Item::Temporal { name, span, .. }
             | Item::Prove { name, span, .. } => {
-                // Properties have names of their own: no statement means them.
+                // Properties have a separate namespace: no statement refers to them.
                 return Some(match name {
                     Some(name) => self.add(name.text, SymbolKind::Property, name.span),
                     None => self.add("", SymbolKind::Property, first_word(*span)),
@@ -404,7 +405,7 @@ impl<'s> Walk<'s> {
     }
 
     fn walk(&mut self, items: &[Item<'s>], extents: &[Span], owners: &[Option<usize>]) {
-        // Temporal properties speak of locals, so these come last.
+        // Temporal properties mention locals, so they come last.
         let is_temporal = |item: &Item<'_>| matches!(item, Item::Temporal { .. });
         for later in [false, true] {
             let all = items.iter().zip(extents).zip(owners);
@@ -636,13 +637,13 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// The names in the braces of a message.
+    /// Resolves the names in the braces of a message.
     fn text(&mut self, text: &Text<'s>) {
         let mut rest = text.quoted;
         let mut start = text.span.start;
         while let Some(at) = rest.find(['{', '\\']) {
             let next = rest[at + 1..].chars().next();
-            // `{{` is a brace, and what stands behind a backslash is part of its escape.
+            // `{{` is a brace, and the character after a backslash is part of an escape.
             if rest[at..].starts_with('\\') || next == Some('{') {
                 let behind = at + 1 + next.map_or(0, char::len_utf8);
                 start += behind as u32;
@@ -748,7 +749,7 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// The words of a text that can be names.
+/// Returns the words of a text that can be names.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     parts.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))

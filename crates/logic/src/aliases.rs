@@ -1,17 +1,17 @@
-//! Goals that steps on different elements of an array lead to: SymPaths paper, section 6.1.
+//! Goals reached by steps on different elements of an array: SymPaths paper, section 6.1.
 //!
 //! | paper | here |
 //! |---|---|
 //! | "aliasing information encoded by the symbolic path" | the condition of the goal, and Γ |
 //! | ev₁ ~ ev₂ | [`Search::commute`]: their elements are different wherever the condition holds |
 //!
-//! A step claims the whole array where it is not plain which element it touches, so that POR
-//! keeps `a[i] := 1` and `a[j] := 2` in order. Where the condition of a goal says that `i` and
-//! `j` differ, the goals after the two orders are the same all the same, though not in their
-//! text. Such a goal is closed by BACK: what the other assumes and is worth are questions of the
-//! proof. So nothing rests on the test here; it decides only which goals are compared, as
-//! symbolic execution decides which states are merged (`explore/src/sympaths`), so that there are
-//! as many of one as of the other (Lemma 2).
+//! A step claims the whole array if it is not known syntactically which element it touches, so POR
+//! keeps `a[i] := 1` and `a[j] := 2` in order. If the condition of a goal implies that `i` and `j`
+//! differ, the goals after the two orders mean the same, though their text differs. Such a goal is
+//! closed by BACK: the proof asks whether the assumptions and values of the other goal follow. So
+//! soundness does not depend on the test here. It only selects the goals to compare, in the same
+//! way as symbolic execution selects the states to merge (`explore/src/sympaths`), so that there
+//! are as many of one as of the other (Lemma 2).
 
 use mazurka_core::{Access, Event};
 use mazurka_smt::Term;
@@ -20,16 +20,16 @@ use rustc_hash::FxHashMap;
 use crate::fol::{Fol, Truth, decide};
 use crate::search::{By, Search};
 
-/// A shared cell that a step touched; for an element that was not plain when it did, the whole
-/// array and the index.
+/// A shared cell that a step touched; if the element was not known syntactically, the whole array
+/// and the index.
 pub(crate) type Touched = (Access, Option<Term>);
 
-/// Goals by context, segment and where their threads stand.
+/// Goals by context, segment and the points of their threads.
 pub(crate) type ByPoints = FxHashMap<(usize, usize, u64), Vec<usize>>;
 
 impl Search<'_, '_> {
-    /// A goal that was met, at the same points, by steps of which those in another order touch
-    /// other elements.
+    /// Returns the rule BACK to an earlier goal at the same points whose path differs only in the
+    /// order of steps on different elements.
     pub fn met_by_other_elements(&mut self, at: usize) -> Option<By> {
         if !self.options.reduce || !self.goals[at].elements {
             return None;
@@ -39,7 +39,7 @@ impl Search<'_, '_> {
         let met = self.by_points.get(&key).cloned().unwrap_or_default();
         for to in met {
             let other = &self.goals[to];
-            // One that was led elsewhere itself would close a circle without a step.
+            // A goal that is itself closed by another one would allow a cycle without a step.
             let rests = matches!(other.by, By::Schedule { .. } | By::Reduce { .. });
             let same_points = other.state.same_points(&self.goals[at].state);
             if rests && same_points && self.orders_commute(at, to) {
@@ -54,7 +54,7 @@ impl Search<'_, '_> {
         None
     }
 
-    /// Whether two paths have the same steps, and those that are in another order commute.
+    /// Whether two paths have the same steps, and all steps that are in another order commute.
     fn orders_commute(&mut self, at: usize, to: usize) -> bool {
         let (one, other) = (self.steps(at), self.steps(to));
         let name = |search: &Self, goal: usize| {
@@ -84,7 +84,7 @@ impl Search<'_, '_> {
         moved
     }
 
-    /// The goals of a path that a step with an event led to, the first first.
+    /// Returns the goals of a path that a step with an event led to, the first one first.
     fn steps(&self, at: usize) -> Vec<usize> {
         let before = |&at: &usize| {
             let goal = &self.goals[at];
@@ -96,8 +96,8 @@ impl Search<'_, '_> {
         steps
     }
 
-    /// Whether two steps on the path to a goal commute by what is known there: what both may touch
-    /// are elements of arrays, and no element that one writes is one of the other's.
+    /// Whether two steps on the path to a goal commute under its condition: all that both may touch
+    /// are elements of arrays, and no element that one of them writes is touched by the other.
     fn commute(&mut self, (one, other): (usize, usize), at: usize) -> bool {
         let (Some(a), Some(b)) = (&self.goals[one].event, &self.goals[other].event) else {
             return false;

@@ -1,6 +1,6 @@
-//! What came of the goals of a search, written down while it goes on.
+//! The results of the goals of a search, recorded while it goes on.
 //!
-//! A search that is broken off may have millions of goals, and to look at all of them again would
+//! A search that is broken off may have millions of goals, and examining all of them again would
 //! take too long after a limit.
 
 use mazurka_core::Bound;
@@ -10,23 +10,23 @@ use crate::prove::ProofCounts;
 use crate::search::{By, Why};
 use crate::sequent::Leaf;
 
-/// What is known of all goals that were looked at.
+/// Summary of all goals that were processed.
 #[derive(Debug, Default)]
 pub(crate) struct Books {
-    /// How many; goals and merged ones are counted by the search.
+    /// The counts; the search itself counts goals and merged ones.
     pub counts: ProofCounts,
-    /// Whether a loop without an invariant went round too often.
+    /// Whether a loop without an invariant was unfolded too often.
     pub unfolded: bool,
     /// Why the search was broken off, if it was.
     pub bound: Option<Bound>,
-    /// Goals that are open, or with a question that is not answered by yes.
+    /// Goals that are open, or have a question that was not proved.
     pub open: Vec<usize>,
-    /// Goals with a question that is answered by no.
+    /// Goals with a refuted question.
     pub refuted: Vec<usize>,
 }
 
 impl Books {
-    /// A goal was looked at.
+    /// Records a goal that was processed.
     pub fn enter(&mut self, goal: usize, by: &By) {
         match by {
             By::Schedule { .. } => self.counts.schedules += 1,
@@ -45,8 +45,7 @@ impl Books {
         self.refuted.extend(refuted.then_some(goal));
     }
 
-    /// Goals are entered in the order in which they were looked at, and wanted in that of their
-    /// numbers.
+    /// Sorts the goals by their numbers: they were recorded in the order of processing.
     pub fn close(&mut self) {
         self.open.sort_unstable();
         self.refuted.sort_unstable();

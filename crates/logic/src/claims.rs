@@ -1,9 +1,9 @@
-//! What a step may touch, on any path through it: this decides which steps commute (errata E2).
+//! The accesses that any path through a step may make: they decide which steps commute (errata E2).
 //!
-//! An element counts as such only if its index is fixed when the step begins: a constant, or made
-//! of locals that the step leaves alone. Otherwise the whole array is claimed. Writers of the
-//! variables of one `invariant` are dependent, so that every order of them is looked at (errata
-//! E12).
+//! A single element is claimed only if its index is fixed when the step begins: a constant, or an
+//! expression over locals that the step does not change. Otherwise the whole array is claimed.
+//! Writers of the variables of one `invariant` are dependent, so that every order of them is
+//! explored (errata E12).
 
 use mazurka_core::{Access, AccessKind, Claims, add_claim};
 use mazurka_lang::hir::{Expr, ExprKind, LocalId, LockId, Place, Program, Spawned, Stmt, StmtKind};
@@ -20,21 +20,22 @@ struct Walk<'a, 'p> {
     thread: &'a Thread<'p>,
     terms: &'a Terms,
     claims: Claims,
-    /// What it reads: vars(e), also where it writes the same.
+    /// The cells that it reads: vars(e), even if it also writes them.
     reads: Claims,
-    /// Locals that the step itself may change, or all of them where the frame is another one.
+    /// Locals that the step itself may change; all locals count as changed in the frame of a
+    /// procedure.
     changed: Vec<LocalId>,
     foreign: u32,
     calls: Vec<u32>,
 }
 
-/// Where the cells of locks begin, and after them those of invariants.
+/// Returns the first cell of the locks, after which those of the invariants follow.
 pub(crate) fn lock_base(layout: &Layout) -> usize {
     layout.cells
 }
 
-/// What the next step of a thread may touch, and of that what it may read: the write and read sets
-/// of an event, vars(e) in the latter even where they are written too.
+/// Returns the cells that the next step of a thread may touch, and those that it may read: the
+/// write and read sets of an event. The read set contains vars(e) even where they are written too.
 pub(crate) fn claims<'p>(
     program: &'p Program,
     shared: &Shared<'p>,
@@ -86,7 +87,7 @@ pub(crate) fn claims<'p>(
 }
 
 impl<'p> Walk<'_, 'p> {
-    /// The first step of a statement.
+    /// Adds the claims of the first step of a statement.
     fn step(&mut self, stmt: &'p Stmt) {
         match &stmt.kind {
             StmtKind::If(test, ..) => self.expr(test),
@@ -97,7 +98,7 @@ impl<'p> Walk<'_, 'p> {
             StmtKind::Call(_, args) => args.iter().for_each(|arg| self.expr(arg)),
             StmtKind::Spawn(_, Spawned::Call(_, args)) => args.iter().for_each(|a| self.expr(a)),
             StmtKind::Spawn(_, Spawned::Block(_)) => {}
-            // One step out of several statements: all of them, to be sure.
+            // One step made of several statements: claims all of them, to be safe.
             StmtKind::Guard(..)
             | StmtKind::Choice { .. }
             | StmtKind::GuardedLoop(..)
@@ -114,8 +115,8 @@ impl<'p> Walk<'_, 'p> {
         }
     }
 
-    /// All that a guarded statement may touch up to the end of its first step. Whether it surely
-    /// has a step.
+    /// Adds all that a guarded statement may touch up to the end of its first step. Returns whether
+    /// it certainly has a step.
     fn first(&mut self, stmt: &'p Stmt) -> bool {
         let shared = self.shared;
         match &stmt.kind {
@@ -191,14 +192,14 @@ impl<'p> Walk<'_, 'p> {
         stmts.iter().for_each(|stmt| self.whole(stmt));
     }
 
-    /// All that a statement may touch.
+    /// Adds all that a statement may touch.
     fn whole(&mut self, stmt: &'p Stmt) {
         match &stmt.kind {
             StmtKind::Assign(places, values) => {
                 values.iter().for_each(|value| self.expr(value));
                 places.iter().for_each(|place| self.write(place));
             }
-            // What is in the block is done by another process.
+            // Another process executes the block.
             StmtKind::Spawn(_, Spawned::Block(_)) => {}
             StmtKind::Call(procedure, args) => {
                 args.iter().for_each(|arg| self.expr(arg));
@@ -253,7 +254,7 @@ impl<'p> Walk<'_, 'p> {
     fn claim(&mut self, kind: AccessKind, (first, len): (usize, usize), at: Option<usize>) {
         let access = match at {
             Some(at) if at < len => Access::new(kind, (first + at) as u32),
-            // An index outside is a failure, and touches nothing.
+            // An index out of bounds is a failure, and touches nothing.
             Some(_) => return,
             None => Access::new(kind, first as u32).over(len as u32),
         };
@@ -263,7 +264,7 @@ impl<'p> Walk<'_, 'p> {
         add_claim(&mut self.claims, access);
     }
 
-    /// The value of an index, if it is fixed when the step begins.
+    /// Returns the value of an index, if it is fixed when the step begins.
     fn fixed(&self, index: &Expr) -> Option<usize> {
         let value = match &index.kind {
             ExprKind::Const(value) => *value,
@@ -277,7 +278,7 @@ impl<'p> Walk<'_, 'p> {
     }
 }
 
-/// The locals that a statement may change.
+/// Returns the locals that a statement may change.
 fn assigned(stmt: &Stmt) -> Vec<LocalId> {
     let mut found = Vec::new();
     let mut open = vec![stmt];

@@ -1,24 +1,25 @@
-//! Boxes where the calculus has no rule for them: under `!`, `exists`, `<==>`, left of `==>`, on
-//! both sides of `||` (SymPaths paper, Definition 5, which allows them everywhere).
+//! Boxes for which the calculus has no rule: under `!`, `exists`, `<==>`, left of `==>`, on both
+//! sides of `||` (SymPaths paper, Definition 5, which allows them everywhere).
 //!
-//! The rules of the calculus take a box apart where it stands in front on the right of a sequent.
-//! Elsewhere it is replaced by what it means. Symbolic execution gives the final symbolic states
-//! ⟨σₖ, φₖ, ∅⟩ of Σ, and by Theorems 2 and 3 of the paper
+//! The rules of the calculus take a box apart if it is the outermost operator on the right of a
+//! sequent. Elsewhere it is replaced by its meaning. Symbolic execution yields the final symbolic
+//! states ⟨σₖ, φₖ, ∅⟩ of Σ, and by Theorems 2 and 3 of the paper
 //!
 //! \[Σ\]Ψ ⟺ ⋀ₖ (⌈φₖ⌉ → {σₖ}Ψ)
 //!
-//! if there are finitely many. What the processes choose or ask for stands for all values: each is
-//! a quantified variable around the conjunction. The assertions, indices, divisions and invariants
-//! on the way belong to the box, as everywhere. A diamond is about runs that end, and a run that
-//! fails does not: where an obligation or an invariant is broken there is no final state, and
+//! if there are finitely many. The outcomes and inputs of the processes stand for all values: each
+//! is a quantified variable around the conjunction. The assertions, indices, divisions and
+//! invariants on the way belong to the box, as everywhere. A diamond is about runs that end, and a
+//! run that fails does not end: if an obligation or an invariant is violated, there is no final
+//! state, and
 //!
 //! ⟨Σ⟩Ψ ⟺ ⋁ₖ (⌈φₖ⌉ ∧ {σₖ}Ψ)
 //!
 //! which is ¬\[Σ\]¬Ψ exactly if nothing fails.
 //!
-//! This decides a formula and leaves no proof: a box with too many states, or with a loop that does
-//! not come to an end, leaves it open. States that commuting steps lead to are the same terms, and
-//! are looked at once.
+//! This decides a formula without a proof. A box with too many states, or with a loop that does not
+//! terminate, leaves the formula open. States reached by commuting steps are the same terms, and
+//! are expanded once.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -34,47 +35,47 @@ use crate::refute::within;
 use crate::step::{self, TooMuch};
 use crate::world::{Branch, World};
 
-/// Most states of all boxes together.
+/// Limit on the states of all boxes together.
 const MOST_STATES: usize = 4_000;
 
-/// Most values of a `choose` that are looked at one by one.
+/// Limit on the outcomes of a `choose` that are expanded case by case.
 const MOST_CASES: i64 = 64;
 
-/// Called now and then; whether to go on.
+/// Called at intervals; tells whether to go on.
 pub(crate) type GoOn<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
 
-/// Replaces boxes by what they mean.
+/// Replaces boxes by their meaning.
 pub(crate) struct Eliminate<'e, 'p> {
     world: &'e mut World<'p>,
     solver: &'e mut dyn Solver,
     go_on: GoOn<'e>,
-    /// How many names were made up.
+    /// Number of fresh names.
     names: u32,
-    /// How many states were looked at.
+    /// Number of states expanded.
     states: usize,
-    /// Bounds of what each `choose` can give; none if they are not known or too far apart. Choices
-    /// of a process are numbered along its path, so on another path the same variable may stand for
-    /// a `choose` with other bounds: these bounds hold for all of them.
+    /// For each `choose`, bounds of its outcomes; none if they are unknown or too far apart.
+    /// Choices of a process are numbered along its path, so on another path the same variable may
+    /// stand for a `choose` with other bounds: these bounds hold for all of them.
     ranges: FxHashMap<Term, Option<(i64, i64)>>,
 }
 
-/// What is said of the runs of some processes.
+/// The form of a statement about the runs of some processes.
 #[derive(Clone, Copy)]
-struct Says {
-    /// A box, not a diamond.
+struct RunFacts {
+    /// Whether it is a box, not a diamond.
     boxed: bool,
-    /// The formula, not its negation.
+    /// Whether it is the formula, not its negation.
     holds: bool,
 }
 
-impl Says {
-    /// Whether something is said of all runs, not of one.
+impl RunFacts {
+    /// Whether it is a statement about all runs, not about some run.
     fn of_all(self) -> bool {
         self.boxed == self.holds
     }
 }
 
-/// Why a box cannot be replaced.
+/// The reason why a box cannot be replaced.
 pub(crate) type Unclear = String;
 
 impl<'e, 'p> Eliminate<'e, 'p> {
@@ -89,7 +90,7 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         }
     }
 
-    /// A formula, or its negation, in a state, without boxes.
+    /// Returns a formula, or its negation, in a state, without boxes.
     pub fn formula(
         &mut self,
         formula: &Formula,
@@ -152,7 +153,7 @@ impl<'e, 'p> Eliminate<'e, 'p> {
             Formula::Box(processes, post) | Formula::Diamond(processes, post) => {
                 self.names += 1;
                 let depth = self.names;
-                let says = Says {
+                let says = RunFacts {
                     boxed: matches!(formula, Formula::Box(..)),
                     holds,
                 };
@@ -170,13 +171,13 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         })
     }
 
-    /// A name that nothing else has.
+    /// Returns a fresh name.
     fn tag(&mut self) -> String {
         self.names += 1;
         format!("e{}", self.names)
     }
 
-    /// What the processes of a box have chosen and asked for.
+    /// Returns the outcomes and inputs of the processes of a box.
     fn asked(&self, depth: u32) -> Vec<Term> {
         let marks = ["?", "#"].map(|mark| within(depth, mark));
         let variables = self.world.terms.variables().iter();
@@ -184,7 +185,7 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         of_box.map(|variable| variable.term).collect()
     }
 
-    /// A formula for all values of a variable, or for one: case by case if there are few.
+    /// Quantifies a formula over a variable, case by case if there are few values.
     fn over(&mut self, all: bool, variable: Term, inner: Fol) -> Fol {
         let Some(&Some((from, to))) = self.ranges.get(&variable) else {
             return quantified(all, variable, inner);
@@ -202,7 +203,7 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         }
     }
 
-    /// A formula with a value in place of a variable.
+    /// Substitutes a value for a variable in a formula.
     fn with(&mut self, formula: &Fol, variable: Term, value: Term) -> Fol {
         let mut inside = |parts: &[Fol]| -> Vec<Fol> {
             let parts = parts.iter();
@@ -220,13 +221,14 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         }
     }
 
-    /// What a box or diamond says, or its negation: a list of which all must hold, or one.
+    /// Returns the meaning of a box or diamond, or of its negation: parts of which all, or at least
+    /// one, must hold.
     fn runs(
         &mut self,
         (processes, depth): (&[usize], u32),
         post: &Formula,
         (cells, bound): (&[Term], &mut Vec<Term>),
-        says: Says,
+        says: RunFacts,
     ) -> Result<Vec<Fol>, Unclear> {
         let started = step::start(self.world, cells.to_vec(), processes, depth);
         let mut parts = Vec::new();
@@ -276,19 +278,19 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         Ok(parts)
     }
 
-    /// The states after a step, and what the step and they must not do wrong.
+    /// Adds the states after a step, and the obligations of the step and of these states.
     fn arrive(
         &mut self,
         made: Result<Vec<Branch<'p>>, TooMuch>,
         queue: &mut VecDeque<State<'p>>,
-        (parts, says): (&mut Vec<Fol>, Says),
+        (parts, says): (&mut Vec<Fol>, RunFacts),
     ) -> Result<(), Unclear> {
         self.world.touched.clear();
         let obligations = std::mem::take(&mut self.world.obligations);
         let made = made.map_err(|TooMuch(process)| {
             format!("a step of process {process} does too much, or has too many ways to go")
         })?;
-        // The states after the step know that these hold, which is all that a diamond needs.
+        // The states after the step assume that these hold, which is all that a diamond needs.
         for Obligation { known, must, .. } in obligations {
             if says.boxed {
                 parts.push(self.must(known, must, says.holds));
@@ -315,7 +317,7 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         Ok(())
     }
 
-    /// What must hold under some conditions, or its negation.
+    /// Returns an obligation under some conditions, or its negation.
     fn must(&mut self, known: Vec<Term>, must: Term, holds: bool) -> Fol {
         let terms = &mut self.world.terms;
         let (known, not) = (terms.all(known), terms.not(must));
@@ -332,7 +334,7 @@ fn quantified(all: bool, variable: Term, inner: Fol) -> Fol {
     }
 }
 
-/// Whether two states are the same, and the same is assumed, in whatever order.
+/// Whether two states are equal and have the same assumptions, in any order.
 fn same_state(a: &State<'_>, b: &State<'_>) -> bool {
     let sorted = |state: &State<'_>| {
         let mut all = state.condition.clone();

@@ -1,4 +1,4 @@
-//! Expressions, as terms over the state.
+//! Evaluates expressions to terms over the state.
 
 use std::rc::Rc;
 
@@ -10,14 +10,14 @@ use mazurka_smt::{BitOp, Kind, Term, Terms};
 use crate::aliases::Touched;
 use crate::pool::{Layout, State, local_range, sort};
 
-/// Something that must hold where a step is made, or the program fails.
+/// A condition that must hold when a step is made; otherwise the program fails.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Obligation {
-    /// What is known there.
+    /// The assumptions.
     pub known: Vec<Term>,
-    /// What must hold.
+    /// The condition.
     pub must: Term,
-    /// What the program does wrong otherwise.
+    /// The fault of the program if it does not hold.
     pub what: Fault,
     pub span: Span,
 }
@@ -33,20 +33,20 @@ pub(crate) enum Fault {
     Choose,
 }
 
-/// What an evaluation needs and leaves.
+/// The inputs and results of an evaluation.
 pub(crate) struct Eval<'a, 'p> {
     pub terms: &'a mut Terms,
     pub layout: &'a Layout,
     pub state: &'a mut State<'p>,
     pub thread: usize,
-    /// The name of the thread, for values it asks for.
+    /// The name of the thread, for its outcomes and inputs.
     pub name: String,
-    /// Assumed on the way: left sides of `&&` and the like.
+    /// The current assumptions: left sides of `&&` and the like.
     pub when: Vec<Term>,
     pub obligations: &'a mut Vec<Obligation>,
-    /// What was chosen, and from where to where.
+    /// The chosen values, each with its lower and upper bound.
     pub chosen: &'a mut Vec<[Term; 3]>,
-    /// Which shared cells were touched.
+    /// The shared cells that were touched.
     pub touched: &'a mut Vec<Touched>,
 }
 
@@ -177,7 +177,7 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluated only where `when` holds.
+    /// Evaluates an expression under the assumption `when`.
     fn under(&mut self, when: Term, expr: &Expr) -> Term {
         self.when.push(when);
         let value = self.expr(expr);
@@ -192,7 +192,7 @@ impl Eval<'_, '_> {
             self.terms.constant(sort, len as i64 - 1),
         );
         let mut must = self.terms.at_most(zero, index);
-        // An array may be longer than its index can say.
+        // An array may have more elements than the type of its index has values.
         if self.terms.value(last) == Some(len as i64 - 1) {
             let most = self.terms.at_most(index, last);
             must = self.terms.and(must, most);
@@ -208,7 +208,8 @@ impl Eval<'_, '_> {
                 what,
                 span,
             });
-            // Where it does not hold the program has failed, which is shown not to happen.
+            // If it does not hold, the program has failed; the proof shows that this does not
+            // happen.
             let mut known = must;
             for &when in self.when.iter().rev() {
                 let not = self.terms.not(when);
@@ -218,7 +219,7 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// The name of the next unknown value of this thread.
+    /// Returns the name of the next unknown value of this thread.
     fn ask(&mut self, mark: &str) -> String {
         let thread = Rc::make_mut(&mut self.state.threads[self.thread]);
         let asked = match mark {
@@ -234,7 +235,7 @@ impl Eval<'_, '_> {
         format!("{}{inner}{mark}{number}", self.name)
     }
 
-    /// Assigns. Left-hand indices come first, then the values, then the writes.
+    /// Assigns. The indices on the left are evaluated first, then the values; then all are written.
     pub fn assign(&mut self, places: &[Place], values: &[Expr]) {
         let indices: Vec<Option<Term>> = places
             .iter()
@@ -246,7 +247,7 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Remembers what is touched: one element if it is plain which, else all that it may be.
+    /// Records an access: to one element if it is known which, otherwise to all that it may be.
     fn touch(&mut self, kind: AccessKind, (first, len): (usize, usize), at: Option<Term>) {
         let fixed = at.and_then(|at| self.terms.value(at));
         match fixed.map(usize::try_from) {
@@ -257,7 +258,7 @@ impl Eval<'_, '_> {
                 self.touched
                     .push((Access::new(kind, (first + at) as u32), None));
             }
-            // An index outside is a failure, and touches nothing.
+            // An index out of bounds is a failure, and touches nothing.
             Some(_) => {}
         }
     }

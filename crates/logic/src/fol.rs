@@ -1,9 +1,9 @@
 //! First-order formulas about one state, and how they are decided.
 //!
-//! A sequent Γ ⇒ Ψ holds iff Γ and ¬Ψ cannot hold together. Negations are driven inwards, so that
-//! what is asked is a combination of conditions with `and`, `or` and quantifiers. A value that some
-//! `exists` asks for, with no `forall` around it, is a fresh constant. A `forall` over `bool` is
-//! two cases; any other needs a solver that knows quantifiers.
+//! A sequent Γ ⇒ Ψ holds iff Γ and ¬Ψ cannot hold together. Negations are pushed inwards, so that a
+//! question is a combination of conditions with `and`, `or` and quantifiers. A variable bound by an
+//! `exists` that is under no `forall` becomes a fresh constant. A `forall` over `bool` becomes two
+//! cases; any other needs a solver that supports quantifiers.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use crate::eval::Eval;
 use crate::pool::{FrameRef, Layout, State, Thread, sort};
 use crate::sequent::Context;
 
-/// A formula about one state, without negations but those inside of conditions.
+/// A formula about one state; negations occur only inside conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fol {
     Term(Term),
@@ -25,30 +25,30 @@ pub(crate) enum Fol {
     Exists(Term, Box<Fol>),
 }
 
-/// What became of a question.
+/// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Truth {
-    /// It holds always.
+    /// It always holds.
     Proved,
-    /// It does not hold here.
+    /// It does not hold in this model.
     Refuted(Model),
-    /// The solver does not know, and why.
+    /// The solver does not know; the reason.
     Unknown(String),
 }
 
-/// A formula with a box where only one state can be spoken of.
+/// The error for a formula with a box where only first-order formulas are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a box stands where this calculus has no rule for it: under `!`, `exists` or `<==>`, left of `==>`, or on both sides of `||`"
 )]
 pub struct Misplaced;
 
-/// What a formula consists of: each part must hold.
+/// A part of a formula; all parts must hold.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// Γ and what is denied cannot both hold.
+    /// Γ and the denied formula must not hold together.
     Leaf { known: Vec<Fol>, denied: Fol },
-    /// Γ ⇒ {σ}\[Σ\]Ψ: the context, and σ.
+    /// Γ ⇒ {σ}\[Σ\]Ψ: its context, and σ.
     Box(Context, Vec<Term>),
 }
 
@@ -56,26 +56,26 @@ pub(crate) enum Part {
 pub(crate) struct Lower<'a> {
     pub terms: &'a mut Terms,
     pub layout: &'a Layout,
-    /// What made-up names begin with after the quote, and how many there are.
+    /// The prefix of fresh names after the quote, and their number.
     pub tag: String,
     pub fresh: u32,
 }
 
 impl Lower<'_> {
-    /// A fresh constant or bound variable.
+    /// Returns a fresh constant or bound variable.
     pub fn variable(&mut self, name: &str, ty: Type) -> Term {
         self.fresh += 1;
         let name = format!("{name}'{}.{}", self.tag, self.fresh);
         self.terms.variable(Kind::Initial, &name, sort(ty))
     }
 
-    /// A condition. Whatever could go wrong in computing it must not.
+    /// Returns a condition, strengthened so that evaluating it does not fail.
     pub fn condition(&mut self, expr: &Expr, cells: &[Term], bound: &[Term]) -> Term {
         let (value, must) = self.value(expr, cells, bound);
         self.terms.and(must, value)
     }
 
-    /// A condition on the shared variables and the locals of a thread.
+    /// Returns a condition over the shared variables and the locals of a thread.
     pub fn condition_in(&mut self, expr: &Expr, state: &State<'_>, thread: usize) -> Term {
         let mut state = State {
             condition: Vec::new(),
@@ -85,8 +85,8 @@ impl Lower<'_> {
         self.terms.and(must, value)
     }
 
-    /// A value, where `bound` are those of the variables that quantifiers bind, and what must hold
-    /// for nothing to go wrong in computing it.
+    /// Returns a value, and the condition under which evaluating it does not fail. `bound` are the
+    /// values of the variables that quantifiers bind.
     fn value(&mut self, expr: &Expr, cells: &[Term], bound: &[Term]) -> (Term, Term) {
         let frame = Frame {
             locals: bound
@@ -136,7 +136,7 @@ impl Lower<'_> {
         (value, must)
     }
 
-    /// A formula, or its negation, in a state.
+    /// Returns a formula, or its negation, in a state.
     pub fn formula(
         &mut self,
         formula: &Formula,
@@ -200,8 +200,8 @@ impl Lower<'_> {
         })
     }
 
-    /// Takes a formula apart by the rules of first-order logic until no more than one box is left
-    /// in each part, and it stands in front.
+    /// Splits a formula by the rules of first-order logic until each part has at most one box, as
+    /// its outermost operator.
     pub fn parts(
         &mut self,
         mut known: Vec<Fol>,
@@ -210,7 +210,7 @@ impl Lower<'_> {
         formula: &Formula,
     ) -> Result<Vec<Part>, Misplaced> {
         match formula {
-            // Small questions are easier than large ones.
+            // Small questions are easier to decide than large ones.
             Formula::Expr(Expr {
                 kind: ExprKind::Binary(BinaryOp::And, a, b),
                 ..
@@ -271,8 +271,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The state after an update, all at once, and what must hold for nothing to go wrong in it: an
-    /// update that divides by zero or misses its array makes no formula true.
+    /// Returns the state after a simultaneous update, and the condition under which it does not
+    /// fail: an update that divides by zero or has an index out of bounds makes no formula true.
     pub fn update(
         &mut self,
         update: &[(Place, Expr)],
@@ -303,8 +303,7 @@ impl Lower<'_> {
     }
 }
 
-/// Decides whether what is known makes the goal true. `goal` is the negation of what is to be
-/// shown.
+/// Decides whether the assumptions imply the goal. `denied` is the negation of the goal.
 pub(crate) fn decide(
     terms: &mut Terms,
     solver: &mut dyn Solver,
@@ -328,7 +327,7 @@ pub(crate) fn decide(
         }
     }
     let answer = if universal.is_empty() {
-        // Much is decided by linear arithmetic before a solver sees it.
+        // Linear arithmetic decides many questions before a solver is needed.
         let all = terms.all(constraints.iter().copied());
         match terms.simplify(all) {
             Term::FALSE => Answer::Unsat,
@@ -346,7 +345,7 @@ pub(crate) fn decide(
 
 const TOO_DEEP: &str = "quantifiers are nested in a way that is not passed on to a solver";
 
-/// Whether a value is asked for that may depend on one that stands for all.
+/// Whether an `exists` is under a `forall`, so that its value may depend on the other one.
 fn asks_under(formula: &Fol) -> bool {
     match formula {
         Fol::ForAll(_, inner) => asks(inner),
@@ -354,7 +353,7 @@ fn asks_under(formula: &Fol) -> bool {
     }
 }
 
-/// The formula as a condition on constants; none if it needs more than that.
+/// Returns the formula as a condition over constants; none if it is more complex.
 fn ground(terms: &mut Terms, formula: &Fol) -> Option<Term> {
     Some(match formula {
         Fol::Term(term) => *term,
@@ -368,7 +367,7 @@ fn ground(terms: &mut Terms, formula: &Fol) -> Option<Term> {
         }
         Fol::Exists(_, inner) => ground(terms, inner)?,
         Fol::ForAll(variable, inner) => {
-            // A value that is asked for may differ from case to case.
+            // The value of an `exists` may differ from case to case.
             if terms.sort(*variable) != mazurka_smt::Sort::Bool || asks(inner) {
                 return None;
             }
@@ -382,7 +381,7 @@ fn ground(terms: &mut Terms, formula: &Fol) -> Option<Term> {
     })
 }
 
-/// Whether there is an `exists` in it.
+/// Whether the formula contains an `exists`.
 fn asks(formula: &Fol) -> bool {
     match formula {
         Fol::Term(_) => false,
@@ -392,12 +391,12 @@ fn asks(formula: &Fol) -> bool {
     }
 }
 
-/// More values than these to choose from are not tried one by one.
+/// Limit on the values of a choice that are tried one by one.
 const FEW: i64 = 64;
 
-/// When a step is possible that needs these conditions, `from..to` being what each value is chosen
-/// from: if *some* choice makes them true. Where there are too many to be tried, only choices that
-/// do not matter count, which can leave a goal open.
+/// Returns the condition under which a step with these needs is possible, where each chosen value
+/// is in `from..to`: *some* choice must make them true. If there are too many values to try, only
+/// the least is tried, which can leave a goal open.
 pub(crate) fn possible(terms: &mut Terms, needs: &[Term], chosen: &[[Term; 3]]) -> Term {
     let mut needs = terms.all(needs.to_vec());
     for &[value, from, to] in chosen.iter().rev() {

@@ -10,14 +10,14 @@
 //! | {σ}Ψ | [`Formula::Update`] | `{x := e, y := f} …`, all at once |
 //! | ⟨Σ⟩Ψ | [`Formula::Diamond`] | `<*> …`, `<p \|\| q> …` |
 //!
-//! The connectives may also be written as in the paper.
+//! The connectives may also be written with the symbols of the paper.
 
 use std::borrow::Cow;
 
 use mazurka_lang::hir::{Expr, Place, Program, Type};
 
-/// A formula. A local variable in an expression is one that a quantifier binds, by its number from
-/// outside.
+/// A formula. A local variable in an expression is one that a quantifier binds; they are numbered
+/// from the outermost.
 #[derive(Clone, Debug)]
 pub enum Formula {
     /// A condition.
@@ -36,18 +36,18 @@ pub enum Formula {
     ForAll(String, Type, Box<Formula>),
     /// ∃x·Ψ
     Exists(String, Type, Box<Formula>),
-    /// \[Σ\]Ψ: Ψ holds wherever these processes end, all of them started at once. Numbers from that
-    /// of the processes on are copies, see [`with_copies`].
+    /// \[Σ\]Ψ: Ψ holds wherever these processes end, all of them started at once. Numbers beyond
+    /// those of the program's processes are copies, see [`with_copies`].
     Box(Vec<usize>, Box<Formula>),
-    /// ⟨Σ⟩Ψ: Ψ holds where some run of these processes ends on which nothing fails. It is not
-    /// ¬\[Σ\]¬Ψ, because a box is false too where a run fails.
+    /// ⟨Σ⟩Ψ: Ψ holds at the end of some run of these processes on which nothing fails. It is not
+    /// ¬\[Σ\]¬Ψ, because a box is also false if a run fails.
     Diamond(Vec<usize>, Box<Formula>),
     /// {σ}Ψ
     Update(Vec<(Place, Expr)>, Box<Formula>),
 }
 
 impl Formula {
-    /// Whether there is no box or diamond in it: then it speaks of one state.
+    /// Whether it has no box or diamond, so that it is about one state.
     pub fn is_first_order(&self) -> bool {
         match self {
             Formula::Expr(_) => true,
@@ -63,9 +63,9 @@ impl Formula {
         }
     }
 
-    /// Whether every box stands where a rule takes it apart: behind `&&`, right of `==>`, on one
-    /// side of `||`, under `forall`, an update or another box. A formula with others is decided by
-    /// executing its boxes (`eliminate.rs`).
+    /// Whether every box is in a position for which there is a rule: behind `&&`, right of `==>`,
+    /// on one side of `||`, under `forall`, an update or another box. Other formulas are decided by
+    /// executing their boxes (`eliminate.rs`).
     pub fn has_rules(&self) -> bool {
         self.is_first_order()
             || match self {
@@ -85,7 +85,7 @@ impl Formula {
             }
     }
 
-    /// The greatest number of a process in a box or diamond.
+    /// Returns the greatest number of a process in a box or diamond.
     fn last_process(&self) -> usize {
         match self {
             Formula::Expr(_) => 0,
@@ -104,7 +104,7 @@ impl Formula {
         }
     }
 
-    /// The conjunction of any number of formulas; none if there are none.
+    /// Returns the conjunction of formulas; none if there are none.
     pub fn all(parts: impl IntoIterator<Item = Formula>) -> Option<Formula> {
         let mut parts = parts.into_iter();
         let first = parts.next()?;
@@ -112,10 +112,10 @@ impl Formula {
     }
 }
 
-/// The program with the copies of processes that a formula speaks of.
+/// Returns the program with the copies of processes that a formula mentions.
 ///
-/// In a box `[p || p]` the second p is a process of its own. With n processes in the program it has
-/// the number of p and n, the third the number of p and 2n, and so on.
+/// In a box `[p || p]` the second p is a process of its own. If the program has n processes, the
+/// number of the second p is that of p plus n, that of the third is that of p plus 2n, and so on.
 ///
 /// ```
 /// let source = "var x: int process p { x := x + 1 } process q { x := 0 }";

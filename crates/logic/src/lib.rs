@@ -31,33 +31,33 @@ pub use refute::{BoxRun, Ran, Refutation, RunBox, falsify};
 pub use search::Unsupported;
 pub use watched::{check_proof, check_proof_watched};
 
-/// Of what a proof shows that no state deadlocks.
+/// The runs for which a proof shows that no state deadlocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeadlockFree {
-    /// Of the program: all its runs are covered, from all initial values that it requires.
+    /// Those of the program: all its runs are covered, from all initial values that it requires.
     Program,
-    /// Of the boxes in the goal only: some run of the program may be in none of them.
+    /// Those of the boxes in the goal only: a run of the program may be in none of them.
     Boxes,
-    /// Of nothing: it was not asked, or there is no box.
+    /// None: it was not asked, or there is no box.
     Nothing,
 }
 
-/// How to look for a proof.
+/// How to search for a proof.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether goals that commuting steps lead to are merged (DL-POR).
+    /// Whether goals reached by commuting steps are merged (DL-POR).
     pub reduce: bool,
     /// Whether goals whose assumptions contradict each other are closed at once.
     pub feasible: bool,
-    /// Whether it is to be shown that no state deadlocks.
+    /// Whether to show that no state deadlocks.
     pub deadlock: bool,
-    /// How often a loop without an invariant may go round.
+    /// How often a loop without an invariant may be unfolded.
     pub unfold: u32,
-    /// Whether the goals are written down. A proof can be checked only then; the answer does not
-    /// depend on it.
+    /// Whether the goals are written into the proof. A proof can be checked only then; the answer
+    /// does not depend on it.
     pub write: bool,
-    /// Whether the process ends after this: then what the search has built is left to the system,
-    /// which is much faster than giving it back piece by piece.
+    /// Whether the OS process ends after this: then the memory of the search is left to the system,
+    /// which is much faster than freeing it piece by piece.
     pub leave: bool,
 }
 

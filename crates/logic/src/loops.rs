@@ -1,28 +1,28 @@
 //! Loops without bounds: goals that are met again, and invariants (SymPaths paper, end of section
 //! 4.3, and errata E10).
 //!
-//! Two rules make proofs finite where loops are not, and proofs become graphs with cycles:
-//! *generalise* replaces values by fresh constants about which only the invariants of the loops
-//! that threads stand before, the file's invariants and what is known of unchanged values are
-//! assumed; the premise is that these hold now. *Back* closes a goal that is an instance of one
-//! that has been met: same points, and what the other assumes holds.
+//! Two rules make proofs of unbounded loops finite; with them, proofs are graphs with cycles.
+//! *Generalise* replaces values by fresh constants, about which only these are assumed: the
+//! invariants of the loops before whose tests threads stand, the file's invariants, and what is
+//! known of unchanged values. Its premise is that these hold now. *Back* closes a goal that is an
+//! instance of an earlier one: it is at the same points, and the assumptions of the other goal
+//! hold.
 //!
-//! Both are sound by themselves: a goal follows from a more general one. And a cycle proves
-//! nothing wrong: suppose some goal of the graph were false, so that an execution from it ends in
-//! a state without Ψ. Take one with as few steps as possible. Every rule but SCHEDULE hands the
-//! same execution on to another goal, and these rules alone form no cycle (a goal met by
-//! *generalise* or *back* is always one that is scheduled, or one in which every thread has
-//! ended, whose boxes are of inner contexts, from which nothing leads back); SCHEDULE hands on an
-//! execution with one step less. That is a contradiction. An invariant is thereby shown to hold
-//! on entry, to be preserved by the body, and to be stable under the steps of all other threads
-//! wherever its thread stands before the test: each of these comes back to a goal that assumes
-//! it. Nothing is assumed of an invariant that has not been shown, so a wrong one leaves a goal
-//! open and proves nothing.
+//! Each rule is sound by itself: a goal follows from a more general one. Cycles are sound too.
+//! Suppose some goal of the graph were false, so that an execution from it ends in a state without
+//! Ψ. Take a shortest such execution. Every rule except SCHEDULE passes the same execution on to
+//! another goal, and these rules alone form no cycle: a goal reached by *generalise* or *back* is
+//! always one that is scheduled, or one in which every thread has ended, whose boxes are of inner
+//! contexts, from which nothing leads back. SCHEDULE passes on an execution with one step fewer.
+//! That is a contradiction. So the proof shows that an invariant holds on entry, is preserved by
+//! the body, and is stable under the steps of all other threads while its thread stands before the
+//! test: each of these comes back to a goal that assumes it. Nothing is assumed of an invariant
+//! that has not been shown, so a wrong one leaves a goal open and proves nothing.
 //!
-//! When to generalise is a matter of luck, not of soundness: where a thread stands before the test
-//! of a loop with an invariant, and the path has been at the same points before, since the last
-//! goal that was generalised. The values that changed since then are replaced. Should others turn
-//! out to change too, they are replaced the next time, so that this ends.
+//! When to generalise is a heuristic and does not affect soundness: if a thread stands before the
+//! test of a loop with an invariant, and the path has been at the same points since the last goal
+//! that was generalised. The values that have changed since then are replaced. If others turn out
+//! to change too, they are replaced the next time, so this terminates.
 
 use mazurka_lang::hir::{Expr, ExprKind, Program, Stmt, StmtKind};
 use mazurka_smt::{Kind, Term, Terms};
@@ -35,7 +35,7 @@ use crate::sequent::{Leaf, What};
 use crate::world::loop_invariants;
 
 impl<'p> Search<'p, '_> {
-    /// Loops: a goal that was met before, or one to be generalised.
+    /// Handles loops: returns an earlier goal that covers this one, or generalises the goal.
     pub fn come_back(&mut self, at: usize) -> Option<By> {
         if !self.endless {
             return None;
@@ -62,7 +62,7 @@ impl<'p> Search<'p, '_> {
         if self.starts_too_many(at) {
             return Some(By::Open(Why::Unfolded(self.options.unfold)));
         }
-        // Earlier goals of this path at the same points.
+        // Goes through the earlier goals of this path at the same points.
         let mut rounds = 0;
         let mut changed: Option<Vec<usize>> = None;
         let mut up = self.goals[at].parent;
@@ -84,14 +84,15 @@ impl<'p> Search<'p, '_> {
                 all.sort_unstable();
                 all.dedup();
                 if all == goal.changed && changed.is_none() {
-                    // Nothing more can be forgotten: what is assumed there does not hold here.
+                    // All values that differ are replaced already: the assumptions of that goal do
+                    // not hold here.
                     let at = failed.iter().position(|(to, _)| *to == earlier)?;
                     let (to, leaves) = failed.swap_remove(at);
                     return Some(By::Back { leaves, to });
                 }
                 changed.get_or_insert(all);
             }
-            // What is above a generalised goal at other points is cut there.
+            // The search for earlier goals stops at a generalised goal at other points.
             if goal.segment == earlier && !goal.changed.is_empty() && rounds == 0 {
                 break;
             }
@@ -111,8 +112,8 @@ impl<'p> Search<'p, '_> {
         Some(self.generalise(at, changed))
     }
 
-    /// Whether processes call or start each other without end: such goals are never at the same
-    /// points again.
+    /// Whether processes call or start each other without end: such goals never come back to the
+    /// same points.
     pub fn too_deep(&self, at: usize) -> bool {
         let most = self.world.program.procedures.len() + self.options.unfold as usize;
         self.goals[at].state.threads.iter().any(|thread| {
@@ -123,8 +124,8 @@ impl<'p> Search<'p, '_> {
         })
     }
 
-    /// Whether a loop starts a process in each round: so many of them lead here, and more threads
-    /// each time.
+    /// Whether a loop starts a process in each round, and more than the allowed number of rounds
+    /// lead here.
     fn starts_too_many(&self, at: usize) -> bool {
         let goal = &self.goals[at];
         let mover = |state: &State<'p>| {
@@ -150,14 +151,14 @@ impl<'p> Search<'p, '_> {
         rounds > self.options.unfold
     }
 
-    /// Whether a goal may be led back to another. With reduction, to any; without, goals on
-    /// different paths stay apart, and only what lies on the path of a goal itself closes a loop.
+    /// Whether a goal may be closed by another one. With reduction, by any; without it, goals on
+    /// different paths stay separate, and only a goal on its own path can close it.
     fn may_lead_to(&self, at: usize, to: usize) -> bool {
         let up = |at: &usize| self.goals[*at].parent;
         self.options.reduce || std::iter::successors(Some(at), up).any(|above| above == to)
     }
 
-    /// A goal that was scheduled and says the same, or assumes less.
+    /// Returns a goal that was scheduled and says the same, or assumes less.
     fn met(&self, at: usize) -> Option<usize> {
         let goal = &self.goals[at];
         let known = |term: &Term| goal.state.condition.contains(term);
@@ -184,12 +185,12 @@ impl<'p> Search<'p, '_> {
         let names = self.world.names().places(&state);
         for &position in &changed {
             let sort = self.world.terms.sort(values[position]);
-            // The number of the goal that is about to be made.
+            // The name contains the number of the goal that is about to be made.
             let name = format!("{}'{}", names[position], self.goals.len());
             values[position] = self.world.terms.variable(Kind::Initial, &name, sort);
         }
         let mut general = state.with_values(&mut values.iter().copied());
-        // What is known of values that are still there stays known.
+        // Assumptions about values that are not replaced are kept.
         let alive = self.world.terms.variables_of(&values);
         let is_alive = |terms: &Terms, term: Term| {
             let variables = terms.variables_of(&[term]);
@@ -208,7 +209,7 @@ impl<'p> Search<'p, '_> {
         By::Generalise { leaves, to }
     }
 
-    /// What must hold for a goal to be an instance of another one at the same points.
+    /// Returns the questions whether a goal is an instance of another one at the same points.
     pub fn instance(&mut self, at: usize, general: usize) -> Vec<Leaf> {
         let (state, context) = (self.goals[at].state.clone(), self.goals[at].context);
         let other = self.goals[general].state.clone();

@@ -1,35 +1,35 @@
-//! Reading formulas. The expressions in them are those of programs.
+//! The parser of formulas. Their expressions are those of programs.
 //!
-//! From weak to strong: `<==>`, `==>` (to the right), `||`, `&&`, comparisons, sums, products, `!`
-//! and `-`. A box or an update reaches as far to the right as it can up to `==>` or `<==>`, a
-//! quantifier or `if e then f else g` up to the end.
+//! Operators from weak to strong: `<==>`, `==>` (right-associative), `||`, `&&`, comparisons, sums,
+//! products, `!` and `-`. A box or an update extends as far to the right as possible, up to `==>`
+//! or `<==>`; a quantifier or `if e then f else g` extends to the end.
 
 use mazurka_diagnostics::Span;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Program, Type, UnaryOp, VarId};
 
 use crate::Formula;
 
-/// Why a text is no formula.
+/// The error for a text that is not a formula.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}: {expected}")]
 pub struct FormulaError {
-    /// Where in the formula.
+    /// The place in the formula.
     pub span: Span,
     /// What is wrong.
     pub message: String,
-    /// What was expected there, or what to do.
+    /// What was expected there, or how to fix it.
     pub expected: String,
 }
 
 type Parse<T> = Result<T, FormulaError>;
 
-/// More processes in one box are refused: each copy of one is a copy of all.
+/// Limit on the processes in one box: each copy of one process copies all of them.
 const MOST_IN_A_BOX: usize = 1000;
 
-/// Deeper nesting is refused: it must not use up the stack.
+/// Limit on nesting, because deep nesting could overflow the stack.
 const MOST_DEPTH: usize = 200;
 
-/// Reads a formula over the variables and processes of a program.
+/// Parses a formula over the variables and processes of a program.
 ///
 /// ```
 /// let source = "var x: int process p { x := x + 1 }";
@@ -43,7 +43,8 @@ pub fn parse(text: &str, program: &Program) -> Parse<Formula> {
     parse_over(text, program, program.processes.len())
 }
 
-/// The same where `[*]` stands for the first processes of a program, and others have a number only.
+/// The same, but `[*]` stands for the first `all` processes of a program; others can only be named
+/// by their numbers.
 pub fn parse_over(text: &str, program: &Program, all: usize) -> Parse<Formula> {
     let mut parser = Parser {
         text,
@@ -71,7 +72,7 @@ enum Token<'t> {
     End,
 }
 
-/// What stands for what: a text, and the sign it is read as. Longer ones first.
+/// The spellings of each sign; longer ones come first.
 const SIGNS: &[(&str, &str)] = &[
     ("<==>", "<==>"),
     ("<->", "<==>"),
@@ -123,13 +124,13 @@ struct Parser<'t, 'p> {
     token: Token<'t>,
     span: Span,
     program: &'p Program,
-    /// How many processes `[*]` has.
+    /// The number of processes that `[*]` stands for.
     all: usize,
     bound: Vec<(String, Type)>,
     depth: usize,
 }
 
-/// A value or a formula; a number without a type takes that of its neighbour.
+/// A value or a formula. A literal without a type takes the type of its neighbour.
 #[derive(Clone, Debug)]
 enum Read {
     Formula(Formula, Span),
@@ -230,7 +231,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// A formula or value whose operators bind at least that strongly.
+    /// Parses a formula or value whose operators bind at least this strongly.
     fn formula(&mut self, least: u8) -> Parse<Read> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
@@ -384,7 +385,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// `forall x. f` over a variable of the program: `forall k. {x := k} f`.
+    /// Parses `forall x. f` over a variable of the program as `forall k. {x := k} f`.
     fn over_variable(&mut self, quantifier: &str, at: usize, start: Span) -> Parse<Read> {
         let var = &self.program.vars[at];
         if var.len.is_some() {
@@ -402,7 +403,7 @@ impl<'t> Parser<'t, '_> {
             });
         }
         self.expect(".")?;
-        // A name that no text has: in the formula the variable of the program is meant.
+        // No text can have this name, so that `x` in the formula means the variable of the program.
         let name = format!("{} again", var.name);
         let value = Expr {
             kind: ExprKind::Local(LocalId(self.bound.len() as u32)),
@@ -425,7 +426,7 @@ impl<'t> Parser<'t, '_> {
         ))
     }
 
-    /// `if e then f else g`, which reaches as far to the right as it can.
+    /// Parses `if e then f else g`, which extends as far to the right as possible.
     fn conditional(&mut self) -> Parse<Read> {
         let start = self.span;
         self.bump()?;
@@ -451,7 +452,8 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// The processes of a box: none, all, or some. One that is named again is another copy of it.
+    /// Parses the processes of a box: none, all, or some. A process that is named again is another
+    /// copy.
     fn processes(&mut self, end: &str) -> Parse<Vec<usize>> {
         if self.eat("*")? {
             return Ok((0..self.all).collect());
@@ -543,7 +545,7 @@ impl<'t> Parser<'t, '_> {
         Ok((place, value))
     }
 
-    /// A variable of the program, or one that a quantifier binds; the innermost counts.
+    /// Parses a variable of the program, or one that a quantifier binds; the innermost one counts.
     fn variable(&mut self) -> Parse<Expr> {
         let (name, span) = self.name("a variable")?;
         if let Some(at) = self.bound.iter().rposition(|(bound, _)| bound == name) {
@@ -630,7 +632,7 @@ impl<'t> Parser<'t, '_> {
         }))
     }
 
-    /// Two values of one type.
+    /// Converts two values to one type.
     fn alike(&self, left: Read, right: Read) -> Parse<(Expr, Expr)> {
         let typed = |read: &Read| match read {
             Read::Value(expr) => Some(expr.ty),
@@ -701,7 +703,7 @@ impl<'t> Parser<'t, '_> {
     }
 }
 
-/// How strongly a sign binds, and what its right side must bind at least.
+/// Returns how strongly a sign binds, and the least strength of its right side.
 fn level(sign: &str) -> Option<(u8, u8)> {
     Some(match sign {
         "<==>" => (0, 1),
@@ -739,7 +741,7 @@ fn connect(sign: &str, a: Formula, b: Formula, span: Span) -> Read {
     )
 }
 
-/// Whether a type has this number.
+/// Whether a type includes this number.
 fn fits(value: i64, ty: Type) -> bool {
     match ty {
         Type::Signed(bits) => value >> (bits - 1) == value >> 63,

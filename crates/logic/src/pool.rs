@@ -1,4 +1,4 @@
-//! The state of a sequent: what the variables are worth, and what each thread still has to do.
+//! The state of a sequent: the values of the variables, and the remaining work of each thread.
 //!
 //! | paper | here |
 //! |---|---|
@@ -17,18 +17,18 @@ use mazurka_lang::shared::Shared;
 use mazurka_smt::{Kind, Sort, Term, Terms};
 use rustc_hash::FxHasher;
 
-/// What a thread has to do next. Statements are told apart by where they stand in the program.
+/// An item of work of a thread. Statements are identified by their place in the program.
 #[derive(Clone, Debug)]
 pub(crate) enum Item<'p> {
-    /// This statement.
+    /// Execute this statement.
     Do(&'p Stmt),
-    /// The test of this `while`, entered already.
+    /// Test this `while`, which has been entered.
     Again(&'p Stmt),
-    /// The next round of this `for`, if there is one.
+    /// Start the next round of this `for`, if there is one.
     Round(&'p Stmt),
-    /// The end of a round of this `for`.
+    /// End a round of this `for`.
     Count(&'p Stmt),
-    /// Going back to the caller, whose locals these are.
+    /// Return to the caller, which has these locals.
     Return(&'p Frame, Rc<[Term]>),
 }
 
@@ -49,24 +49,24 @@ impl PartialEq for Item<'_> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thread<'p> {
     pub process: ProcessId,
-    /// The last is next.
+    /// Its remaining work; the last item is next.
     pub work: Vec<Item<'p>>,
     pub frame: FrameRef<'p>,
     pub locals: Vec<Term>,
-    /// How many it has spawned.
+    /// Number of processes that it has spawned.
     pub children: u32,
-    /// How many values it has asked for by `choose`, and how many by `input`.
+    /// Numbers of its outcomes of `choose` and of its inputs.
     pub asked: u32,
     pub inputs: u32,
-    /// How many boxes lie around the one it runs in: what is asked for in an inner one is another
-    /// value.
+    /// Number of boxes around the one that it runs in: values asked for in an inner box are other
+    /// values.
     pub depth: u32,
-    /// How many events it has made.
+    /// Number of its events.
     pub events: u32,
 }
 
 impl<'p> Thread<'p> {
-    /// A process that is there from the start.
+    /// Makes an initial process.
     pub fn new(number: usize, process: &'p Process, depth: u32) -> Self {
         Self {
             process: ProcessId(number as u32),
@@ -81,7 +81,8 @@ impl<'p> Thread<'p> {
         }
     }
 
-    /// One that this one starts: named after it, and after how many it has started before.
+    /// Makes a process that this one starts; its name is that of this one and the number of earlier
+    /// children.
     pub fn child(
         &mut self,
         table: &mut ProcessTable,
@@ -104,7 +105,7 @@ impl<'p> Thread<'p> {
         }
     }
 
-    /// Whether it stands where the other does, whatever its locals are worth.
+    /// Whether it is at the same point as another thread, whatever the values of its locals are.
     pub fn same_point(&self, other: &Self) -> bool {
         let same = |(item, other): (&Item<'p>, &Item<'p>)| match (item, other) {
             (Item::Return(a, _), Item::Return(b, _)) => std::ptr::eq(*a, *b),
@@ -115,7 +116,7 @@ impl<'p> Thread<'p> {
             && self.work.iter().zip(&other.work).all(same)
     }
 
-    /// These statements are next.
+    /// Puts these statements before the remaining work.
     pub fn push(&mut self, stmts: &'p [Stmt]) {
         self.work.extend(stmts.iter().rev().map(Item::Do));
     }
@@ -129,7 +130,7 @@ impl<'p> Thread<'p> {
         self.locals[first..first + values.len()].copy_from_slice(values);
     }
 
-    /// Goes into a procedure, to come back to the locals of now.
+    /// Enters a procedure, which will return to the current locals.
     pub fn enter(&mut self, procedure: &'p Procedure, args: Vec<Term>) {
         let locals = std::mem::replace(&mut self.locals, filled(args, &procedure.frame));
         self.work.push(Item::Return(self.frame.0, locals.into()));
@@ -137,25 +138,26 @@ impl<'p> Thread<'p> {
         self.push(&procedure.body);
     }
 
-    /// Goes back to the caller.
+    /// Returns to the caller.
     pub fn leave(&mut self, frame: &'p Frame, locals: &[Term]) {
         self.frame = FrameRef(frame);
         self.locals = locals.to_vec();
     }
 }
 
-/// The locals of a procedure that was given arguments.
+/// Returns the locals of a procedure with these arguments.
 pub(crate) fn filled(mut args: Vec<Term>, frame: &Frame) -> Vec<Term> {
     args.resize(frame_size(frame), Term::FALSE);
     args
 }
 
-/// How many rounds a bounded loop has left: a constant, set when the loop is entered.
+/// Returns the number of rounds that a bounded loop has left: a constant, set when the loop is
+/// entered.
 pub(crate) fn rounds_left(thread: &Thread<'_>, counter: LocalId, terms: &Terms) -> i64 {
     terms.value(thread.get(counter)).unwrap_or(0)
 }
 
-/// By which rule the next step of a thread is; none if it stands before no step.
+/// Returns the rule of the next step of a thread; none if it is not at a step.
 pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
     let (Item::Do(stmt) | Item::Again(stmt)) = thread.work.last()? else {
         return None;
@@ -187,9 +189,9 @@ pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
     })
 }
 
-/// Whether an item is itself a step, as opposed to work on locals or something that has steps
-/// inside. A loop with an invariant rests before its test even if that looks at locals only: a step
-/// that touches nothing.
+/// Whether an item is itself a step, as opposed to local work or an item with steps inside. A loop
+/// with an invariant rests before its test even if that reads only locals: a step that touches
+/// nothing.
 pub(crate) fn is_step(item: &Item<'_>, shared: &Shared<'_>) -> bool {
     match item {
         Item::Round(_) | Item::Count(_) | Item::Return(..) => false,
@@ -212,7 +214,7 @@ pub(crate) fn is_step(item: &Item<'_>, shared: &Shared<'_>) -> bool {
     }
 }
 
-/// A frame, told apart by where it stands in the program.
+/// A frame, identified by its place in the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FrameRef<'p>(pub &'p Frame);
 
@@ -222,21 +224,21 @@ impl PartialEq for FrameRef<'_> {
     }
 }
 
-/// Γ aside, all that a sequent says before its box.
+/// All that a sequent says before its box, without Γ.
 #[derive(Clone, Debug)]
 pub(crate) struct State<'p> {
     pub cells: Vec<Term>,
-    /// Who holds each lock.
+    /// The holder of each lock.
     pub locks: Vec<Option<ProcessId>>,
-    /// Those that have not ended, in the order of their numbers. A step changes one of them: goals
-    /// share the others.
+    /// The threads that have not ended, in the order of their numbers. A step changes one of them:
+    /// goals share the others.
     pub threads: Vec<Rc<Thread<'p>>>,
-    /// What was assumed on the way, in order.
+    /// The assumptions so far, in order.
     pub condition: Vec<Term>,
 }
 
 impl<'p> State<'p> {
-    /// No thread has begun.
+    /// Makes a state without threads.
     pub fn new(cells: Vec<Term>, layout: &Layout) -> Self {
         Self {
             cells,
@@ -246,7 +248,7 @@ impl<'p> State<'p> {
         }
     }
 
-    /// Where a process that has not been removed is.
+    /// Returns the index of a process that has not been removed.
     pub fn position(&self, process: ProcessId) -> usize {
         let found = self.threads.iter().position(|t| t.process == process);
         found.expect("a thread that makes a step is there")
@@ -262,13 +264,13 @@ impl<'p> State<'p> {
         self.threads.sort_by_key(|thread| thread.process);
     }
 
-    /// Whether a process has something left to do.
+    /// Whether a process has work left.
     pub fn lives(&self, process: ProcessId) -> bool {
         let mut threads = self.threads.iter();
         threads.any(|thread| thread.process == process && !thread.work.is_empty())
     }
 
-    /// Whether the threads stand at the same points, whatever the variables are worth.
+    /// Whether the threads are at the same points, whatever the values are.
     pub fn same_points(&self, other: &Self) -> bool {
         let same = |a: &Thread<'p>, b: &Thread<'p>| {
             a.process == b.process && a.children == b.children && a.same_point(b)
@@ -282,7 +284,7 @@ impl<'p> State<'p> {
                 .all(|(a, b)| same(a, b))
     }
 
-    /// A number that states with equal points and values share.
+    /// Returns a hash of the points and values.
     pub fn key(&self) -> u64 {
         let mut hasher = FxHasher::default();
         self.values().for_each(|value| value.hash(&mut hasher));
@@ -290,7 +292,7 @@ impl<'p> State<'p> {
         hasher.finish()
     }
 
-    /// A number that states with equal points share, whatever the variables are worth.
+    /// Returns a hash of the points.
     pub fn points_key(&self) -> u64 {
         let mut hasher = FxHasher::default();
         self.hash_points(&mut hasher);
@@ -311,8 +313,8 @@ impl<'p> State<'p> {
         }
     }
 
-    /// Every value of the state: the shared cells, then each thread's locals and those of its
-    /// callers.
+    /// Returns every value of the state: the shared cells, then the locals of each thread and of
+    /// its callers.
     pub fn values(&self) -> impl Iterator<Item = Term> + '_ {
         let locals = self.threads.iter().flat_map(|thread| {
             let saved = thread.work.iter().filter_map(|item| match item {
@@ -324,7 +326,7 @@ impl<'p> State<'p> {
         self.cells.iter().copied().chain(locals)
     }
 
-    /// The same points with other values, given in the order of [`values`](Self::values).
+    /// Returns the same points with other values, given in the order of [`values`](Self::values).
     pub fn with_values(&self, values: &mut impl Iterator<Item = Term>) -> Self {
         let mut new = self.clone();
         let mut next = || values.next().expect("as many values as there are places");
@@ -341,12 +343,12 @@ impl<'p> State<'p> {
     }
 }
 
-/// Where variables, locks and locals lie.
+/// The positions of variables, locks and locals.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    /// The first cell of each shared variable, and how many it has.
+    /// For each shared variable, its first cell and its number of cells.
     pub vars: Vec<(usize, usize)>,
-    /// The same for locks, which have numbers of their own.
+    /// The same for locks, which are numbered separately.
     pub locks: Vec<(usize, usize)>,
     pub cells: usize,
     pub lock_cells: usize,
@@ -375,7 +377,7 @@ impl Layout {
     }
 }
 
-/// Where a local lies in its frame, and how many values it has.
+/// Returns the position of a local in its frame, and its number of values.
 pub(crate) fn local_range(frame: &Frame, local: LocalId) -> (usize, usize) {
     let length = |len: Option<u32>| len.map_or(1, |len| len as usize);
     let before = &frame.locals[..local.0 as usize];
@@ -383,13 +385,13 @@ pub(crate) fn local_range(frame: &Frame, local: LocalId) -> (usize, usize) {
     (first, length(frame.locals[local.0 as usize].len))
 }
 
-/// How many values a frame has.
+/// Returns the number of values of a frame.
 pub(crate) fn frame_size(frame: &Frame) -> usize {
     let length = |len: Option<u32>| len.map_or(1, |len| len as usize);
     frame.locals.iter().map(|l| length(l.len)).sum()
 }
 
-/// The sort of the values of a type.
+/// Returns the sort of the values of a type.
 pub(crate) fn sort(ty: Type) -> Sort {
     match ty {
         Type::Bool => Sort::Bool,
@@ -399,7 +401,7 @@ pub(crate) fn sort(ty: Type) -> Sort {
     }
 }
 
-/// The initial values: those that the file gives, else unknown.
+/// Returns the initial values: those given in the file, and unknown ones for the rest.
 pub(crate) fn initial_cells(program: &Program, terms: &mut Terms) -> Vec<Term> {
     let mut cells = Vec::new();
     for var in &program.vars {

@@ -1,4 +1,4 @@
-//! Proving what a program states, or a formula about it.
+//! Proves the properties that a program states, or a formula about it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -15,45 +15,46 @@ use crate::world::World;
 use crate::{DeadlockFree, Formula, Options};
 use mazurka_core::proof::{OpenGoal, Proof, VERSION};
 
-/// What came of looking for a proof.
+/// The outcome of a search for a proof.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The proof, or what there is of it; without its goals if they are not to be written down.
+    /// The proof, perhaps incomplete; without its goals if they are not to be written.
     pub proof: Proof,
-    /// Whether everything is shown.
+    /// Whether the proof is complete.
     pub closed: bool,
-    /// Of what it is shown that no state deadlocks, if everything is.
+    /// If it is complete, the runs for which it shows that no state deadlocks.
     pub deadlock_free: DeadlockFree,
-    /// What is open, and why; the first few.
+    /// The first few open goals, with reasons.
     pub open: Vec<OpenGoal>,
-    /// Questions with the answer no; the first few, executions of the program first.
+    /// The first few refuted questions, those with executions of the program first.
     pub refutations: Vec<Refutation>,
-    /// Why it is not complete, if the search was cut.
+    /// The limits that cut the search short.
     pub bounds: Vec<Bound>,
-    /// Whether a loop without an invariant went round too often.
+    /// Whether a loop without an invariant was unfolded too often.
     pub unfolded: bool,
-    /// How many.
+    /// The counts.
     pub counts: ProofCounts,
-    /// Whether it was decided by executing its boxes: there is no proof to check.
+    /// Whether the goal was decided by executing its boxes: then there is no proof to check.
     pub by_execution: bool,
 }
 
-/// How large a proof is.
+/// The size of a proof.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProofCounts {
-    /// Applications of SCHEDULE.
+    /// Number of applications of SCHEDULE.
     pub schedules: u64,
-    /// Sequents in which every thread has ended.
+    /// Number of sequents in which every thread has ended.
     pub leaves: u64,
-    /// Goals that were merged.
+    /// Number of goals that were merged.
     pub merged: u64,
-    /// Goals, all of them.
+    /// Number of all goals.
     pub goals: u64,
-    /// Questions asked.
+    /// Number of questions asked.
     pub questions: u64,
 }
 
-/// The formula that a file states itself: its assertions and invariants always belong to it.
+/// Returns the formula that a file itself states; its assertions and invariants always belong to
+/// it.
 pub fn stated(program: &Program) -> Formula {
     let ensures = program.ensures.iter();
     let post = Formula::all(ensures.map(|property| Formula::Expr(property.expr.clone())));
@@ -69,29 +70,29 @@ fn truth(value: bool) -> Formula {
     })
 }
 
-/// What is to be proved, and of what.
+/// A formula to prove, and its program.
 #[derive(Clone, Copy, Debug)]
 pub struct Theorem<'a> {
     /// The program.
     pub program: &'a Program,
     /// Its text.
     pub source: &'a str,
-    /// Which program it is, exactly.
+    /// The identity of the program.
     pub record: &'a ProgramRecord,
-    /// The formula as it was written; none stands for what the file states.
+    /// The formula as it was written; none if it is what the file states.
     pub goal: Option<&'a str>,
     /// The formula.
     pub formula: &'a Formula,
 }
 
-/// How many open goals are told of.
+/// Limit on the open goals that are reported.
 const MOST_OPEN: usize = 5;
 
-/// How many goals of a search that was broken off are written down.
+/// Limit on the goals that are written after a search was broken off.
 const MOST_OF_CUT: usize = 1000;
 
-/// Whether any initial values satisfy what the program requires, or why that is not known. If none
-/// do, every goal could be proved, and nothing would be shown of the program.
+/// Whether some initial values satisfy what the program requires, or why that is not known. If
+/// there are none, every goal could be proved, and this would show nothing about the program.
 pub fn can_start(theorem: &Theorem<'_>, solver: &mut dyn Solver) -> Result<bool, mazurka_smt::Why> {
     let mut world = World::new(theorem);
     let cells = initial_cells(theorem.program, &mut world.terms);
@@ -103,7 +104,7 @@ pub fn can_start(theorem: &Theorem<'_>, solver: &mut dyn Solver) -> Result<bool,
     }
 }
 
-/// Looks for a proof. `watch` is called for every goal, with how many there are.
+/// Searches for a proof. `watch` is called for every goal, with the number of goals so far.
 pub fn prove(
     theorem: &Theorem<'_>,
     options: &Options,
@@ -119,7 +120,7 @@ pub fn prove(
 }
 
 impl<'p> Search<'p, '_> {
-    /// Looks for a proof, and says what came of it.
+    /// Searches for a proof, and returns the outcome.
     fn outcome(
         &mut self,
         theorem: &Theorem<'p>,
@@ -130,7 +131,7 @@ impl<'p> Search<'p, '_> {
         let (closed, mut open) = (self.is_closed(), self.open_goals(MOST_OPEN));
         let names = self.world.names();
         let cut = self.books.bound.is_some();
-        // No steps are made any more, so there is no limit on them.
+        // No more steps are made, so their limit does not apply.
         let watch = &mut || match watch(self.goals.len() as u64) {
             ControlFlow::Break(bound) if !matches!(bound, Bound::MaxSteps(_)) => {
                 ControlFlow::Break(bound)
@@ -139,7 +140,8 @@ impl<'p> Search<'p, '_> {
         };
         let (goals, too_long) = match () {
             () if !self.options.write => (Vec::new(), None),
-            // What was broken off is no proof, and of it no more is kept than can be read.
+            // A search that was broken off yields no proof, so only a readable number of its goals
+            // is kept.
             () if cut => (
                 self.record(MOST_OF_CUT, &mut || ControlFlow::Continue(()))
                     .0,

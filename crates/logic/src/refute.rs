@@ -1,10 +1,10 @@
-//! Questions with the answer no, and whether a formula is false where they say.
+//! Refuted questions, and whether the formula really is false for their values.
 //!
-//! The search finds values for which a question of the proof has the answer no: a model. It becomes
-//! evidence in two steps. [`Search::refutations`] reads off the model the initial values and, for
-//! each box on the way, the schedule of its run and the values of its inputs. [`falsify`] then
-//! evaluates the formula with these numbers alone, as Definition 6 of the SymPaths paper says; for
-//! a box it asks its caller to run the processes. Nothing of the proof search is believed.
+//! The search finds values for which a question of the proof is refuted: a model. It becomes
+//! evidence in two steps. [`Search::refutations`] extracts from the model the initial values and,
+//! for each box on the way, the schedule of its run and the values of its inputs. [`falsify`] then
+//! evaluates the formula with these numbers alone, by Definition 6 of the SymPaths paper; for a box
+//! it asks its caller to run the processes. It trusts nothing of the proof search.
 
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -21,12 +21,12 @@ use crate::sequent::{Leaf, What};
 use crate::world::World;
 use crate::{Formula, Theorem};
 
-/// A question with the answer no.
+/// A refuted question.
 #[derive(Clone, Debug)]
 pub struct Refutation {
     /// The question.
     pub leaf: LeafRecord,
-    /// The goal it belongs to, if it belongs to one.
+    /// Its goal, if it has one.
     pub goal: Option<usize>,
     /// The run of each box on the way, the outermost first.
     pub runs: Vec<BoxRun>,
@@ -34,7 +34,8 @@ pub struct Refutation {
     pub values: Vec<(String, String)>,
     /// Values of the variables that quantifiers bind, by the name that each has in the formula.
     pub bound: Vec<(String, i64)>,
-    /// Whether this is an execution of the program. If not, an invariant is too weak, or not one.
+    /// Whether this is an execution of the program. If not, an invariant is too weak, or does not
+    /// hold.
     pub concrete: bool,
     /// Whether it is about a deadlock.
     pub deadlock: bool,
@@ -43,33 +44,32 @@ pub struct Refutation {
 /// A run of the processes of a box.
 #[derive(Clone, Debug, Default)]
 pub struct BoxRun {
-    /// The steps, with values for what they choose.
+    /// The steps, with their outcomes.
     pub schedule: Schedule,
-    /// The values of the inputs that its processes ask for.
+    /// The values of the inputs of its processes.
     pub inputs: Vec<(String, i64)>,
 }
 
-/// What came of running the processes of a box.
+/// The result of running the processes of a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ran {
-    /// Something went wrong that a box excludes.
+    /// A run shows a fault that a box excludes.
     Wrong,
     /// All processes ended, with these values of the shared cells.
     Ended(Vec<i64>),
-    /// It shows nothing.
+    /// The run shows neither.
     Otherwise,
 }
 
-/// Runs the processes of a box from the values of the shared cells: told how many boxes lie around
-/// it, which processes, and the values.
+/// Runs the processes of a box. The arguments are the number of boxes around it, its processes, and
+/// the values of the shared cells.
 pub type RunBox<'a> = dyn FnMut(usize, &[usize], &[i64]) -> Ran + 'a;
 
-/// A question with the answer no: its goal, itself, the model, and the process whose step it is
-/// about.
+/// A refuted question: its goal, itself, the model, and the process whose step it is about.
 type Refuted<'a> = (Option<usize>, &'a Leaf, &'a Model, Option<ProcessId>);
 
 impl Search<'_, '_> {
-    /// The first questions with the answer no, those that are executions of the program first.
+    /// Returns the first refuted questions, those with executions of the program first.
     pub fn refutations(&self, most: usize) -> Vec<Refutation> {
         let mut all = self.refuted();
         all.sort_by_key(|(at, ..)| !at.is_none_or(|at| self.is_concrete(at)));
@@ -90,7 +90,7 @@ impl Search<'_, '_> {
             if let (Some(parent), Some(process)) = (goal.parent, goal.process) {
                 steps.extend(self.scheduled(parent, process, model));
             }
-            // A goal that no step leads to begins a box, or is more general than the one before.
+            // A goal that no step leads to starts a box, or generalises the one before.
             if goal.process.is_none() && goal.changed.is_empty() {
                 steps.reverse();
                 let depth = self.contexts[goal.context].depth;
@@ -127,7 +127,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The values of inputs that processes of a box ask for.
+    /// Returns the values of the inputs that processes of a box ask for.
     fn inputs(&self, depth: u32, model: &Model) -> Vec<(String, i64)> {
         let mark = within(depth, "#");
         let variables = self.world.terms.variables().iter();
@@ -140,7 +140,7 @@ impl Search<'_, '_> {
         found.collect()
     }
 
-    /// Whether no value on the way was replaced.
+    /// Whether no value on the path to a goal was replaced.
     fn is_concrete(&self, at: usize) -> bool {
         let mut up = Some(at);
         while let Some(at) = up {
@@ -152,15 +152,15 @@ impl Search<'_, '_> {
         true
     }
 
-    /// The step of a process as a schedule has it; none for what is no step there: the bound of a
-    /// loop used up.
+    /// Returns the step of a process for a schedule; none if schedules have no such step: the end
+    /// of a loop whose bound is used up, or a test that reads only locals.
     fn scheduled(&self, from: usize, process: ProcessId, model: &Model) -> Option<ScheduledStep> {
         let state = &self.goals[from].state;
         let at = state.threads.iter().position(|t| t.process == process)?;
         let thread = &state.threads[at];
         match rule(thread, &self.world.terms) {
             Some(Rule::Spent) => return None,
-            // Nor is the test of a loop that looks at locals only.
+            // Nor is the test of a loop a step of a schedule if it reads only locals.
             Some(Rule::While) if self.world.claims(thread).is_empty() => {
                 return None;
             }
@@ -178,14 +178,15 @@ impl Search<'_, '_> {
             })
             .filter(|(number, _)| *number >= thread.asked)
             .collect();
-        // Paths may have chosen values of other types under this number: the model has this one's.
+        // Other paths may have chosen values of other types under this number; the model has the
+        // value of this path.
         chosen.sort_unstable_by_key(|&(number, value)| (number, value.is_none()));
         chosen.dedup_by_key(|(number, _)| *number);
         let chosen = chosen
             .into_iter()
             .map(|(number, value)| (number, value.unwrap_or(0)));
         let mut chosen: Vec<(u32, i64)> = chosen.collect();
-        // Those of later steps are not of this one.
+        // Outcomes of later steps do not belong to this one.
         let next = self.asked_after(from, process);
         chosen.retain(|(number, _)| *number < next);
         Some(ScheduledStep {
@@ -207,7 +208,7 @@ impl Search<'_, '_> {
         after.map_or(u32::MAX, |thread| thread.asked)
     }
 
-    /// Every refuted question.
+    /// Returns every refuted question.
     fn refuted(&self) -> Vec<Refuted<'_>> {
         let mut found = Vec::new();
         let mut look = |at, leaf, process| {
@@ -235,8 +236,8 @@ impl Search<'_, '_> {
     }
 }
 
-/// What stands between a process and a number in the name of a value that it asks for in a box with
-/// so many around it.
+/// Returns the mark between process and number in the name of a value that a process asks for in a
+/// box with `depth` boxes around it.
 pub(crate) fn within(depth: u32, mark: &str) -> String {
     match depth {
         0 => mark.to_owned(),
@@ -244,9 +245,10 @@ pub(crate) fn within(depth: u32, mark: &str) -> String {
     }
 }
 
-/// Whether a formula is false from these initial values. If it is, how many boxes were run.
+/// Whether a formula is false from these initial values. If it is, returns the number of boxes that
+/// were run.
 ///
-/// `start` has a value for each shared cell, `bound` values to try for variables of quantifiers.
+/// `start` has a value for each shared cell; `bound` has values to try for bound variables.
 /// `run` runs the processes of a box.
 pub fn falsify<'a>(
     theorem: &Theorem<'_>,
@@ -286,13 +288,13 @@ fn constants(world: &mut World<'_>, values: &[i64]) -> Vec<Term> {
     pairs.into_iter().map(constant).collect()
 }
 
-/// Where a part of a formula is evaluated.
+/// The position at which a part of a formula is evaluated.
 #[derive(Clone)]
 struct Place {
     cells: Rc<[Term]>,
-    /// The values of the variables that quantifiers around it bind.
+    /// The values of the variables that enclosing quantifiers bind.
     bound: Vec<Term>,
-    /// How many boxes lie around it.
+    /// Number of boxes around it.
     depth: usize,
 }
 
@@ -304,7 +306,8 @@ struct Falsifying<'a, 'p> {
 }
 
 impl Falsifying<'_, '_> {
-    /// How many boxes were run to see that a formula is false; none if it was not seen.
+    /// Returns the number of boxes that were run to show that a formula is false; none if it was
+    /// not shown.
     fn fails(&mut self, formula: &Formula, at: &Place) -> Option<usize> {
         match formula {
             _ if formula.is_first_order() => self.is(formula, false, at).then_some(at.depth),
@@ -366,7 +369,7 @@ impl Falsifying<'_, '_> {
         }
     }
 
-    /// Whether a formula is known to be false once its boxes are executed.
+    /// Whether a formula is known to be false after its boxes are executed.
     fn executes_to_false(&mut self, formula: &Formula, at: &Place) -> bool {
         let go_on = &mut || ControlFlow::Continue(());
         let mut eliminate = Eliminate::new(&mut self.world, self.solver, go_on);
@@ -377,7 +380,7 @@ impl Falsifying<'_, '_> {
         decide(&mut self.world.terms, self.solver, &[], &[], &holds) == Truth::Proved
     }
 
-    /// Whether a formula without boxes is known to be true, or false.
+    /// Whether a formula without boxes is known to have this truth value.
     fn is(&mut self, formula: &Formula, holds: bool, at: &Place) -> bool {
         let mut lower = self.world.lower(String::new());
         let mut bound = at.bound.clone();

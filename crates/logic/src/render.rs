@@ -1,4 +1,4 @@
-//! Goals in words, for the file and for people.
+//! Renders goals as text, for the proof file and for people.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ use mazurka_core::proof::{
     ThreadRecord, WayRecord,
 };
 
-/// What is needed to give things names.
+/// The data needed to name things.
 pub(crate) struct Names<'a, 'p> {
     pub program: &'p Program,
     pub source: &'a str,
@@ -35,11 +35,11 @@ pub(crate) struct Reached<'s, 'p> {
     pub path: Vec<Arc<EventRecord>>,
 }
 
-/// How much of a statement is shown.
+/// Limit on the length of a statement that is shown.
 const STATEMENT_WIDTH: usize = 60;
 
 impl Names<'_, '_> {
-    /// The names of shared cells, of locks, and of invariants.
+    /// Returns the name of a shared cell, of a lock, or of an invariant.
     pub fn cell(&self, cell: usize) -> String {
         let element = |name: &str, len: Option<u32>, at: usize| match len {
             Some(_) => format!("{name}[{at}]"),
@@ -63,7 +63,7 @@ impl Names<'_, '_> {
     }
 
     pub fn event(&self, event: &Event) -> EventRecord {
-        // Reads are kept apart: a claim to write covers one to read.
+        // Reads are stored separately, because a claim to write covers one to read.
         let names = |writes: bool| {
             let accesses = if writes {
                 event.claims.iter()
@@ -114,7 +114,7 @@ impl Names<'_, '_> {
         }
     }
 
-    /// Where a statement stands, and what it is.
+    /// Returns the place and the kind of a statement.
     fn point(&self, stmt: &Stmt) -> String {
         let (line, column) = stmt.span.line_column(self.source);
         let kind = match &stmt.kind {
@@ -146,7 +146,7 @@ impl Names<'_, '_> {
         }
     }
 
-    /// What stands at each point, in the words of the source; of a compound statement its head.
+    /// Returns the source text at each point; of a compound statement, its head.
     pub fn statements(&self) -> BTreeMap<String, String> {
         let processes = self.program.processes.iter().map(|process| &process.body);
         let procedures = self.program.procedures.iter().map(|p| &p.body);
@@ -172,7 +172,7 @@ impl Names<'_, '_> {
         }
     }
 
-    /// What every value of a state belongs to, in the order of [`State::values`].
+    /// Returns the name of every value of a state, in the order of [`State::values`].
     pub fn places(&self, state: &State<'_>) -> Vec<String> {
         let mut names: Vec<String> = (0..self.layout.cells).map(|cell| self.cell(cell)).collect();
         let mut frame = |process: &str, frame: &mazurka_lang::hir::Frame| {
@@ -193,7 +193,7 @@ impl Names<'_, '_> {
                 }
             }
         }
-        // Blocks beside each other and callers may have locals of the same name.
+        // Neighbouring blocks and callers may have locals of the same name.
         let mut seen: FxHashMap<String, u32> = FxHashMap::default();
         for name in &mut names {
             let times = seen.entry(name.clone()).or_insert(0);
@@ -212,8 +212,8 @@ impl Names<'_, '_> {
     pub fn substitution(&self, state: &State<'_>) -> Vec<(String, String)> {
         let pairs = self.places(state).into_iter().zip(state.values());
         let shown = pairs.map(|(name, term)| (name, self.terms.show(term)));
-        // Hidden locals are not shown, unless they count.
-        let plain = |(name, value): &(String, String)| name != value && !name.ends_with(".$limit");
+        // The hidden limit of a `for` is not shown.
+        let plain = |(name, value): &(String, String)| name != value && !name.contains(".$limit");
         shown.filter(plain).collect()
     }
 
@@ -257,7 +257,7 @@ impl Names<'_, '_> {
         }
     }
 
-    /// The values of a model, by name.
+    /// Returns the values of a model, by name.
     pub fn model(&self, model: &Model) -> Vec<(String, String)> {
         let values = model.iter().map(|(term, value)| {
             let value = self.terms.sort(term).show(value);
@@ -268,7 +268,7 @@ impl Names<'_, '_> {
         values
     }
 
-    /// What is missing where a question was not answered as it must be.
+    /// Returns what is missing if a question was not proved.
     fn missing(&self, leaf: &Leaf) -> Option<String> {
         if leaf.truth == Truth::Proved {
             return None;
@@ -347,8 +347,8 @@ impl Names<'_, '_> {
 }
 
 impl<'p> Search<'p, '_> {
-    /// The first goals as they are to be written, unless the watch breaks it off: then as many as
-    /// there are, and why.
+    /// Returns the first goals as they are written. If the watch breaks this off, returns those
+    /// written so far, and the reason.
     pub fn record(
         &self,
         most: usize,
@@ -360,8 +360,8 @@ impl<'p> Search<'p, '_> {
             if let ControlFlow::Break(bound) = watch() {
                 return (goals, Some(bound));
             }
-            // A path begins anew where a segment does; a goal has a greater number than the one
-            // before it.
+            // A path starts again at the beginning of a segment. A goal has a greater number than
+            // its parent.
             let before = goal.parent.filter(|_| goal.segment != id);
             let mut path = before.map_or_else(Vec::new, |before| goals[before].path.clone());
             path.extend(goal.event.iter().map(|event| Arc::new(names.event(event))));
@@ -425,7 +425,7 @@ impl<'p> Search<'p, '_> {
         }
     }
 
-    /// Whether every goal is reduced and every question answered as it must be.
+    /// Whether every goal is reduced and every question was proved.
     pub fn is_closed(&self) -> bool {
         let mut leaves = self.leaves.iter();
         leaves.all(|leaf| leaf.truth == Truth::Proved)
@@ -433,7 +433,7 @@ impl<'p> Search<'p, '_> {
             && self.waiting().next().is_none()
     }
 
-    /// The first goals that are open, and why.
+    /// Returns the first open goals, with reasons.
     pub fn open_goals(&self, most: usize) -> Vec<OpenGoal> {
         let names = self.world.names();
         let mut all = Vec::new();

@@ -13,10 +13,10 @@
 //!
 //! Two paths are equivalent if swapping neighbouring independent steps turns one into the other.
 //!
-//! Loops are the business of `loops.rs`.
+//! Loops are handled in `loops.rs`.
 //!
-//! Deviations: merging looks at the values too, so that it does not rest on fingerprints;
-//! obligations that the paper's language has not (assertions, indices, divisions, the file's
+//! Deviations: merging also compares the values, so that it does not depend on fingerprints.
+//! Obligations that the paper's language does not have (assertions, indices, divisions, the file's
 //! invariants) are leaves of the step that incurs them.
 
 use std::collections::VecDeque;
@@ -40,35 +40,35 @@ use crate::step::{self, TooMuch};
 use crate::world::World;
 use crate::{Formula, Options, Theorem};
 
-/// A goal: a sequent and what was done about it.
+/// A goal: a sequent, and the rule that was applied to it.
 #[derive(Debug)]
 pub(crate) struct Goal<'p> {
     pub state: State<'p>,
     pub context: usize,
-    /// The goal where its path begins: that of the box, or one that was generalised.
+    /// The goal where its path begins: the first one of the box, or one that was generalised.
     pub segment: usize,
-    /// The step that led here, if it has an event; the path is that of the goal before and this.
+    /// The event of the step that led here, if it has one; it extends the path of the parent.
     pub event: Option<Event>,
     pub parent: Option<usize>,
     /// The process whose step led here.
     pub process: Option<ProcessId>,
-    /// What that step touched, whichever way it went.
+    /// The cells that this step touched, on any of its branches.
     pub touched: Rc<[Touched]>,
-    /// Whether a step of its path touched an element that was not plain.
+    /// Whether a step of its path touched an element that was not known syntactically.
     pub elements: bool,
-    /// For a generalised goal: which values were replaced.
+    /// For a generalised goal, the positions of the values that were replaced.
     pub changed: Vec<usize>,
     pub by: By,
 }
 
-/// By which rule a goal was reduced, and to which others.
+/// The rule by which a goal was reduced, and the resulting goals.
 #[derive(Debug)]
 pub(crate) enum By {
-    /// It was not.
+    /// No rule was applied.
     Open(Why),
     Schedule {
         steps: Vec<ThreadStep>,
-        /// Some process can go on, if that was asked for.
+        /// The question whether some process can go on, if it is asked.
         deadlock: Option<Leaf>,
     },
     Reduce {
@@ -90,11 +90,11 @@ pub(crate) enum By {
 /// Why a goal is open.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Why {
-    /// It has not been looked at.
+    /// It has not been processed.
     Waiting,
-    /// A loop without an invariant went round this often.
+    /// A loop without an invariant was unfolded this often.
     Unfolded(u32),
-    /// A step of this process does too much.
+    /// A step of this process does too much work.
     TooMuch(String),
     /// The search was broken off.
     Bound(Bound),
@@ -122,12 +122,12 @@ impl std::fmt::Display for Why {
 pub(crate) struct ThreadStep {
     pub process: ProcessId,
     pub rule: Rule,
-    /// What it must not do wrong.
+    /// The conditions under which it does not fail.
     pub leaves: Vec<Leaf>,
     pub ways: Vec<Way>,
 }
 
-/// One way that the step can go.
+/// One way that a step can go.
 #[derive(Debug)]
 pub(crate) struct Way {
     /// The invariants after it.
@@ -140,40 +140,40 @@ struct Successor<'p> {
     state: State<'p>,
     process: ProcessId,
     touched: Rc<[Touched]>,
-    /// None if the step is no event.
+    /// None if the step has no event.
     event: Option<Event>,
 }
 
-/// Why a search cannot go on at all.
+/// Why a search cannot even start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
-    /// See there.
+    /// The formula has a misplaced box.
     #[error(transparent)]
     Misplaced(#[from] Misplaced),
 }
 
-/// A proof in the making.
+/// A proof under construction.
 pub(crate) struct Search<'p, 's> {
     pub world: World<'p>,
     pub solver: &'s mut dyn Solver,
     pub options: &'s Options,
     pub contexts: Vec<Context>,
     pub goals: Vec<Goal<'p>>,
-    /// What the formula asks of the initial state, and the goals with boxes that it was taken apart
-    /// into.
+    /// The questions that the formula asks about the initial state, and the goals with boxes that
+    /// it was split into.
     pub leaves: Vec<Leaf>,
     pub roots: Vec<usize>,
     /// Whether one of these boxes covers all runs of the program.
     pub whole: bool,
     queue: VecDeque<usize>,
-    /// What came of the goals that were looked at.
+    /// Summary of the goals that were processed.
     pub books: Books,
-    /// How many were merged.
+    /// Number of goals that were merged.
     pub merged: u64,
     /// Goals by context, segment and path.
     known: FxHashMap<(usize, usize, Fingerprint), Vec<usize>>,
     pub generalised: Vec<usize>,
-    /// Whether there are loops without bounds; then goals are looked up by their states too.
+    /// Whether there are unbounded loops; then goals are also looked up by their states.
     pub endless: bool,
     pub by_state: FxHashMap<u64, Vec<usize>>,
     pub by_points: ByPoints,
@@ -201,7 +201,7 @@ impl<'p, 's> Search<'p, 's> {
         }
     }
 
-    /// Takes a formula apart until boxes and first-order formulas are left.
+    /// Splits a formula into boxes and first-order formulas.
     pub fn open(
         &mut self,
         formula: &Formula,
@@ -217,7 +217,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok(())
     }
 
-    /// A formula with boxes that there are no rules for, as one question about what they mean.
+    /// Decides a formula with boxes without rules, as one question about their meaning.
     fn decided(
         &mut self,
         formula: &Formula,
@@ -255,8 +255,8 @@ impl<'p, 's> Search<'p, 's> {
     }
 
     /// Whether a part is a box over all processes that starts wherever the program can start. After
-    /// an update, under a premise or with a process less, what is shown of its states is not shown
-    /// of all states of the program.
+    /// an update, under a premise or without some process, a property of its states need not hold
+    /// in all states of the program.
     fn is_whole(&mut self, part: &Part) -> bool {
         let Part::Box(context, cells) = part else {
             return false;
@@ -275,7 +275,7 @@ impl<'p, 's> Search<'p, 's> {
             })
     }
 
-    /// Opens the parts of a formula: questions are asked, boxes become goals.
+    /// Opens the parts of a formula: asks the questions, and turns boxes into goals.
     fn open_parts(
         &mut self,
         parts: Vec<Part>,
@@ -320,7 +320,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok((leaves, boxes))
     }
 
-    /// A new goal where a path begins.
+    /// Adds a goal at the beginning of a path.
     pub fn add(
         &mut self,
         state: State<'p>,
@@ -345,7 +345,7 @@ impl<'p, 's> Search<'p, 's> {
         at
     }
 
-    /// Asks the solver whether Γ and the condition exclude what is denied.
+    /// Asks the solver whether Γ and the condition exclude the denied formula.
     fn ask(&mut self, what: What, known: &[Fol], condition: Vec<Term>, denied: Fol) -> Leaf {
         let truth = decide(
             &mut self.world.terms,
@@ -367,7 +367,7 @@ impl<'p, 's> Search<'p, 's> {
         self.ask(what, &known, condition, denied)
     }
 
-    /// Reduces goals until none is left, or the watch breaks it off.
+    /// Reduces goals until none is left, or the watch breaks off.
     pub fn run(
         &mut self,
         watch: &mut dyn FnMut(&Self) -> ControlFlow<Bound>,
@@ -384,13 +384,13 @@ impl<'p, 's> Search<'p, 's> {
         Ok(())
     }
 
-    /// A goal was looked at.
+    /// Records that a goal was processed.
     fn reduced(&mut self, at: usize, by: By) {
         self.books.enter(at, &by);
         self.goals[at].by = by;
     }
 
-    /// The goals that were not looked at, in order.
+    /// Returns the goals that were not processed, in order.
     pub fn waiting(&self) -> impl Iterator<Item = usize> {
         self.queue.iter().copied()
     }
@@ -408,7 +408,7 @@ impl<'p, 's> Search<'p, 's> {
         if self.too_deep(at) {
             return Ok(By::Open(Why::Unfolded(self.options.unfold)));
         }
-        // A goal that was just generalised is to be scheduled.
+        // A goal that was just generalised must be scheduled.
         if (self.goals[at].segment != at || self.goals[at].changed.is_empty())
             && let Some(by) = self.come_back(at)
         {
@@ -418,14 +418,15 @@ impl<'p, 's> Search<'p, 's> {
         Ok(scheduled.unwrap_or_else(|error| self.give_up(error)))
     }
 
-    /// What a goal is whose step cannot be made.
+    /// Returns the result of a goal whose step cannot be made.
     fn give_up(&mut self, TooMuch(process): TooMuch) -> By {
         self.world.obligations.clear();
         self.world.touched.clear();
         By::Open(Why::TooMuch(process))
     }
 
-    /// Closed if what is assumed cannot be. Asked only where something new was assumed.
+    /// Closes a goal whose assumptions contradict each other. This is asked only if something new
+    /// was assumed.
     fn close(&mut self, at: usize) -> Option<By> {
         let goal = &self.goals[at];
         let (condition, context) = (goal.state.condition.clone(), goal.context);
@@ -441,7 +442,7 @@ impl<'p, 's> Search<'p, 's> {
         (leaf.truth == Truth::Proved).then_some(By::Close(leaf))
     }
 
-    /// Every thread has ended: what is left is Ψ in this state.
+    /// Handles a goal in which every thread has ended: Ψ in this state remains.
     fn end(&mut self, at: usize) -> Result<By, Unsupported> {
         let goal = &self.goals[at];
         let context = self.contexts[goal.context].clone();
@@ -513,7 +514,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok(By::Schedule { steps, deadlock })
     }
 
-    /// What a step must not do wrong.
+    /// Asks the questions whether a step does not fail.
     fn faults(&mut self, context: usize) -> Vec<Leaf> {
         let obligations = std::mem::take(&mut self.world.obligations);
         self.world.touched.clear();
@@ -524,7 +525,7 @@ impl<'p, 's> Search<'p, 's> {
         obligations.into_iter().map(ask).collect()
     }
 
-    /// The file's invariants after a step.
+    /// Asks the questions whether the file's invariants hold after a step.
     fn invariants(&mut self, context: usize, state: &State<'p>) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         for (what, must) in self.world.invariants(state, false) {
@@ -536,7 +537,7 @@ impl<'p, 's> Search<'p, 's> {
         leaves
     }
 
-    /// The steps since the path of a goal began, the last first.
+    /// Returns the steps since the path of a goal began, the last one first.
     pub fn path(&self, at: usize) -> impl Iterator<Item = &Event> {
         let before = |&at: &usize| {
             let goal = &self.goals[at];
@@ -546,8 +547,8 @@ impl<'p, 's> Search<'p, 's> {
         goals.filter_map(|at| self.goals[at].event.as_ref())
     }
 
-    /// The trace of a goal's path. Made anew for each goal that is scheduled: kept with all of
-    /// them, it would be most of what is kept.
+    /// Returns the trace of a goal's path. It is computed for each goal that is scheduled, because
+    /// storing it for all goals would take most of the memory.
     fn hasher(&self, at: usize) -> TraceHasher {
         let path: Vec<&Event> = self.path(at).collect();
         let mut hasher = TraceHasher::new();
@@ -557,7 +558,7 @@ impl<'p, 's> Search<'p, 's> {
         hasher
     }
 
-    /// The goal after a step: a new one, or one that is known already.
+    /// Returns the goal after a step: a new one, or a known one.
     fn follow(&mut self, from: usize, successor: Successor<'p>, hasher: &mut TraceHasher) -> usize {
         let parent = &self.goals[from];
         let (context, segment) = (parent.context, parent.segment);
@@ -615,7 +616,7 @@ impl<'p, 's> Search<'p, 's> {
 }
 
 impl By {
-    /// All questions that belong to the rule; those of a goal that can be closed otherwise aside.
+    /// Returns all questions that belong to the rule.
     pub fn leaves(&self) -> Box<dyn Iterator<Item = &Leaf> + '_> {
         match self {
             By::Open(_) | By::Merge(_) => Box::new(std::iter::empty()),
@@ -634,8 +635,7 @@ impl By {
     }
 }
 
-/// Whether two goals say the same: equal points and values, and the same assumed, in whatever
-/// order.
+/// Whether two goals say the same: equal points and values, and the same assumptions in any order.
 fn same_goal(a: &State<'_>, b: &State<'_>) -> bool {
     let sorted = |state: &State<'_>| {
         let mut all = state.condition.clone();

@@ -1,8 +1,9 @@
-//! The rules that make a step: Fig. 7 of the SymPaths paper, and those for what `.maz` has besides.
+//! The rules that make a step: Fig. 7 of the SymPaths paper, and rules for the other statements of
+//! `.maz`.
 //!
-//! A thread stands before a statement that is a step. The rule of that statement gives one sequent
-//! for each way on, with what was assumed to go that way. Work on locals belongs to the step before
-//! it, as in every other engine; a guard or choice and the first step of what it guards are one
+//! A thread is at a statement that is a step. The rule of that statement yields one sequent for
+//! each way on, with the assumptions of that way. Local work belongs to the step before it, as in
+//! every other engine; a guard or choice and the first step of the statement that it guards are one
 //! step.
 //!
 //! | paper | a variant of [`Rule`](mazurka_core::proof::Rule) |
@@ -22,14 +23,14 @@ use crate::eval::Fault;
 use crate::pool::{FrameRef, Item, State, Thread, filled, is_step, rounds_left, sort};
 use crate::world::{Branch, World};
 
-/// A step of this process does too much, or has too many ways to go.
+/// The error for a step of this process that does too much work, or can go too many ways.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TooMuch(pub String);
 
-/// How much one step may do.
+/// Limit on the work of one step.
 const MOST_WORK: usize = 20_000;
 
-/// The step in the making.
+/// A step under construction.
 struct Making<'a, 'p> {
     world: &'a mut World<'p>,
     work: usize,
@@ -37,7 +38,7 @@ struct Making<'a, 'p> {
 
 type Ways<'p> = Result<Vec<Branch<'p>>, TooMuch>;
 
-/// The initial pool: these processes, each before its first step. Work on locals may go several
+/// Returns the initial pool: these processes, each at its first step. Local work may go several
 /// ways.
 pub(crate) fn start<'p>(
     world: &mut World<'p>,
@@ -61,7 +62,7 @@ pub(crate) fn start<'p>(
     Ok(ways.into_iter().map(Branch::ended).collect())
 }
 
-/// The ways that the next step of a thread can go; none if it has to wait.
+/// Returns the ways that the next step of a thread can go; none if it has to wait.
 pub(crate) fn step<'p>(world: &mut World<'p>, state: &State<'p>, process: ProcessId) -> Ways<'p> {
     let mut making = Making { world, work: 0 };
     let ways = making.next_step(Branch::at(state.clone(), process))?;
@@ -73,7 +74,7 @@ pub(crate) fn step<'p>(world: &mut World<'p>, state: &State<'p>, process: Proces
 }
 
 impl<'p> Making<'_, 'p> {
-    /// Adds a thread and lets it work on its locals.
+    /// Adds a thread and does its local work.
     fn begin(&mut self, mut way: Branch<'p>, thread: Thread<'p>) -> Ways<'p> {
         let before = std::mem::replace(&mut way.turn, thread.process);
         way.state.add(thread);
@@ -82,7 +83,7 @@ impl<'p> Making<'_, 'p> {
         Ok(ways)
     }
 
-    /// The two ways of a test, those that are plainly impossible left out.
+    /// Returns the two ways of a test, without those that are obviously impossible.
     fn fork(&mut self, mut way: Branch<'p>, test: &Expr) -> Vec<(bool, Branch<'p>)> {
         let test = self.world.eval(&mut way).expr(test);
         if let Some(truth) = self.world.terms.truth(test) {
@@ -108,8 +109,8 @@ impl<'p> Making<'_, 'p> {
         }
     }
 
-    /// Works on locals until a statement is reached that is a step, or no more than `depth` items
-    /// are left.
+    /// Does local work until a statement is reached that is a step, or at most `depth` items are
+    /// left.
     fn settle(&mut self, way: Branch<'p>, depth: usize) -> Ways<'p> {
         let mut done = Vec::new();
         let mut open = vec![way];
@@ -130,7 +131,7 @@ impl<'p> Making<'_, 'p> {
         Ok(done)
     }
 
-    /// An item that is no step, or one inside an atomic block.
+    /// Executes an item that is not a step, or is inside an atomic block.
     fn local(&mut self, mut way: Branch<'p>, item: Option<Item<'p>>) -> Ways<'p> {
         let stmt = match item {
             None => return Ok(vec![way]),
@@ -145,7 +146,7 @@ impl<'p> Making<'_, 'p> {
         };
         match &stmt.kind {
             StmtKind::Skip => Ok(vec![way]),
-            // There is no rule; programs with it are refused before.
+            // There is no rule for it; programs with it are refused earlier.
             StmtKind::Leave(leave) => Err(TooMuch(format!("no rule for `{}`", leave.word()))),
             StmtKind::End => {
                 way.thread().work.clear();
@@ -188,7 +189,7 @@ impl<'p> Making<'_, 'p> {
         }
     }
 
-    /// A statement that starts with something to do, as opposed to a block.
+    /// Executes a statement that does something at once, as opposed to a block.
     fn simple(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Ways<'p> {
         match &stmt.kind {
             StmtKind::Assign(places, values) => {
@@ -298,12 +299,12 @@ impl<'p> Making<'_, 'p> {
                 }
                 Ok(ways)
             }
-            // What is inside an atomic block: blocks and loops among it.
+            // Blocks and loops inside an atomic block.
             _ => self.local(way, Some(Item::Do(stmt))),
         }
     }
 
-    /// Runs the first step of what a guard or choice guards, if it has one, in the same step.
+    /// Executes the first step of a guarded statement, if it has one, in the same step.
     fn guarded(&mut self, mut way: Branch<'p>, body: &'p Stmt) -> Ways<'p> {
         let depth = way.thread().work.len();
         way.thread().work.push(Item::Do(body));
@@ -335,7 +336,7 @@ impl<'p> Making<'_, 'p> {
         Ok(done)
     }
 
-    /// The test of a `while` that was entered.
+    /// Executes the test of a `while` that was entered.
     fn test_loop(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Ways<'p> {
         let StmtKind::While {
             test, bound, body, ..
@@ -362,7 +363,7 @@ impl<'p> Making<'_, 'p> {
         Ok(ways)
     }
 
-    /// The next round of a `for`. Its bounds were read once.
+    /// Executes the next round of a `for`. Its bounds were read once.
     fn round(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Ways<'p> {
         let StmtKind::For {
             local, limit, body, ..
@@ -449,8 +450,8 @@ impl<'p> Making<'_, 'p> {
             Some(handle) => {
                 let value = self.world.terms.value(thread.get(handle));
                 if value.is_none() {
-                    // Cannot be: handles are not assigned, and who has spawned since stands at
-                    // another point.
+                    // Impossible: handles are not assigned, and a process that has spawned since is
+                    // at another point.
                     self.world
                         .eval(&mut way)
                         .oblige(Term::FALSE, Fault::Error, span);
@@ -469,7 +470,7 @@ impl<'p> Making<'_, 'p> {
         vec![way]
     }
 
-    /// Which lock, where the index does not say at once one way for each.
+    /// Returns the possible locks, one way for each if the index is not known.
     fn locks(
         &mut self,
         mut way: Branch<'p>,

@@ -95,8 +95,8 @@ fn prove(source: &str, goal: &str) -> Result<Proof, String> {
     })
 }
 
-/// What is to be done with a proof that was found, and with a function that checks it or a variant
-/// of it.
+/// Calls a function with a proof that was found, and with a function that checks it or a variant of
+/// it.
 fn with_proof<T>(
     source: &str,
     goal: &str,
@@ -123,7 +123,7 @@ fn with_proof<T>(
         }
     };
     let found = crate::prove(&theorem, &options, &mut Embedded::default(), watch).expect(source);
-    // A solver is about one set of terms, and the checker has its own.
+    // A solver belongs to one set of terms, and the checker has its own terms.
     let check =
         |proof: &Proof| crate::check_proof(proof, &theorem, &mut Embedded::default()).is_ok();
     assert_eq!(check(&found.proof), found.proof.is_closed(), "{source}");
@@ -162,7 +162,7 @@ fn formulas_are_taken_apart() {
     assert!(prove(add, "x != 0 || [*] x == 2").is_ok());
     assert!(prove(add, "x == 0 ==> [*] x == 3").is_err());
     assert!(prove(add, "exists b: bool. b").is_ok());
-    // What is asked for in an inner box is another value than in the outer one.
+    // An input in an inner box is another value than in the outer one.
     let ask = "var x, y: i8 process p { y := x; x := input(i8) }";
     assert!(prove(ask, "[p] [p] x == y").is_err());
     let choose = "var x, y: i8 process p { y := x; x := choose(0..2) }";
@@ -184,7 +184,7 @@ fn formulas_are_taken_apart() {
         };
         let solver = &mut Embedded::default();
         let watch = &mut |_| ControlFlow::Continue(());
-        // They are decided, and leave no proof.
+        // They are decided without a proof.
         let found = crate::prove(&theorem, &Options::default(), solver, watch).unwrap();
         assert!(
             found.by_execution && !found.proof.is_closed(),

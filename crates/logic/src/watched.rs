@@ -1,4 +1,4 @@
-//! Checking a proof within limits. What a proof is, only `check` knows.
+//! Checks a proof within limits. The rules are in `check`.
 
 use std::ops::ControlFlow;
 
@@ -8,9 +8,8 @@ use mazurka_smt::{Answer, Solver, Statistics, Term, Terms};
 use crate::check::{Rejected, check};
 use crate::{DeadlockFree, Theorem};
 
-/// Checks a proof of a formula about a program, and tells what it shows of deadlocks. The
-/// solver must be one that has not been asked
-/// anything.
+/// Checks a proof of a formula about a program, and returns what it shows about deadlocks. The
+/// solver must be a new one that has not been used.
 pub fn check_proof(
     proof: &Proof,
     theorem: &Theorem<'_>,
@@ -19,8 +18,8 @@ pub fn check_proof(
     check(proof, theorem, solver, &mut |_| Ok(()))
 }
 
-/// The same, unless the watch breaks it off, with its reason. It is called for every goal, with how
-/// many follow.
+/// The same, unless the watch breaks it off, with its reason. The watch is called for every goal,
+/// with the number of goals checked so far.
 pub fn check_proof_watched<B>(
     proof: &Proof,
     theorem: &Theorem<'_>,
@@ -44,13 +43,13 @@ pub fn check_proof_watched<B>(
         return ControlFlow::Break(why);
     }
     if checked.is_err() && solver.unanswered {
-        // Who has no time left to answer has not said no.
+        // A solver that ran out of time has not refuted the proof.
         watch(follow)?;
     }
     ControlFlow::Continue(checked)
 }
 
-/// Hears whether a question stays without an answer, which may be for want of time.
+/// Notes whether a question remains unanswered, which may be for lack of time.
 struct Listening<'a> {
     solver: &'a mut dyn Solver,
     unanswered: bool,

@@ -1,6 +1,7 @@
-//! What the search and the checker both work with: the program, where its variables lie, the terms
-//! made so far, and the ways that a step may go. It knows what expressions, formulas and invariants
-//! say in a state; what statements do it leaves to each of them.
+//! The common data of the search and the checker: the program, the positions of its variables, the
+//! terms made so far, and the ways that a step may go. It knows the meaning of expressions,
+//! formulas and invariants in a state; the search and the checker each define the effects of
+//! statements.
 
 use mazurka_core::{Claims, ProcessId, ProcessTable};
 use mazurka_lang::hir::{Expr, Program, StmtKind};
@@ -16,7 +17,7 @@ use crate::render::Names;
 use crate::sequent::What;
 use crate::{DeadlockFree, Formula, Theorem};
 
-/// A program and all that is said about it.
+/// A program, and all terms about it.
 pub(crate) struct World<'p> {
     pub program: &'p Program,
     pub source: &'p str,
@@ -24,10 +25,10 @@ pub(crate) struct World<'p> {
     pub layout: Layout,
     pub terms: Terms,
     pub table: ProcessTable,
-    /// What the step in the making must not do wrong, whichever way it goes: what fails on a way
-    /// that turns out to be closed has failed all the same.
+    /// The obligations of the step under construction, on all of its ways: a failure on a way that
+    /// turns out to be closed is still a failure.
     pub obligations: Vec<Obligation>,
-    /// The shared cells that it has touched.
+    /// The shared cells that the step has touched.
     pub touched: Vec<Touched>,
 }
 
@@ -35,15 +36,15 @@ pub(crate) struct World<'p> {
 #[derive(Clone, Debug)]
 pub(crate) struct Branch<'p> {
     pub state: State<'p>,
-    /// Whose turn it is.
+    /// The process that makes the step.
     pub turn: ProcessId,
-    /// What was chosen, and from where to where.
+    /// The chosen values, each with its lower and upper bound.
     pub chosen: Vec<[Term; 3]>,
-    /// Which way it went where it could go several.
+    /// The decisions where it could go several ways.
     pub ways: Vec<u8>,
     pub spawned: Vec<ProcessId>,
     pub joined: Vec<ProcessId>,
-    /// A false `assume`: there is nothing more to show, and no process waits.
+    /// Whether there was a false `assume`: then nothing more has to be shown, and no process waits.
     pub discarded: bool,
 }
 
@@ -60,12 +61,12 @@ impl<'p> Branch<'p> {
         }
     }
 
-    /// The thread whose turn it is.
+    /// Returns the thread that makes the step.
     pub fn thread(&mut self) -> &mut Thread<'p> {
         self.state.thread(self.turn)
     }
 
-    /// Assumes a condition, unless it is plainly false.
+    /// Assumes a condition, unless it is obviously false.
     pub fn given(mut self, test: Term, terms: &Terms) -> Option<Self> {
         match terms.truth(test) {
             Some(true) => {}
@@ -75,7 +76,7 @@ impl<'p> Branch<'p> {
         Some(self)
     }
 
-    /// Threads that have nothing left to do have ended.
+    /// Removes the threads that have no work left.
     pub fn ended(mut self) -> Self {
         self.state.threads.retain(|thread| !thread.work.is_empty());
         self
@@ -107,7 +108,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Turns formulas into conditions; `tag` is part of the names of values that it makes up.
+    /// Returns a translation of formulas into conditions; `tag` is part of the fresh names.
     pub fn lower(&mut self, tag: String) -> Lower<'_> {
         Lower {
             terms: &mut self.terms,
@@ -117,7 +118,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Evaluates expressions for the thread whose turn it is.
+    /// Returns an evaluator for the thread that makes the step.
     pub fn eval<'e>(&'e mut self, way: &'e mut Branch<'p>) -> Eval<'e, 'p> {
         Eval {
             terms: &mut self.terms,
@@ -137,18 +138,18 @@ impl<'p> World<'p> {
         exprs.iter().map(|expr| eval.expr(expr)).collect()
     }
 
-    /// What the next step of a thread may touch.
+    /// Returns the cells that the next step of a thread may touch.
     pub fn claims(&self, thread: &Thread<'p>) -> Claims {
         self.claims_and_reads(thread).0
     }
 
-    /// The same, and what of it the step may read.
+    /// The same, and those of them that the step may read.
     pub fn claims_and_reads(&self, thread: &Thread<'p>) -> (Claims, Claims) {
         let (program, layout) = (self.program, &self.layout);
         claims(program, &self.shared, layout, thread, &self.terms)
     }
 
-    /// Takes a formula apart in the initial state, where `requires` is known.
+    /// Splits a formula in the initial state, where `requires` is known.
     pub fn open(&mut self, formula: &Formula) -> Result<Vec<Part>, Misplaced> {
         let cells = initial_cells(self.program, &mut self.terms);
         let known = self.required(&cells).into_iter().map(Fol::Term).collect();
@@ -156,9 +157,10 @@ impl<'p> World<'p> {
         lower.parts(known, &cells, &mut Vec::new(), formula)
     }
 
-    /// What a proof of these parts shows of deadlocks, if that was asked. For the checker: the
-    /// search decides by itself. All runs of the program are in a box if it has every process,
-    /// starts with the initial values, and knows of them nothing but what is required.
+    /// Returns what a proof of these parts shows about deadlocks, if that was asked. Only the
+    /// checker uses it: the search decides by itself. A box contains all runs of the program if it
+    /// has every process, starts with the initial values, and assumes nothing about them except
+    /// what is required.
     pub fn shown_of_deadlocks(&mut self, asked: bool, parts: &[Part]) -> DeadlockFree {
         let start = initial_cells(self.program, &mut self.terms);
         let required = self.required(&start);
@@ -182,7 +184,7 @@ impl<'p> World<'p> {
         shown
     }
 
-    /// What the program requires of its initial values.
+    /// Returns the conditions that the program requires of its initial values.
     pub fn required(&mut self, cells: &[Term]) -> Vec<Term> {
         let program = self.program;
         let mut lower = self.lower(String::new());
@@ -192,7 +194,7 @@ impl<'p> World<'p> {
             .collect()
     }
 
-    /// What the file's invariants say in a state, and with `loops` those of loops before whose test
+    /// Returns the file's invariants in a state and, with `loops`, those of loops before whose test
     /// a thread stands.
     pub fn invariants(&mut self, state: &State<'p>, loops: bool) -> Vec<(What, Term)> {
         let program = self.program;
@@ -212,7 +214,7 @@ impl<'p> World<'p> {
     }
 }
 
-/// The invariants of the unbounded `while` before whose test a thread stands, if it does.
+/// Returns the invariants of the unbounded `while` before whose test a thread stands, if it does.
 pub(crate) fn loop_invariants<'p>(thread: &Thread<'p>) -> Option<&'p [Expr]> {
     match thread.work.last()? {
         Item::Again(stmt) => match &stmt.kind {

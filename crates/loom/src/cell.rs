@@ -1,4 +1,5 @@
-//! Cells with loom's signatures: `UnsafeCell::get` gives a pointer that is watched while it exists.
+//! Cells with loom's signatures: `UnsafeCell::get` returns a pointer that is watched
+//! while it exists.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,14 +9,14 @@ use mazurka_rt::cell as rt;
 /// Data that threads share at their own risk: [`mazurka_rt::cell::UnsafeCell`].
 pub struct UnsafeCell<T: ?Sized>(rt::UnsafeCell<T>);
 
-/// A pointer to read with; a read goes on while it exists.
+/// A pointer for reading; the read lasts while it exists.
 #[derive(Debug)]
 pub struct ConstPtr<T: ?Sized> {
     _access: rt::AccessOfCell,
     pointer: *const T,
 }
 
-/// A pointer to write with; a write goes on while it exists.
+/// A pointer for writing; the write lasts while it exists.
 #[derive(Debug)]
 pub struct MutPtr<T: ?Sized> {
     _access: rt::AccessOfCell,
@@ -37,7 +38,7 @@ impl<T> UnsafeCell<T> {
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
-    /// Gives a function a pointer to read the value.
+    /// Calls a function with a pointer for reading the value.
     #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
     where
@@ -46,7 +47,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.0.with(f)
     }
 
-    /// Gives a function a pointer to write the value.
+    /// Calls a function with a pointer for writing the value.
     #[track_caller]
     pub fn with_mut<F, R>(&self, f: F) -> R
     where
@@ -106,7 +107,7 @@ impl<T: ?Sized> ConstPtr<T> {
         unsafe { &*self.pointer }
     }
 
-    /// Gives a function the pointer.
+    /// Calls a function with the pointer.
     pub fn with<F, R>(&self, f: F) -> R
     where
         F: FnOnce(*const T) -> R,
@@ -127,7 +128,7 @@ impl<T: ?Sized> MutPtr<T> {
         unsafe { &mut *self.pointer }
     }
 
-    /// Gives a function the pointer.
+    /// Calls a function with the pointer.
     pub fn with<F, R>(&self, f: F) -> R
     where
         F: FnOnce(*mut T) -> R,
@@ -136,7 +137,7 @@ impl<T: ?Sized> MutPtr<T> {
     }
 }
 
-/// [`std::cell::Cell`], whose accesses are checked.
+/// [`std::cell::Cell`] with checked accesses.
 #[derive(Debug)]
 pub struct Cell<T>(UnsafeCell<T>);
 

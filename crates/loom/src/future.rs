@@ -1,4 +1,4 @@
-//! Futures: `block_on`, and a place for a waker.
+//! Futures: `block_on`, and a slot for a waker.
 
 use std::task::Waker;
 
@@ -6,20 +6,20 @@ use mazurka_rt::sync::{Mutex, PoisonError};
 
 pub use mazurka_rt::future::block_on;
 
-/// A place for the waker of a task, which other threads take to wake it.
+/// A slot for the waker of a task, from which other threads take it to wake the task.
 ///
-/// A task that registers while another thread takes the waker does so before or after.
+/// If a task registers while another thread takes the waker, it does so either before or after.
 #[derive(Debug, Default)]
 pub struct AtomicWaker(Mutex<Option<Waker>>);
 
 impl AtomicWaker {
-    /// Makes an empty place.
+    /// Makes an empty slot.
     #[track_caller]
     pub fn new() -> Self {
         Self(Mutex::new(None))
     }
 
-    /// Puts a waker there, in place of the one before.
+    /// Stores a waker in place of the previous one.
     #[track_caller]
     pub fn register(&self, waker: Waker) {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -28,13 +28,13 @@ impl AtomicWaker {
         drop(before);
     }
 
-    /// Puts a clone of a waker there.
+    /// Stores a clone of a waker.
     #[track_caller]
     pub fn register_by_ref(&self, waker: &Waker) {
         self.register(waker.clone());
     }
 
-    /// Wakes the task whose waker is there.
+    /// Wakes the task whose waker is stored.
     #[track_caller]
     pub fn wake(&self) {
         if let Some(waker) = self.take_waker() {

@@ -1,4 +1,4 @@
-//! What loom's `lazy_static!` is made of.
+//! Support for loom's `lazy_static!`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 pub use mazurka_rt::sync::LazyLock;
 pub use mazurka_rt::thread::{AccessError, panicking, yield_now};
 
-/// A static that is made when it is first used. [`lazy_static!`](crate::lazy_static!) makes
-/// [`LazyLock`]s; this type is there for code that names it.
+/// A static that is made on first use. [`lazy_static!`](crate::lazy_static!) makes [`LazyLock`]s;
+/// this type exists for code that names it.
 pub struct Lazy<T> {
     #[doc(hidden)]
     pub init: fn() -> T,

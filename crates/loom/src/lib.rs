@@ -5,16 +5,16 @@
 //! loom = { package = "mazurka-loom", version = "0.2" }
 //! ```
 //!
-//! What loom and std have alike is that of `mazurka-rt`. Here is what loom has of its own shape:
-//! `cell`, `model::Builder`, `thread::spawn` without `Send`, `sync::Notify`, `future::AtomicWaker`,
-//! `lazy_static::Lazy`, and the calls that steer a search.
+//! Whatever loom and std have in common comes from `mazurka-rt`. This crate adds what is specific
+//! to loom: `cell`, `model::Builder`, `thread::spawn` without `Send`, `sync::Notify`,
+//! `future::AtomicWaker`, `lazy_static::Lazy`, and the calls that steer a search.
 //!
-//! What is different:
+//! Differences:
 //! - [`explore`], [`stop_exploring`] and [`skip_branch`] do nothing: everything is explored.
 //! - `max_threads` and `max_branches` do not limit what can be explored.
-//! - Statics live for ever, as in Rust: loom drops those of `lazy_static!` when the first thread
+//! - Statics live for ever, as in Rust. loom drops those of `lazy_static!` when the first thread
 //!   ends, and fails if another thread uses one afterwards.
-//! - `preemption_bound` is for searches that do not end without it: see
+//! - `preemption_bound` applies only to searches that do not end without it: see
 //!   [`Builder::preemption_bound`](model::Builder::preemption_bound).
 //! - Checkpoints are not written: a failure has a schedule that replays it.
 //!
@@ -49,14 +49,14 @@ pub use model::model;
 
 pub use mazurka_rt::{alloc, hint, lazy_static, thread_local};
 
-/// loom's limit on threads. There is none here; tests that ask for it get loom's number.
+/// loom's limit on threads. There is no limit here; tests that use the constant get loom's number.
 pub const MAX_THREADS: usize = 5;
 
-/// Would explore from here on. Everything is explored anyway.
+/// Does nothing: in loom it starts exploring here, but everything is explored anyway.
 pub fn explore() {}
 
-/// Would stop exploring until [`explore`]. Everything is explored anyway.
+/// Does nothing: in loom it stops exploring until [`explore`], but everything is explored anyway.
 pub fn stop_exploring() {}
 
-/// Would not explore what comes. Everything is explored anyway.
+/// Does nothing: in loom it skips the current branch, but everything is explored anyway.
 pub fn skip_branch() {}

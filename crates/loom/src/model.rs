@@ -5,16 +5,16 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A test that bounds preemptions and no time is cut after so long, and then once more.
+/// Default time limit of a test that bounds preemptions, for each of its two searches.
 const BOUNDED: Duration = Duration::from_secs(30);
 
 /// loom's settings. [`Builder::new`] reads loom's variables and those of `mazurka-rt`.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Builder {
-    /// No limit here.
+    /// Ignored: there is no limit.
     pub max_threads: usize,
-    /// Limit on the steps of one execution, if it is more than that of `mazurka-rt`
+    /// Limit on the steps of one execution, if it exceeds that of `mazurka-rt`
     /// (`LOOM_MAX_BRANCHES`).
     pub max_branches: usize,
     /// Limit on executions (`LOOM_MAX_PERMUTATIONS`).
@@ -23,19 +23,19 @@ pub struct Builder {
     pub max_duration: Option<Duration>,
     /// Limit on preemptions, for a search that is too large without one (`LOOM_MAX_PREEMPTIONS`).
     ///
-    /// First everything is explored, within the limit on time (30 seconds if there is none). If
-    /// that does not end, the interleavings with so few preemptions are, under sequential
-    /// consistency and within the same limit.
+    /// First everything is explored, within the limit on time (default: 30 seconds). If that does
+    /// not complete, a second search explores the interleavings with at most this many preemptions,
+    /// under sequential consistency and within the same limit.
     pub preemption_bound: Option<usize>,
-    /// Not written.
+    /// Ignored: no checkpoint is written.
     pub checkpoint_file: Option<PathBuf>,
-    /// Of no use without a file.
+    /// Ignored, since there is no file.
     pub checkpoint_interval: usize,
-    /// Everything is explored, whatever it says.
+    /// Ignored: everything is explored.
     pub expect_explicit_explore: bool,
-    /// Reports have places anyway.
+    /// Ignored: reports always show locations.
     pub location: bool,
-    /// Not written: reports show what matters.
+    /// Ignored: no log is written, and reports show what matters.
     pub log: bool,
 }
 
@@ -86,7 +86,7 @@ impl Builder {
             builder.max_depth = Some(self.max_branches as u64);
         }
         builder.leaks = true;
-        // Of what happens for no reason loom has this.
+        // loom's only spurious event.
         builder.spurious_polls = 1;
         let Some(bound) = self.preemption_bound else {
             builder.check(f);
@@ -109,8 +109,7 @@ impl Default for Builder {
     }
 }
 
-/// Explores a closure: [`mazurka_rt::model()`]. An `Arc` that is never dropped is a failure, as in
-/// loom.
+/// Explores a closure: [`mazurka_rt::model()`]. As in loom, leaking an `Arc` is a failure.
 #[track_caller]
 pub fn model<F>(f: F)
 where

@@ -16,7 +16,7 @@ struct State {
 }
 
 impl Notify {
-    /// Makes one without a notification.
+    /// Makes one that is not notified.
     #[track_caller]
     pub fn new() -> Self {
         Self {
@@ -25,7 +25,7 @@ impl Notify {
         }
     }
 
-    /// Notifies the thread that waits, or the next that does.
+    /// Notifies the waiting thread, or the next one that waits.
     #[track_caller]
     pub fn notify(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,7 +38,7 @@ impl Notify {
     ///
     /// # Panics
     ///
-    /// If another thread waits already.
+    /// If another thread is already waiting.
     #[track_caller]
     pub fn wait(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,7 +2,7 @@
 
 pub use mazurka_rt::thread::*;
 
-/// Starts a thread. What it is given need not be `Send`, as in loom: all threads of a model run on
+/// Starts a thread. As in loom, its function need not be `Send`: all threads of a model run on
 /// one real thread.
 ///
 /// # Panics

@@ -1,4 +1,4 @@
-//! What loom has of its own shape does what loom's does.
+//! The parts that are specific to loom behave like loom's.
 
 #![allow(unsafe_code)]
 

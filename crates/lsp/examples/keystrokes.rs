@@ -1,5 +1,5 @@
-//! How long the server takes for a keystroke in a long program: from the edit until its mistakes
-//! are told and a hover is answered.
+//! Measures how long the server takes for a keystroke in a long program: from the edit until it has
+//! sent the mistakes and answered a hover.
 //!
 //! `cargo run --release -p mazurka-lsp --example keystrokes [LINES]`
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 struct Alone;
 impl Environment for Alone {}
 
-/// A program of about so many lines: procedures with loops, conditions, locks and arrays, and
+/// A program of about this many lines: procedures with loops, conditions, locks and arrays, and
 /// processes that call them.
 fn program(lines: usize) -> String {
     let mut text = "const N = 4\nlock m\nvar a: int[N] = 0\nvar x, y: int = 0\n".to_owned();
@@ -46,7 +46,7 @@ proc work{i}(p: int) {{
     text
 }
 
-/// The client's side: messages out, and waiting for what is expected.
+/// The client: sends messages and waits for the expected answers.
 struct Editor {
     connection: Connection,
     last: i32,
@@ -76,7 +76,7 @@ impl Editor {
         }
     }
 
-    /// Waits for the diagnostics of a version, and returns how many mistakes are among them.
+    /// Waits for the diagnostics of a version, and returns the number of mistakes.
     fn told(&self, version: i64) -> usize {
         loop {
             if let Message::Notification(told) =
@@ -110,7 +110,7 @@ fn main() {
     let mistakes = editor.told(1);
     let opened = start.elapsed();
     assert_eq!(mistakes, 0, "the program is right");
-    // Type a statement in the middle of the file, a letter at a time, and take it back.
+    // Type a statement in the middle of the file, one letter at a time, and delete it again.
     let middle = text.lines().count() / 2;
     let line = text
         .lines()

@@ -1,4 +1,4 @@
-//! A file that is open in an editor, and what is known of its text.
+//! An open file in an editor, and what is known about its text.
 
 use lsp_types::{
     Diagnostic as Shown, DiagnosticRelatedInformation, DiagnosticSeverity, Location,
@@ -18,7 +18,7 @@ pub(crate) struct Document {
     pub uri: Uri,
     pub version: i32,
     pub text: Text,
-    /// The path that messages name.
+    /// The path used in messages.
     pub path: String,
     /// The program, if it has no mistakes.
     pub program: Option<Program>,
@@ -27,23 +27,23 @@ pub(crate) struct Document {
     pub steps: Vec<StepPlace>,
     /// Mistakes and warnings.
     pub diagnostics: Vec<Shown>,
-    /// What searches have found in this version, each with what was searched.
+    /// What searches have found in this version.
     pub found: Vec<Finding>,
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
-    /// What was asked for: `check`, `check exclusion`, `run`.
+    /// The question: `check`, `check exclusion`, `run`.
     pub asked: String,
     /// The answer in one line.
     pub answer: String,
-    /// Where, and how: one for each violation.
+    /// One for each violation, with its place and its run.
     pub diagnostics: Vec<Shown>,
 }
 
 impl Document {
-    /// Reads a text.
+    /// Analyses a text.
     pub(crate) fn new(uri: Uri, version: i32, text: Text, environment: &dyn Environment) -> Self {
         let path = path_of(&uri);
         let mut document = Self {
@@ -61,7 +61,7 @@ impl Document {
         document
     }
 
-    /// Whether it is a program in `.maz`, about which most is known.
+    /// Whether it is a `.maz` program, for which there are more features.
     pub(crate) fn is_maz(&self) -> bool {
         !self.path.ends_with(".abs")
     }
@@ -77,7 +77,7 @@ impl Document {
             Ok(program) => {
                 let warnings = program.warnings().to_vec();
                 let told = mazurka::mistakes(&self.path, &source, &warnings).diagnostics;
-                // Places in included files are those of another text.
+                // Places in included files belong to another text.
                 let own = |step: &StepPlace| step.span.file(&source).is_none();
                 let steps = program.step_places().into_iter().filter(own);
                 self.steps = steps
@@ -134,7 +134,7 @@ impl Document {
     }
 }
 
-/// A step whose place is in the text of the file, and not in the one with included files.
+/// Moves the place of a step from the expanded text to the text of the file.
 fn moved(step: StepPlace, source: &str, text: &Text) -> Option<StepPlace> {
     let (line, column) = step.span.line_column(source);
     let length = step.span.text(source).chars().count();
@@ -146,7 +146,7 @@ fn moved(step: StepPlace, source: &str, text: &Text) -> Option<StepPlace> {
     (length > 0).then_some(StepPlace { span, ..step })
 }
 
-/// The path of a file: what comes behind `file://`, with its escapes resolved.
+/// The path of a file: the part after `file://`, percent-decoded.
 fn path_of(uri: &Uri) -> String {
     let path = uri.as_str();
     let path = path.strip_prefix("file://").unwrap_or(path);

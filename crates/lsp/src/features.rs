@@ -1,4 +1,4 @@
-//! What an editor asks about a document: functions from a document to the answers.
+//! The answers to an editor's questions, as functions of a document.
 
 use lsp_types::{
     CodeLens, Command, CompletionItem, CompletionItemKind, DocumentSymbol, Hover, HoverContents,
@@ -35,7 +35,7 @@ pub(crate) fn hover(document: &Document, position: Position) -> Option<Hover> {
     }
     let around = |step: &&StepPlace| (step.span.start..=step.span.end).contains(&offset);
     let steps = document.steps.iter().filter(around);
-    // The innermost: with `atomicity access` the accesses of a statement are steps.
+    // The innermost step: under `atomicity access` the accesses of a statement are steps.
     let step = steps.min_by_key(|step| step.span.end - step.span.start);
     parts.extend(step.map(described));
     if parts.is_empty() {
@@ -105,7 +105,7 @@ pub(crate) fn definition(document: &Document, position: Position) -> Option<Loca
     ))
 }
 
-/// Where the name at a position is mentioned.
+/// Where the name at a position is used.
 pub(crate) fn references(
     document: &Document,
     position: Position,
@@ -129,7 +129,7 @@ pub(crate) fn renamable(document: &Document, position: Position) -> Option<Range
     Some(document.text.range(mention.span))
 }
 
-/// The edits that give a name another one. The error says why that would change the program.
+/// The edits that rename a name. Fails if that would change the program.
 pub(crate) fn rename(
     document: &Document,
     position: Position,
@@ -150,7 +150,7 @@ pub(crate) fn rename(
         at = span.end as usize;
     }
     renamed += &source[at..];
-    // The same names must mean the same, and none more or less.
+    // Every name must keep its meaning, and no use may appear or disappear.
     let meanings = |all: &mazurka::symbols::Symbols| -> Vec<usize> {
         all.mentions.iter().map(|mention| mention.symbol).collect()
     };
@@ -179,7 +179,7 @@ pub(crate) fn rename(
     Ok(spans.into_iter().map(edit).collect())
 }
 
-/// The declarations, those of locals inside their processes.
+/// The declarations, with locals nested in their processes.
 pub(crate) fn outline(document: &Document) -> Vec<DocumentSymbol> {
     let all = document.symbols.declared.iter().enumerate();
     all.filter(|(_, symbol)| symbol.parent.is_none())
@@ -211,7 +211,7 @@ fn outlined(document: &Document, at: usize, symbol: &Symbol) -> DocumentSymbol {
     let children: Vec<DocumentSymbol> = inner
         .map(|(at, inner)| outlined(document, at, inner))
         .collect();
-    // The protocol wants the name within the declaration, and parts within the whole.
+    // The protocol requires the name within the declaration, and parts within the whole.
     let selection = document.text.range(symbol.span);
     let own = document.text.range(symbol.extent);
     let inside = own.start <= selection.start && selection.end <= own.end;
@@ -240,7 +240,7 @@ fn shown_name(symbol: &Symbol) -> String {
     }
 }
 
-/// The names that are known at a position, and the words of the language.
+/// The names in scope at a position, and the keywords.
 pub(crate) fn completion(document: &Document, position: Position) -> Vec<CompletionItem> {
     let offset = document.text.offset(position) as u32;
     let declared = &document.symbols.declared;
@@ -286,7 +286,7 @@ pub(crate) fn completion(document: &Document, position: Position) -> Vec<Complet
     items
 }
 
-/// The edit that lays the text out; none if it is laid out, or has mistakes.
+/// The edit that formats the text: empty if it is formatted, none if it has mistakes.
 pub(crate) fn formatting(document: &Document) -> Option<Vec<TextEdit>> {
     let text = document.text.as_str();
     let formatted = format_of(&document.path, text)?;
@@ -297,7 +297,7 @@ pub(crate) fn formatting(document: &Document) -> Option<Vec<TextEdit>> {
     })
 }
 
-/// `check` above the file and each property, `run` above each process, and what they have found.
+/// `check` above the file and each property, `run` above each process, with their results.
 pub(crate) fn lenses(document: &Document) -> Vec<CodeLens> {
     if document.program.is_none() {
         return Vec::new();
@@ -315,7 +315,7 @@ pub(crate) fn lenses(document: &Document) -> Vec<CodeLens> {
     lenses
 }
 
-/// A lens that asks for something, and one with the answer, if there is one.
+/// A lens that starts a search, and one with its result, if there is one.
 fn lens(document: &Document, range: Range, what: &str, name: Option<&str>) -> Vec<CodeLens> {
     let asked = asked(what, name);
     let mut arguments = vec![json!(document.uri.as_str())];
@@ -333,12 +333,12 @@ fn lens(document: &Document, range: Range, what: &str, name: Option<&str>) -> Ve
     .collect()
 }
 
-/// What a search is called.
+/// The name of a search.
 pub(crate) fn asked(what: &str, name: Option<&str>) -> String {
     name.map_or_else(|| what.to_owned(), |name| format!("{what} {name}"))
 }
 
-/// A sign before each step.
+/// A mark before each step.
 pub(crate) fn hints(document: &Document, range: Range) -> Vec<InlayHint> {
     let first = document.text.offset(range.start) as u32;
     let last = document.text.offset(range.end) as u32;

@@ -1,9 +1,9 @@
-//! The language server: what editors ask about `.maz` and `.abs` programs (docs/editors.md).
+//! The language server for `.maz` and `.abs` programs (docs/editors.md).
 //!
-//! [`serve`] speaks the protocol over a connection until the editor ends it. It reads no file and
-//! writes none: what it needs beside the texts that are open it asks an [`Environment`] for. A text
-//! is read when no message waits, so a burst of keys is read once. It searches only when a command
-//! asks for it, one search at a time; an edit, another command or the editor ends a search.
+//! [`serve`] speaks the protocol over a connection until the editor ends it. It neither reads nor
+//! writes files: everything beside the open texts comes from an [`Environment`]. A text is analysed
+//! when no message waits, so a burst of keystrokes is analysed once. It searches only when a
+//! command asks for it, one search at a time; an edit, another command or the editor ends a search.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -67,28 +67,29 @@ use document::Document;
 use search::{Answer, Question, Search};
 use text::Text;
 
-/// The command that looks for a verdict; its arguments are a URI and the name of a property.
+/// The command that searches for a verdict; its arguments are a URI and the name of a property.
 pub const CHECK: &str = "mazurka.check";
 /// The command that runs one execution; its arguments are a URI and a seed.
 pub const RUN: &str = "mazurka.run";
 
-/// How long a search may take, in seconds, if the editor does not say so.
+/// The default time limit of a search, in seconds.
 const USUAL_SECONDS: u64 = 10;
 
-/// What the server needs of the world outside. The provided methods know no files.
+/// What the server needs from outside. The provided methods read no files.
 pub trait Environment: Send + Sync {
-    /// The text of a program with the files that it includes.
+    /// Returns the text of a program with the files that it includes.
     fn expand(&self, path: &str, text: &str) -> String {
         let _ = path;
         mazurka::expand(text, &mut |_| Err("files are not read here".to_owned()))
     }
 
-    /// How many bytes the process uses, if that is known: a search that uses too many ends.
+    /// Returns the memory that the process uses in bytes, if known: a search that uses too much
+    /// ends.
     fn memory(&self) -> Option<u64> {
         None
     }
 
-    /// The specification that a program says it refines, if it does.
+    /// Returns the specification that a program refines, if it names one.
     fn specification(&self, program: &Program) -> Result<Option<Arc<Program>>, String> {
         match program.refines() {
             Some(file) => Err(format!("`{file}` is not read here")),
@@ -156,26 +157,28 @@ fn capabilities() -> ServerCapabilities {
     }
 }
 
+/// The state of the server for one editor: the open documents and at most one running search. It
+/// answers all requests on one thread; a search runs on another and sends its [`Answer`] back.
 struct Server {
     out: Sender<Message>,
     environment: Arc<dyn Environment>,
     documents: HashMap<String, Document>,
-    /// Texts that have changed and were not read yet.
+    /// Texts that have changed and were not analysed yet.
     unread: Vec<(Uri, i32, Text)>,
     search: Option<Search>,
     answers: Sender<Answer>,
     limit: Duration,
-    /// Whether the editor trusts the folder: otherwise nothing is searched.
+    /// Whether the editor trusts the folder: otherwise there are no searches.
     trusted: bool,
-    /// Whether the editor asks for lenses again if it is told to.
+    /// Whether the editor supports a request to refresh its lenses.
     refreshes: bool,
-    /// How many requests were sent to the editor.
+    /// The number of requests sent to the editor.
     asked: i32,
-    /// How many runs were made, so that each is another one.
+    /// The number of runs, so that each has another seed.
     runs: u64,
 }
 
-/// Why a request is not answered.
+/// Why a request fails.
 type Failure = (ErrorCode, String);
 
 fn failed(why: impl Into<String>) -> Failure {
@@ -189,7 +192,7 @@ impl Server {
         answers: &Receiver<Answer>,
     ) -> Result<(), ProtocolError> {
         loop {
-            // What has changed is read when no message waits.
+            // Changed texts are analysed when no message waits.
             if connection.receiver.is_empty() {
                 self.read();
             }
@@ -204,7 +207,7 @@ impl Server {
                     }
                     Ok(Message::Notification(told)) => self.notification(told),
                     Ok(Message::Response(_)) => {}
-                    // The editor has gone without a word.
+                    // The editor closed the connection without a shutdown.
                     Err(_) => return Ok(()),
                 },
                 recv(answers) -> answer => {
@@ -217,11 +220,11 @@ impl Server {
     }
 
     fn send(&self, message: impl Into<Message>) {
-        // If the editor has gone, the next message that is not there says so.
+        // If the editor is gone, the next receive fails.
         let _ = self.out.send(message.into());
     }
 
-    /// Reads the texts that have changed, and tells what is wrong with them.
+    /// Analyses the texts that have changed, and publishes their diagnostics.
     fn read(&mut self) {
         for (uri, version, text) in std::mem::take(&mut self.unread) {
             let key = uri.as_str().to_owned();
@@ -306,7 +309,7 @@ impl Server {
         }
     }
 
-    /// The newest text of a file.
+    /// The latest text of a file.
     fn text(&self, uri: &Uri) -> Option<Text> {
         let unread = self.unread.iter().rev();
         let mut unread = unread.filter(|(unread, ..)| unread.as_str() == uri.as_str());
@@ -318,7 +321,7 @@ impl Server {
     }
 
     fn changed(&mut self, uri: Uri, version: i32, text: Text) {
-        // What a search finds now is about another text.
+        // The running search is about the old text.
         if self
             .search
             .as_ref()
@@ -331,7 +334,7 @@ impl Server {
         self.unread.push((uri, version, text));
     }
 
-    /// Ends the search that goes on, and says so to the one who has asked for it.
+    /// Cancels the running search, and answers its request.
     fn cancel(&mut self) {
         if let Some(search) = self.search.take() {
             search.cancel();
@@ -411,7 +414,7 @@ impl Server {
             ExecuteCommand::METHOD => {
                 let params = request.params;
                 match self.execute(&id, &params) {
-                    // The answer comes when the search has ended.
+                    // The answer is sent when the search has ended.
                     Ok(()) => return,
                     Err(failure) => Err(failure),
                 }
@@ -427,7 +430,7 @@ impl Server {
         });
     }
 
-    /// Reads the parameters of a request and answers it.
+    /// Parses the parameters of a request and answers it.
     fn answer<R: Asked>(
         &mut self,
         request: Request,
@@ -481,7 +484,7 @@ impl Server {
         Ok(())
     }
 
-    /// Shows what a search has found, if it is about the text as it is now.
+    /// Shows the result of a search, if it is about the current text.
     fn answered(&mut self, answer: &Answer) {
         if self
             .search

@@ -1,4 +1,4 @@
-//! Searches that a user has asked for, each in a thread of its own that ends when it is told to.
+//! Searches that the user asked for, each in its own thread, which can be cancelled.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use serde_json::{Value, json};
 use crate::document::{Document, Finding};
 use crate::{Environment, features};
 
-/// What was asked for.
+/// The question of a search.
 #[derive(Clone, Debug)]
 pub(crate) enum Question {
-    /// A verdict, about one property or all.
+    /// A verdict about one property, or about all.
     Check(Option<String>),
-    /// One execution, by chance.
+    /// One random execution, with this seed.
     Run(u64),
 }
 
-/// A search that goes on.
+/// A running search.
 pub(crate) struct Search {
     pub id: RequestId,
     pub uri: String,
@@ -35,14 +35,14 @@ pub(crate) struct Search {
     stop: Arc<AtomicBool>,
 }
 
-/// How a search has ended.
+/// The end of a search.
 pub(crate) struct Answer {
     pub id: RequestId,
     /// The error is a sentence.
     pub outcome: Result<Outcome, String>,
 }
 
-/// What a search has found.
+/// The result of a search.
 pub(crate) struct Outcome {
     verdict: Verdict,
     message: String,
@@ -85,18 +85,18 @@ impl Search {
         let (environment, answers) = (environment.clone(), answers.clone());
         std::thread::spawn(move || {
             let outcome = answer(&program, &question, options, (&stop, &*environment));
-            // If the server has ended, there is no one left to be told.
+            // If the server has ended, the answer is dropped.
             let _ = answers.send(Answer { id, outcome });
         });
         Ok(search)
     }
 
-    /// Tells it to end.
+    /// Cancels it.
     pub(crate) fn cancel(&self) {
         self.stop.store(true, Ordering::SeqCst);
     }
 
-    /// What it is called.
+    /// Its name.
     pub(crate) fn asked(&self) -> String {
         match &self.question {
             Question::Check(name) => features::asked("check", name.as_deref()),
@@ -105,7 +105,7 @@ impl Search {
     }
 }
 
-/// No search of an editor takes more memory.
+/// The memory limit of a search.
 const MOST_MEMORY: u64 = 2 << 30;
 
 fn answer(
@@ -126,7 +126,7 @@ fn answer(
             if let Some(name) = name {
                 let named = program.named_properties();
                 let known = named.iter().any(|(known, _)| known == name);
-                // A `cover` is looked for in any case.
+                // A `cover` is searched for in any case.
                 if known {
                     options.properties.push(name.clone());
                     options.counted = Some(mazurka::search::Kinds::NONE);
@@ -180,7 +180,7 @@ fn said(record: &Record) -> String {
 }
 
 impl Outcome {
-    /// What the editor is told.
+    /// The answer for the editor.
     pub(crate) fn json(&self) -> Value {
         let steps = |run: &Run| -> Vec<Value> {
             let step = |step: &mazurka::record::Step| json!({ "process": run.name_of(&step.process), "label": step.label, "line": step.line });
@@ -191,7 +191,7 @@ impl Outcome {
         json!({ "verdict": self.verdict.name(), "message": self.message, "runs": runs })
     }
 
-    /// What is shown in the document.
+    /// The finding to show in the document.
     pub(crate) fn finding(&self, document: &Document, asked: String) -> Finding {
         let shown = |witness: &Witness| {
             let place = witness.place.as_ref().filter(|place| place.file.is_none());

@@ -1,4 +1,4 @@
-//! Places in a text, as the protocol counts them: lines from 0, and UTF-16 units.
+//! Positions in a text as the protocol counts them: lines from 0, and UTF-16 code units.
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent};
 use mazurka::Span;
@@ -21,7 +21,7 @@ impl Text {
         &self.text
     }
 
-    /// The text with a change. A place outside of the text stands for its end.
+    /// The text after a change. A position outside of the text means its end.
     pub(crate) fn changed(&self, change: TextDocumentContentChangeEvent) -> Self {
         let Some(range) = change.range else {
             return Self::new(change.text);
@@ -35,7 +35,7 @@ impl Text {
         Self::new(text)
     }
 
-    /// The bytes of a line, without its line break.
+    /// The byte range of a line, without its line break.
     fn line(&self, line: usize) -> std::ops::Range<usize> {
         let Some(&start) = self.lines.get(line) else {
             return self.text.len()..self.text.len();
@@ -48,8 +48,8 @@ impl Text {
         start..end - usize::from(cut)
     }
 
-    /// The byte of a position; the end of the line if the line is shorter, and of the text if that
-    /// is.
+    /// The byte at a position; the end of the line if the line is shorter, or the end of the text
+    /// if the text is.
     pub(crate) fn offset(&self, position: Position) -> usize {
         let line = self.line(position.line as usize);
         let mut units = 0;
@@ -78,7 +78,7 @@ impl Text {
         Range::new(start, self.position(span.end.max(span.start) as usize))
     }
 
-    /// So many characters from a line and a column, both from 1, as records have them.
+    /// The range of this many characters from a line and a column, both from 1 as in records.
     pub(crate) fn range_of(&self, line: usize, column: usize, length: usize) -> Range {
         let line = self.line(line.saturating_sub(1));
         let text = &self.text[line.clone()];
@@ -91,7 +91,7 @@ impl Text {
         Range::new(self.position(start), self.position(end))
     }
 
-    /// A whole line, from 1, without the blanks around it.
+    /// The range of a whole line, counted from 1, without the spaces around it.
     pub(crate) fn range_of_line(&self, line: usize) -> Range {
         let line = self.line(line.saturating_sub(1));
         let text = &self.text[line.clone()];

@@ -1,10 +1,10 @@
-//! `mazurka bench`: how fast the engines are on the programs of the papers, beside what others
-//! reached.
+//! `mazurka bench`: the speed of the engines on the programs of the papers, compared with other
+//! tools.
 //!
-//! One worker, and only the search itself is timed, neither reading the program nor making
-//! witnesses. The clock is the CPU time of the thread where the system has one, so that what else
-//! the machine does hardly matters; the record says which clock it was. Everything is measured
-//! several times and the best counts: noise only adds.
+//! There is one worker, and only the search itself is timed, not reading the program or making
+//! witnesses. The clock is the CPU time of the thread, if the system has one, so that other load on
+//! the machine hardly matters; the record names the clock. Everything is measured several times,
+//! and the best time counts, because noise only adds time.
 
 mod programs;
 
@@ -27,15 +27,15 @@ pub use mazurka_core::bench::Benchmark;
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct Bench {
-    /// With these engines; if there are none, with those that have figures to compare with.
+    /// The engines; if there are none, those that have figures to compare with.
     pub algorithms: Vec<Algorithm>,
     /// Only programs whose name contains this: `fib`, `writers(9)`.
     pub filter: Option<String>,
-    /// Tiny sizes: does everything work?
+    /// Whether to use tiny sizes, as a test that everything works.
     pub quick: bool,
-    /// How often.
+    /// Number of repetitions.
     pub repeat: u64,
-    /// A search that takes longer is cut.
+    /// Limit on the time of a search.
     pub time: Duration,
 }
 
@@ -51,23 +51,23 @@ impl Default for Bench {
     }
 }
 
-/// No program has such a name.
+/// The error for a filter that matches no program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no program of the benchmark is called `{filter}`; there are {}", .names.join(", "))]
 pub struct NothingToMeasure {
-    /// What was asked for.
+    /// The filter.
     pub filter: String,
-    /// What there is.
+    /// The existing names.
     pub names: Vec<String>,
 }
 
-/// Programs that `bench` does not measure.
+/// Why `bench` does not measure a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotMeasured {
     /// Native code runs in a process of its own.
     #[error("`{0}`: C is not measured by `bench`; `explore` tells its seconds")]
     Native(String),
-    /// The solver's time would be measured.
+    /// The time of the solver would be measured, too.
     #[error(
         "`{0}` has unknown values, and only programs without them are measured: give the initial values (--set) and use no `input()`"
     )]
@@ -75,7 +75,7 @@ pub enum NotMeasured {
 }
 
 impl Bench {
-    /// Measures. If the watch breaks a search off, what was measured so far is the result.
+    /// Measures. If the watch breaks a search off, returns what was measured so far.
     ///
     /// ```
     /// use mazurka::bench::Bench;
@@ -112,9 +112,8 @@ impl Bench {
         Ok(self.measured(rows))
     }
 
-    /// Measures these programs in place of those of the papers, with `optimal` if no engine is
-    /// named. Where one is a program of the papers at a size that has figures, they stand beside
-    /// it.
+    /// Measures these programs instead of those of the papers, with `optimal` if no engine is
+    /// given. If one of them is a program of the papers at a size with figures, these are added.
     ///
     /// ```
     /// use mazurka::bench::Bench;
@@ -169,7 +168,7 @@ impl Bench {
         }
     }
 
-    /// Those with a target for the engine that counts traces first.
+    /// Returns the sizes to measure, those with a target for the engine that counts traces first.
     fn sizes(&self) -> Result<Vec<(&'static Family, &'static Size)>, NothingToMeasure> {
         let mut all: Vec<_> = FAMILIES
             .iter()
@@ -215,7 +214,7 @@ impl Bench {
         };
         let (mut found, mut seconds) = search(program, algorithm, &options, watch);
         for _ in 1..self.repeat {
-            // What took its whole time once would take it again.
+            // A search that used its whole time would use it again.
             if !found.bounds.is_empty() {
                 break;
             }
@@ -246,7 +245,7 @@ impl Bench {
             program: subject.name.clone(),
             algorithm: algorithm.to_string(),
             set: program.record().set.clone(),
-            // The states stand beside the counts.
+            // The states are recorded beside the counts.
             counts: Counts {
                 states: None,
                 ..found.counts
@@ -262,7 +261,7 @@ impl Bench {
     }
 }
 
-/// What is measured: a program, and what is known of it.
+/// A program to measure, and its known figures.
 struct Subject {
     name: String,
     program: Program,
@@ -281,7 +280,7 @@ impl Subject {
         }
     }
 
-    /// A program of the papers is known by its text.
+    /// Recognises a program of the papers by its text.
     fn of_user(program: Program) -> Self {
         let record = program.record();
         let sizes = FAMILIES.iter().flat_map(|family| {
@@ -308,17 +307,17 @@ fn settings(size: &Size) -> Vec<(String, String)> {
         .collect()
 }
 
-/// `writers(9)`
+/// Returns the name of a program: `writers(9)`.
 fn name(family: &Family, size: &Size) -> String {
     format!("{}({})", family.name, size.name)
 }
 
-/// Whether a bound is one that a benchmark sets itself.
+/// Whether a bound is one that the benchmark sets itself.
 fn ours(bound: &Bound) -> bool {
     matches!(bound, Bound::TimeLimit(_) | Bound::MaxDepth(_))
 }
 
-/// The whole space, and how long it took.
+/// Explores the whole space, and returns the time that it took.
 fn search(
     program: &Program,
     algorithm: Algorithm,
@@ -341,7 +340,7 @@ fn search_on<F: Front>(
     (found, clock::now().saturating_sub(start))
 }
 
-/// How many states a program has. They are counted in a search of their own, which takes longer.
+/// Returns the number of states of a program. They are counted in a separate, slower search.
 fn states(program: &Program, options: &Options) -> u64 {
     struct Seen(FxHashSet<Fingerprint>);
     impl<E: Semantics> Observer<E> for Seen {
@@ -379,7 +378,7 @@ mod clock {
     }
 }
 
-/// The time on the wall.
+/// The wall-clock time.
 #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
 mod clock {
     use super::{Clock, Duration};
@@ -406,14 +405,14 @@ mod tests {
         factorial(n) / factorial(k) / factorial(n - k)
     }
 
-    /// The coefficient of xⁿ in (1 + x + x²)ⁿ: two-thread fib(n) has the one of 2n.
+    /// Returns the coefficient of xⁿ in (1 + x + x²)ⁿ: two-thread fib(n) has the one of 2n.
     fn central_trinomial(n: u64) -> u64 {
         (0..=n / 2)
             .map(|k| binomial(n, 2 * k) * binomial(2 * k, k))
             .sum()
     }
 
-    /// The traces of a program in closed form, where there is one.
+    /// Returns the number of traces of a program, if there is a closed form.
     fn closed_form(family: &str, set: &[(&str, u64)]) -> Option<u64> {
         let value = |name| set.iter().find(|(n, _)| *n == name).map_or(0, |(_, v)| *v);
         let n = value("N");

@@ -1,8 +1,8 @@
 //! `check --certificate` and `check-certificate`: evidence for "verified" that is checked without
-//! trust in any explorer.
+//! trusting any explorer.
 //!
-//! The evidence is the tree that `optimal` walks, with what it lacks for the theorem
-//! (docs/proofs/certificates.md), or all states where that tree does not end or is too large.
+//! The evidence is the tree that `optimal` walks, extended where the theorem requires it
+//! (docs/proofs/certificates.md), or all states if that tree is infinite or too large.
 //!
 //! ```
 //! use mazurka::certificate::{self, Certificate};
@@ -35,28 +35,28 @@ use crate::front::Front;
 use crate::search::everything;
 use crate::{Algorithm, Options, Program, Watch};
 
-/// Steps of `optimal` after which all states are tried instead.
+/// Number of steps of `optimal` after which all states are tried instead.
 const MOST_STEPS: u64 = 50_000_000;
 
-/// Steps of one run after which it is taken for one without an end.
+/// Number of steps after which a run is assumed to be infinite.
 const MOST_STEPS_OF_A_RUN: u64 = 10_000;
 
-/// Steps of `optimal` after which no run is met that has no end, unless it is rare.
+/// Number of steps of `optimal` within which an infinite run is met, unless it is rare.
 const MOST_STEPS_OF_LOOPS: u64 = 1_000_000;
 
 /// Why there is no certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCertified {
-    /// It is no `.maz` program.
+    /// It is not a `.maz` program.
     #[error("certificates are for `.maz` programs")]
     NotMaz,
-    /// Its values are not all known.
+    /// Some of its values are unknown.
     #[error("there are no certificates for programs that leave values open; give them with --set")]
     Unknown,
     /// It is explored under a memory model.
     #[error("there are no certificates under a memory model")]
     Memory,
-    /// It states what a certificate does not show.
+    /// It states a property that certificates do not cover.
     #[error(
         "there are no certificates for `cover`, `refines`, `spec object`, and temporal properties over locals"
     )]
@@ -67,38 +67,38 @@ pub enum NotCertified {
     /// A limit was reached before it was made.
     #[error("{0} before the certificate was made")]
     Bound(Bound),
-    /// Nothing can be shown.
+    /// The checker rejects the evidence.
     #[error(transparent)]
     Rejected(#[from] Rejected),
-    /// The evidence shows something else than the verdict says.
+    /// The evidence contradicts the verdict.
     #[error(
         "the evidence shows a violation that the search has not found: {0}; please report this"
     )]
     Disagrees(String),
 }
 
-/// A certificate, and where it comes from.
+/// A certificate, and how it was made.
 #[derive(Clone, Debug)]
 pub struct Certified {
     /// The certificate.
     pub certificate: Certificate,
     /// What it shows.
     pub facts: Facts,
-    /// How many steps had to be added to the tree of `optimal`.
+    /// Number of steps that were added to the tree of `optimal`.
     pub added: u64,
 }
 
-/// What a certificate shows of its program.
+/// The result of checking a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// What holds for all executions.
+    /// The properties of all executions.
     pub facts: Facts,
     /// The kinds of violations that count.
     pub counted: Kinds,
 }
 
 impl Checked {
-    /// The kinds of violations that count and occur.
+    /// Returns the kinds of violations that count and occur.
     pub fn violated(&self) -> Kinds {
         let Facts {
             failures,
@@ -120,13 +120,13 @@ impl Checked {
         occur.and(self.counted)
     }
 
-    /// The names of these kinds.
+    /// Returns the names of these kinds.
     pub fn names(&self) -> String {
         let names: Vec<&str> = self.violated().iter().map(Kind::name).collect();
         names.join(", ")
     }
 
-    /// What follows.
+    /// Returns the verdict that follows.
     pub fn verdict(&self) -> Verdict {
         if self.violated() == Kinds::NONE {
             Verdict::Verified
@@ -136,7 +136,7 @@ impl Checked {
     }
 }
 
-/// Writes down the tree of an engine.
+/// Records the tree of an engine.
 struct Growing(Tree);
 
 impl Observer<Machine> for Growing {
@@ -157,7 +157,7 @@ impl Observer<Machine> for Growing {
     }
 }
 
-/// Asks whether to go on, and keeps the answer.
+/// Asks whether to go on, and remembers the answer.
 struct Looking<'a, 'w> {
     options: &'a Options,
     watch: &'a mut Watch<'w>,
@@ -194,7 +194,7 @@ impl<'a, 'w> Looking<'a, 'w> {
         self.bound.is_none()
     }
 
-    /// What stands for a rejection, if it was a limit.
+    /// Returns the error for a rejection, which may have been caused by a limit.
     fn or_bound(&self, rejected: Rejected) -> NotCertified {
         match (rejected, self.bound) {
             (Rejected::Stopped, Some(bound)) => NotCertified::Bound(bound),
@@ -203,7 +203,7 @@ impl<'a, 'w> Looking<'a, 'w> {
     }
 }
 
-/// Checks a certificate: which executions its program has, and what holds for them.
+/// Checks a certificate: determines the executions of its program, and their properties.
 pub fn check(
     certificate: &Certificate,
     options: &Options,
@@ -230,13 +230,13 @@ pub fn check(
     }
 }
 
-/// The tree of `optimal`; none if it has no end, or is too large.
+/// Returns the tree of `optimal`; none if it is infinite, or too large.
 fn tree(
     code: &Arc<Code>,
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<Option<Vec<u8>>, NotCertified> {
-    // Where runs may have no end, a few steps show whether they do.
+    // If runs may be infinite, a few steps show whether they are.
     let few = code.may_loop().then_some(MOST_STEPS_OF_LOOPS);
     for most in few.into_iter().chain([MOST_STEPS]) {
         let mut short = options.clone();
@@ -266,7 +266,7 @@ fn tree(
 }
 
 impl Program {
-    /// Makes a certificate. It shows that nothing is violated that counts.
+    /// Makes a certificate, which shows that no property that counts is violated.
     pub fn certify(
         &self,
         options: &Options,
@@ -284,7 +284,7 @@ impl Program {
             evidence: Vec::new(),
         };
         let start = Instant::now();
-        // A tree says nothing about runs without an end.
+        // A tree says nothing about infinite runs.
         let tree = if self.counted(options).contains(Kind::Property) {
             None
         } else {
@@ -328,7 +328,7 @@ impl Program {
         }
     }
 
-    /// Whether certificates say all that counts here.
+    /// Whether certificates cover all that counts here.
     fn can_certify(&self, options: &Options) -> Result<(), NotCertified> {
         let Some(code) = self.language.maz() else {
             return Err(NotCertified::NotMaz);

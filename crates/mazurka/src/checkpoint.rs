@@ -1,16 +1,16 @@
-//! A search that was broken off, as a file to go on from.
+//! Checkpoints: an interrupted search as a file from which it can be resumed.
 //!
-//! The search space is cut into parts (`cut` in the explorers). A checkpoint has what was found in
-//! those that are done, put together, and the parts that are left. A part that was not finished
-//! counts as not begun, so going on gives exactly what one search would have given. It is only of
-//! use for the same program, explored in the same way by the same version of Mazurka: fingerprints
-//! and the numbers of places in the program mean nothing elsewhere. As a version may be forgotten
-//! to be raised, a checkpoint has fingerprints of one run too, which a reader compares with its
-//! own.
+//! The search space is cut into parts (`cut` in the explorers). A checkpoint has the merged
+//! findings of the finished parts, and the parts that are left. An unfinished part counts as not
+//! begun, so resuming gives exactly the result of one search. A checkpoint can be used only for the
+//! same program, explored in the same way by the same version of Mazurka: fingerprints and the
+//! numbers of program locations mean nothing elsewhere. In case the version was not raised when it
+//! should have been, a checkpoint also has fingerprints of one run, which the reader compares with
+//! its own.
 //!
-//! A checkpoint carries a checksum of its own text. Without it a changed digit is another count or
-//! another part, and the search would go on to a wrong result. The checksum is of the bytes, not of
-//! the values: no change passes.
+//! A checkpoint contains a checksum of its own text. Without it, a changed digit would be another
+//! count or another part, and the search would continue to a wrong result. The checksum covers the
+//! bytes, not the values, so every change is detected.
 //!
 //! ```
 //! use mazurka::{Algorithm, Limits, Options, Program, quietly};
@@ -43,32 +43,32 @@ use serde::{Deserialize, Serialize};
 use crate::front::{Front, on_front};
 use crate::{Algorithm, Options, Program};
 
-/// The version of the format, and of what the fingerprints in it are made of.
+/// The version of the format, and of the fingerprints in it.
 const VERSION: u32 = 3;
 
-/// A run that is longer says nothing about fingerprints.
+/// Limit on the steps of the run whose fingerprints are compared.
 const SAMPLE_STEPS: u64 = 10_000;
 
-/// What stands for the checksum while the checksum is made.
+/// The placeholder for the checksum while the checksum is computed.
 const UNSEALED: &str = "00000000000000000000000000000000";
 
-/// What is needed to go on with an exploration. [`text`](Checkpoint::text) and
-/// [`parse`](Checkpoint::parse) are the only ways to a file and back, so that no checkpoint is
-/// written without its checksum, or read without a look at it.
+/// The data needed to resume an exploration. [`text`](Checkpoint::text) and
+/// [`parse`](Checkpoint::parse) are the only ways to write and read it, so every checkpoint is
+/// written with its checksum, and the checksum is always verified.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint(Saved);
 
-/// The fields of the file. The checksum stands before everything that a program can give a name.
+/// The fields of the file. The checksum comes before all text that a program can choose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved {
     checkpoint: u32,
-    /// Made with the text: here it is always [`UNSEALED`].
+    /// Set when the text is made: here it is always [`UNSEALED`].
     checksum: String,
     mazurka: String,
     program: ProgramRecord,
     options: Way,
-    /// Fingerprints of one run, put together.
+    /// The combined fingerprints of one run.
     sample: Hex,
     seconds: f64,
     counts: Counts,
@@ -80,10 +80,14 @@ struct Saved {
     observed: Vec<Hex>,
     broken_ensures: u64,
     traces: Option<Vec<(Hex, u64, u64)>>,
+    /// What was reached of the program, only in results of the parts of a job (`cluster`): two
+    /// digits for each instruction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reached: Option<String>,
     left: Vec<Left>,
 }
 
-/// The fields that say who can read the rest.
+/// The fields that determine which version can read the rest.
 #[derive(Deserialize)]
 struct Header {
     #[serde(default)]
@@ -92,7 +96,7 @@ struct Header {
     mazurka: serde_json::Value,
 }
 
-/// The options that decide what is found.
+/// The options that affect the findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Way {
     algorithm: String,
@@ -122,7 +126,7 @@ struct Left {
     share: f64,
 }
 
-/// A fingerprint as text: JSON has no numbers of 128 bits.
+/// A fingerprint as text, because JSON has no 128-bit numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 struct Hex(u128);
@@ -145,7 +149,7 @@ fn hex(fingerprint: &Fingerprint) -> Hex {
     Hex(fingerprint.bits())
 }
 
-/// Why an engine explores in one go.
+/// Returns why an engine cannot be interrupted.
 fn why(algorithm: Algorithm) -> &'static str {
     match algorithm {
         Algorithm::DporAwake => "without sleep sets its parts would overlap",
@@ -156,15 +160,15 @@ fn why(algorithm: Algorithm) -> &'static str {
     }
 }
 
-/// Why a search cannot go on from a checkpoint.
+/// Why a search cannot be resumed from a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
-    /// Programs with unknown values are explored in one go.
+    /// Programs with unknown values are not explored in parts.
     #[error(
         "a program with inputs or without initial values cannot be explored in parts; leave out --checkpoint and --resume"
     )]
     Unknowns,
-    /// The text is no checkpoint.
+    /// The text is not a checkpoint.
     #[error("this is no checkpoint, or a damaged one: {0}; name another file, or start anew")]
     Shape(String),
     /// It was changed after it was made.
@@ -175,12 +179,12 @@ pub enum ResumeError {
     /// Another version of Mazurka made it.
     #[error("this checkpoint was made by Mazurka {made}, and this is {here}; start anew")]
     Version {
-        /// Who made it.
+        /// The version that made it.
         made: String,
-        /// Who reads it.
+        /// The version that reads it.
         here: String,
     },
-    /// A Mazurka that makes other fingerprints made it.
+    /// It was made by a build of Mazurka with other fingerprints.
     #[error(
         "this checkpoint was made by another build of Mazurka, whose fingerprints differ from those of this one; start anew"
     )]
@@ -190,7 +194,7 @@ pub enum ResumeError {
         "this is a checkpoint of another program: `{file}` with the hash {made}, not {here}; restore that program and its --set, or start anew"
     )]
     OtherProgram {
-        /// The file as it was named.
+        /// The file, as given by the user.
         file: String,
         /// The hash of the program in the checkpoint.
         made: String,
@@ -200,9 +204,9 @@ pub enum ResumeError {
     /// It was made with other options.
     #[error("this checkpoint was made with `{made}`, not with `{here}`; give the same options")]
     OtherOptions {
-        /// The options then.
+        /// The options with which it was made.
         made: String,
-        /// The options now.
+        /// The current options.
         here: String,
     },
     /// This engine cannot be interrupted.
@@ -222,8 +226,8 @@ fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-/// Fingerprints of what checkpoints are about, trace, state and failures, of the first run by brute
-/// force.
+/// Returns the fingerprints that checkpoints contain, of trace, state and failures, for the first
+/// run by brute force.
 fn sample<F: Front>(front: &F, options: &Options) -> Hex {
     let mut machine = front.machine(options);
     let limits = Limits {
@@ -248,7 +252,7 @@ fn sample<F: Front>(front: &F, options: &Options) -> Hex {
         .bits())
 }
 
-/// The places of the checksum in a text.
+/// Returns the range of the checksum in a text.
 fn checksum_place(text: &str) -> Option<std::ops::Range<usize>> {
     const FIELD: &str = "\"checksum\": \"";
     let start = text.find(FIELD)? + FIELD.len();
@@ -256,7 +260,7 @@ fn checksum_place(text: &str) -> Option<std::ops::Range<usize>> {
     text.get(place.clone()).map(|_| place)
 }
 
-/// The text with the checksum that it should have.
+/// Returns the text with its correct checksum.
 fn seal(text: &str) -> Option<String> {
     let mut sealed = text.to_owned();
     let place = checksum_place(text)?;
@@ -267,20 +271,20 @@ fn seal(text: &str) -> Option<String> {
 }
 
 impl Checkpoint {
-    /// The text to save.
+    /// Returns the text to save.
     pub fn text(&self) -> serde_json::Result<String> {
         let mut text = serde_json::to_string_pretty(&self.0)?;
         text.push('\n');
         Ok(seal(&text).unwrap_or(text))
     }
 
-    /// Whether more of the search is finished than in the checkpoint that it went on from, if it
-    /// went on from one. What a stage begins and does not finish is begun again by the next.
+    /// Whether more of the search is finished than in the checkpoint from which it was resumed, if
+    /// any. A part that one stage begins and does not finish is begun again by the next.
     pub fn is_further_than(&self, from: Option<&Checkpoint>) -> bool {
         self.0.counts != from.map(|from| from.0.counts).unwrap_or_default()
     }
 
-    /// Reads a text that [`text`](Checkpoint::text) has made, to the byte.
+    /// Parses a text that [`text`](Checkpoint::text) has made, unchanged.
     pub fn parse(text: &str) -> Result<Self, ResumeError> {
         let shape = |error: serde_json::Error| ResumeError::Shape(error.to_string());
         let header: Header = serde_json::from_str(text).map_err(shape)?;
@@ -311,9 +315,40 @@ impl Checkpoint {
         }))
     }
 
-    /// How many parts are left.
+    /// Returns the number of parts that are left.
     pub fn left(&self) -> usize {
         self.0.left.len()
+    }
+
+    /// The counts of what is finished.
+    pub fn counts(&self) -> Counts {
+        self.0.counts
+    }
+
+    /// For each part that is left, a checkpoint in which it is the only one and nothing is found.
+    pub(crate) fn each_alone(&self) -> impl Iterator<Item = Checkpoint> + '_ {
+        self.0.left.iter().map(|part| {
+            Checkpoint(Saved {
+                checkpoint: VERSION,
+                checksum: UNSEALED.to_owned(),
+                mazurka: version(),
+                program: self.0.program.clone(),
+                options: self.0.options.clone(),
+                sample: self.0.sample,
+                seconds: 0.0,
+                counts: Counts::default(),
+                bounds: Vec::new(),
+                failures: Vec::new(),
+                deadlock: None,
+                finals: Vec::new(),
+                failed: Vec::new(),
+                observed: Vec::new(),
+                broken_ensures: 0,
+                traces: self.0.traces.as_ref().map(|_| Vec::new()),
+                reached: None,
+                left: vec![part.clone()],
+            })
+        })
     }
 
     pub(crate) fn new(program: &Program, options: &Options, parts: &Parts) -> Self {
@@ -364,11 +399,30 @@ impl Checkpoint {
             observed: sorted(seen.observed.prints().map(hex).collect()),
             broken_ensures: seen.broken_ensures,
             traces,
+            reached: None,
             left: left.iter().map(Left::new).collect(),
         })
     }
 
-    /// The search as it was, if it is of this program and these options.
+    /// The same with what was reached.
+    pub(crate) fn with_reached(mut self, notes: &[u8]) -> Self {
+        let digits = notes.iter().map(|note| format!("{note:02x}"));
+        self.0.reached = Some(digits.collect());
+        self
+    }
+
+    /// What was reached, if it says so.
+    pub(crate) fn reached(&self) -> Result<Option<Vec<u8>>, ResumeError> {
+        let Some(digits) = &self.0.reached else {
+            return Ok(None);
+        };
+        let note = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let notes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(note).collect();
+        let shape = || ResumeError::Shape("what was reached is no list of digits".to_owned());
+        notes.ok_or_else(shape).map(Some)
+    }
+
+    /// Returns the saved search, if it is of this program and these options.
     pub(crate) fn parts<F: Front>(
         &self,
         program: &Program,
@@ -440,7 +494,7 @@ impl Saved {
         let deadlock = self.deadlock.as_ref();
         let finals = self.finals.iter();
         Ok(Findings {
-            // Explorations count everything.
+            // Explorations count every kind.
             halted: false,
             counts: self.counts,
             bounds: self.bounds.clone(),
@@ -470,6 +524,7 @@ impl Saved {
                     .iter()
                     .map(|(observed, _)| print(observed))
                     .collect(),
+                renamed: Vec::new(),
                 broken_ensures: self.broken_ensures,
                 traces,
             },
@@ -524,7 +579,7 @@ mod tests {
         checkpoint().text().expect("JSON")
     }
 
-    /// What comes of a text that is changed, and sealed again.
+    /// Resumes from a text that was changed and sealed again.
     fn resumed(from: &str, to: &str) -> Result<(), ResumeError> {
         let text = text();
         let changed = seal(&text.replacen(from, to, 1)).expect("the field is there");

@@ -1,11 +1,11 @@
-//! `compare`: whether two programs can end in the same ways.
+//! `compare`: whether two programs have the same outcomes.
 //!
 //! An *outcome* is how a run ends (all processes ended, a failure, a deadlock) and the values of
-//! the variables that are observed. Two programs are the same if they have the same outcomes, for
-//! each choice of inputs and unknown initial values; the second is within the first if it has no
-//! others. Runs without an end have no outcome, nor have discarded ones. What the programs state
-//! about themselves (`ensures`, `invariant`) is not compared; an invariant that fails halts its
-//! process, and that is how the run ends.
+//! the observed variables. Two programs are the same if they have the same outcomes, for each
+//! choice of inputs and unknown initial values; the second is within the first if it has no other
+//! outcomes. Infinite and discarded runs have no outcome. The properties that the programs state
+//! (`ensures`, `invariant`) are not compared; but an invariant that fails halts its process, and
+//! that is how the run ends.
 //!
 //! ```
 //! use mazurka::compare::{Compare, Relation};
@@ -47,29 +47,29 @@ use crate::{Algorithm, Options, Program, Refused, Watch};
 /// Steps of the first attempt of an engine.
 const FIRST_BUDGET: u64 = 100_000;
 
-/// What is to hold between the outcomes of two programs.
+/// The relation between the outcomes of two programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
-    /// Both have the same.
+    /// Both have the same outcomes.
     #[default]
     Same,
-    /// The second program has none that the first has not.
+    /// The second program has only outcomes of the first.
     Within,
 }
 
 /// What to compare.
 #[derive(Clone, Debug, Default)]
 pub struct Compare {
-    /// What is to hold.
+    /// The relation that must hold.
     pub relation: Relation,
-    /// The shared variables to observe. If none is named: what the programs observe, which must be
-    /// the same variables. ABS programs are compared by their output, which must be all that they
-    /// are [read](Program::load) to observe.
+    /// The shared variables to observe. If none is given: those that the programs observe, which
+    /// must be the same. ABS programs are compared by their output, which must be the only thing
+    /// that they are [loaded](Program::load) to observe.
     pub observe: Vec<String>,
 }
 
-/// Why two programs are not compared.
+/// Why two programs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCompared {
     /// They observe different variables.
@@ -82,7 +82,7 @@ pub enum NotCompared {
         /// The variable.
         name: String,
     },
-    /// A variable to observe that a program does not have.
+    /// A variable to observe does not exist in a program.
     #[error("`{file}` has no shared variable `{name}` to observe")]
     NoSuchName {
         /// The program.
@@ -90,16 +90,16 @@ pub enum NotCompared {
         /// The variable.
         name: String,
     },
-    /// The variable is of another type in the other program.
+    /// The variable has another type in the other program.
     #[error("`{0}` has not the same type in both programs")]
     Type(String),
-    /// They are of two languages.
+    /// They are in two languages.
     #[error("programs of two languages observe different things, so they are not compared")]
     Languages,
-    /// Objects have names that depend on the run.
+    /// Names of objects depend on the run.
     #[error("ABS programs are compared by their output: say --observe output, or leave it out")]
     Abs,
-    /// One of them is not searched.
+    /// One of them cannot be searched.
     #[error(transparent)]
     Refused(#[from] Refused),
 }
@@ -107,19 +107,19 @@ pub enum NotCompared {
 /// The record of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompareRecord {
-    /// What every record has, of the first program. The verdict is verified if what was asked
-    /// holds. The counts are of both programs together.
+    /// The common record, of the first program. The verdict is verified if the relation holds. The
+    /// counts are of both programs together.
     #[serde(flatten)]
     pub record: Record,
     /// The second program.
     pub other: ProgramRecord,
-    /// What was asked.
+    /// The relation in question.
     pub relation: Relation,
-    /// The variables that were compared, if they were named or both programs are `.maz`.
+    /// The variables that were compared, if they were given or both programs are `.maz`.
     pub observed: Vec<String>,
-    /// How many outcomes each program has; where values are unknown, how many classes of runs.
+    /// The number of outcomes of each program; with unknown values, the number of classes of runs.
     pub outcomes: [u64; 2],
-    /// Whether one of the programs has loops and so may run for ever, which is not compared.
+    /// Whether one of the programs has loops and may run for ever, which is not compared.
     pub endless: bool,
     /// An outcome that only one of them has.
     pub difference: Option<Difference>,
@@ -130,26 +130,25 @@ pub struct CompareRecord {
 pub struct Difference {
     /// The program that has it: 0 or 1.
     pub of: usize,
-    /// The unknown values for which only that program has it, by name; those of the other program
-    /// among them.
+    /// The unknown values for which only that program has it, by name, including those of the other
+    /// program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<Binding>,
-    /// A run that ends like this.
+    /// A run with this outcome.
     pub run: Run,
 }
 
-/// How a run ended, and what is seen of it.
+/// How a run ended, and the observed values.
 type Outcome = (u8, Vec<(String, String)>);
 
-/// The outcomes of a program whose values are known, each with a shortest schedule among those
-/// that were met.
+/// The outcomes of a program whose values are known, each with the shortest schedule that was met.
 #[derive(Default)]
 struct Outcomes {
     names: Vec<String>,
     met: BTreeMap<Outcome, Schedule>,
 }
 
-/// Only ends that are compared have a number.
+/// Returns the number of an ending that is compared.
 fn number(ending: Ending) -> Option<u8> {
     match ending {
         Ending::Final => Some(0),
@@ -182,7 +181,7 @@ impl<M: Narrator> Observer<M> for Outcomes {
     }
 }
 
-/// What a search through one of the programs has met.
+/// The result of a search through one of the programs.
 struct Met<T> {
     algorithm: Algorithm,
     found: Findings,
@@ -195,8 +194,8 @@ impl<T> Met<T> {
     }
 }
 
-/// The engines take turns with growing budgets, as those of `check` do: one merges states, the
-/// other meets each trace once.
+/// Explores a program. Two engines take turns with growing budgets, as in `check`: one merges
+/// states, the other meets each trace once.
 fn explore<M: Narrator + Semantics>(
     machine: &mut M,
     names: &[String],
@@ -287,7 +286,7 @@ impl Observer<SymbolicMachine> for Classes {
 }
 
 impl Relation {
-    /// The programs whose outcomes the other must have.
+    /// Returns the programs whose outcomes the other must have.
     fn directions(self) -> &'static [usize] {
         match self {
             Relation::Same => &[1, 0],
@@ -296,19 +295,19 @@ impl Relation {
     }
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 struct Compared {
     found: [Findings; 2],
     algorithm: Algorithm,
     outcomes: [u64; 2],
-    /// Whether every outcome that must be one of the other program is.
+    /// Whether all outcomes that must be outcomes of the other program are.
     holds: bool,
     /// An outcome that certainly only one of them has.
     difference: Option<Difference>,
 }
 
 impl Program {
-    /// Whether this program and another end in the same ways.
+    /// Compares the outcomes of this program with those of another.
     pub fn compare(
         &self,
         other: &Program,
@@ -353,7 +352,7 @@ impl Program {
             (None, false) => Verdict::Inconclusive,
         };
         if compared.holds {
-            // What the first program has besides does not matter.
+            // Other outcomes of the first program do not matter.
             record.scope.bounds.clear();
             (record.scope.exhaustive, record.stopped) = (true, StopReason::Complete);
         }
@@ -368,13 +367,13 @@ impl Program {
         })
     }
 
-    /// Whether it was read to be observed by its output alone.
+    /// Whether it was loaded to be observed by its output alone.
     fn observes_output(&self) -> bool {
         let mut set = self.record().set.iter();
         set.any(|(name, value)| name == "@observe" && value == "output")
     }
 
-    /// The variables to compare; none if the programs say themselves what is observed.
+    /// Returns the variables to compare; empty if the programs themselves define what is observed.
     fn names_compared_with(
         &self,
         other: &Program,
@@ -436,14 +435,14 @@ pub(crate) fn same_type(one: (&hir::Program, hir::Type), two: (&hir::Program, hi
     }
 }
 
-/// The names of the variables that a program observes.
+/// Returns the names of the variables that a program observes.
 fn observed(program: &hir::Program) -> Vec<String> {
     let all = program.vars.iter().enumerate();
     let seen = all.filter(|&(at, _)| program.observes(at));
     seen.map(|(_, var)| var.name.clone()).collect()
 }
 
-/// Compares programs all of whose values are known.
+/// Compares programs whose values are all known.
 fn numbers(
     both: [&Program; 2],
     (relation, names): (Relation, &[String]),
@@ -467,7 +466,7 @@ fn numbers(
         let others = &met[1 - of].outcomes.met;
         let alone = met[of].outcomes.met.iter();
         let alone = alone.filter(|(outcome, _)| !others.contains_key(*outcome));
-        // The shortest of these, and of equally short ones the least.
+        // The shortest of these and, among equally short ones, the least.
         alone.min_by_key(|(_, schedule)| schedule.0.len())
     };
     let directions = relation.directions().iter().copied();
@@ -493,7 +492,7 @@ fn numbers(
     }
 }
 
-/// The outcomes of one of the programs for all values.
+/// Returns the outcomes of one of the programs for all values.
 fn classes(
     machine: &mut SymbolicMachine,
     names: &[String],
@@ -514,7 +513,7 @@ fn classes(
     }
 }
 
-/// Compares programs for all values of what is not known.
+/// Compares programs for all unknown values.
 fn for_all(
     codes: [&Arc<Code>; 2],
     (relation, names): (Relation, &[String]),
@@ -585,7 +584,7 @@ fn for_all(
     })
 }
 
-/// The values, and a run with them. None if it leaves the range of numbers that runs have, which is
+/// Returns the values, and a run with them. None if the run exceeds the range of numbers, which is
 /// then a bound.
 fn shown(
     machine: &mut SymbolicMachine,

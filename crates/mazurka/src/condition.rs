@@ -1,19 +1,20 @@
-//! `condition`: for which inputs and initial values a property holds.
+//! `condition`: the inputs and initial values for which a property holds.
 //!
-//! The search is that of `explore` for all values: one run over terms for each trace and each way
-//! through the conditions. A run is possible for the values that satisfy its path condition, so
+//! The search is that of `explore` for all values: one run over terms for each trace and each
+//! combination of decided conditions. A run is possible for the values that satisfy its path
+//! condition, so
 //!
-//! - V = ⋁ path ∧ violation, over the runs with a violation, has the values that some schedule (and
-//!   some outcome of each `choose`) makes fail;
-//! - N = ⋁ path, over the runs that count, has the values for which something happens at all; those
-//!   of no run that counts, all of whose runs a false `assume` discards, are told apart;
-//! - U = ⋁ path, over the runs that a limit has cut, has the values of which V may lack a run. What
-//!   cuts the search itself leaves all values in U.
+//! - V = ⋁ path ∧ violation, over the runs with a violation, is the set of values for which some
+//!   schedule (and some outcome of each `choose`) fails;
+//! - N = ⋁ path, over the runs that count, is the set of values with at least one run that counts;
+//!   values all of whose runs a false `assume` discards are reported separately;
+//! - U = ⋁ path, over the runs that a limit has cut, is the set of values for which V may lack a
+//!   run. A limit on the search itself puts all values into U.
 //!
-//! V is surely violated, N ∧ ¬V ∧ ¬U surely not, U ∧ ¬V unknown. For a value outside of U all runs
-//! are whole, and the reduced tree restricted to them is the one that the engine makes for a
-//! program with that value, with more in it; so it has every trace.
-//! How formulas become readable is the matter of [`mazurka_smt::Reader`].
+//! V is certainly violated, N ∧ ¬V ∧ ¬U certainly not, U ∧ ¬V unknown. For a value outside U all
+//! runs are complete, and the reduced tree restricted to them includes the one that the engine
+//! makes for a program with that value; so it has every trace. [`mazurka_smt::Reader`] makes the
+//! formulas readable.
 //!
 //! ```
 //! use mazurka::condition::Wanted;
@@ -51,30 +52,30 @@ use crate::search::{Head, everything};
 use crate::unknowns::{doubt, follow, gives_up, symbolic_machine};
 use crate::{Algorithm, Options, Program, Refused, Watch};
 
-/// Steps of one run where runs may have no end and no limit is given.
+/// Limit on the steps of one run, if runs may be infinite and no limit is given.
 const DEPTH_OF_LOOPS: u64 = 200;
 
-/// Cases that are shown at most.
+/// Limit on the cases that are shown.
 const MOST_CASES: usize = 12;
 
-/// Pairs of results that are compared at most.
+/// Limit on the pairs of results that are compared.
 const MOST_PAIRS: usize = 20_000;
 
 /// The property in question.
 #[derive(Clone, Debug)]
 pub enum Wanted {
-    /// All final states agree on what is observed.
+    /// All final states agree on the observed variables.
     Deterministic,
     /// Some run fails.
     Failure,
     /// Some run ends in a deadlock.
     Deadlock,
-    /// A condition holds whenever all processes have ended, as an `ensures`.
+    /// A condition holds whenever all processes have ended, like an `ensures`.
     Ensures(StateProperty, String),
 }
 
 impl Wanted {
-    /// Reads `deterministic`, `failure`, `deadlock`, or a condition over the shared variables of
+    /// Parses `deterministic`, `failure`, `deadlock`, or a condition over the shared variables of
     /// the program, whose text and settings must be given again.
     pub fn read(source: &str, set: &[(String, String)], text: &str) -> Result<Self, BadProperty> {
         match text.trim() {
@@ -96,7 +97,7 @@ impl Wanted {
         }
     }
 
-    /// As it was asked for.
+    /// Returns the property as the user wrote it.
     pub fn name(&self) -> &str {
         match self {
             Wanted::Deterministic => "deterministic",
@@ -106,7 +107,7 @@ impl Wanted {
         }
     }
 
-    /// Whether one run is enough for the property to hold, and not to break it.
+    /// Whether one run is enough to show that the property holds, instead of breaking it.
     fn is_shown_by_a_run(&self) -> bool {
         matches!(self, Wanted::Failure | Wanted::Deadlock)
     }
@@ -115,67 +116,67 @@ impl Wanted {
 /// The record of `condition`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConditionRecord {
-    /// What every record has. The verdict is verified if the condition is exact.
+    /// The common record. The verdict is verified if the condition is exact.
     #[serde(flatten)]
     pub record: Record,
     /// The property.
     pub property: String,
-    /// Whether each of the values is in `holds`, in `fails` or in `all_discarded`.
+    /// Whether every value is in `holds`, in `fails` or in `all_discarded`.
     pub exact: bool,
-    /// The values for which the property surely holds, of those that the program allows and that
-    /// are not `all_discarded`.
+    /// The values for which the property certainly holds, among those that the program allows and
+    /// that are not in `all_discarded`.
     pub holds: String,
-    /// Those for which it surely does not.
+    /// The values for which it certainly does not hold.
     pub fails: String,
-    /// Those of which neither is known.
+    /// The values for which neither is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
-    /// Those all of whose runs a false `assume` discards, so that nothing holds or fails.
+    /// The values all of whose runs a false `assume` discards, so that nothing holds or fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_discarded: Option<String>,
-    /// Whether all formulas are in a form that was made to be read.
+    /// Whether all formulas are in readable form.
     pub readable: bool,
-    /// The values that a run shows something for: with failures, deadlocks and different results.
+    /// The values for which runs show something: failures, deadlocks or different results.
     pub cases: Vec<Case>,
 }
 
-/// Some of the values for which a run shows something, and how.
+/// Some values for which runs show something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Case {
     /// The values.
     pub condition: String,
-    /// One choice of them.
+    /// An example of them.
     pub values: Vec<Binding>,
-    /// A run for it, or two with different results.
+    /// A run with these values, or two with different results.
     pub runs: Vec<Run>,
 }
 
-/// Runs over terms, each with the values for which it is possible.
+/// Runs over terms, each with the condition under which it is possible.
 type Runs = Rc<Vec<(Term, Schedule)>>;
 
 /// Values for which runs show something.
 struct Class {
     condition: Term,
-    /// For each run that shows it: which one it is depends on the values.
+    /// For each run that shows it, the candidates: which one it is depends on the values.
     runs: Vec<Runs>,
 }
 
-/// A way to end, and the runs over terms that end like this.
+/// An outcome, and the runs over terms that have it.
 struct Outcome {
     observed: Observed,
     runs: Vec<(Term, Schedule)>,
 }
 
-/// Gathers the conditions of runs.
+/// Collects the conditions of runs.
 struct Gathered<'a> {
     wanted: &'a Wanted,
     classes: Vec<Class>,
     known: FxHashSet<Term>,
-    /// For which values the initial state fails. Later on its values are gone.
+    /// The values for which the initial state fails, stored because its values are gone later on.
     initial: Vec<Term>,
-    /// Of the runs that count.
+    /// The path conditions of the runs that count.
     counted: FxHashSet<Term>,
-    /// Of those that were cut.
+    /// The path conditions of the runs that were cut.
     cut: FxHashSet<Term>,
     results: Vec<Outcome>,
 }
@@ -228,7 +229,7 @@ impl Observer<SymbolicMachine> for Gathered<'_> {
         };
         let failed = || event.mishaps.iter().filter(is_failure);
         let at = program.events().len() - 1;
-        // Before all processes have started, nothing is known of what counts.
+        // Before all processes have started, it is not known which failures count.
         if matches!(self.wanted, Wanted::Failure)
             && failed().any(|mishap| program.counts(mishap))
             && program.has_started()
@@ -291,7 +292,7 @@ impl Observer<SymbolicMachine> for Gathered<'_> {
     }
 }
 
-/// Makes a class of each pair of results that can differ. Whether all were compared.
+/// Makes a class of each pair of results that can differ. Returns whether all pairs were compared.
 fn add_differences(machine: &SymbolicMachine, gathered: &mut Gathered<'_>) -> bool {
     let results = std::mem::take(&mut gathered.results).into_iter();
     let results: Vec<(Observed, Runs)> = results
@@ -323,35 +324,35 @@ fn add_differences(machine: &SymbolicMachine, gathered: &mut Gathered<'_>) -> bo
     true
 }
 
-/// The formulas that are told.
+/// The formulas to report.
 struct Formulas {
-    violated: Told,
-    others: Told,
-    unknown: Option<Told>,
-    discarded: Option<Told>,
-    /// What is taken for granted in the first three.
+    violated: ShownFormula,
+    others: ShownFormula,
+    unknown: Option<ShownFormula>,
+    discarded: Option<ShownFormula>,
+    /// The assumption of the first three formulas.
     given: Term,
 }
 
 /// A formula for people.
-struct Told {
+struct ShownFormula {
     text: String,
     readable: Option<Readable>,
 }
 
-/// What is done after the search.
-struct Telling<'a> {
+/// The work after the search.
+struct Describer<'a> {
     machine: &'a SymbolicMachine,
     hurry: &'a Hurry,
 }
 
-impl Telling<'_> {
+impl Describer<'_> {
     fn terms<T>(&self, work: impl FnOnce(&mut Terms) -> T) -> T {
         let done = self.machine.with_terms(|terms, _| work(terms));
         done.expect("a machine for all values has a solver")
     }
 
-    /// Values for which all of these hold; the error says that it is not known.
+    /// Returns values for which all of these hold; an error if that is not known.
     fn model(&self, conditions: &[Term]) -> Result<Option<Model>, ()> {
         let answer = self
             .machine
@@ -363,7 +364,7 @@ impl Telling<'_> {
         }
     }
 
-    fn tell(&self, formula: Term, given: Term) -> Told {
+    fn tell(&self, formula: Term, given: Term) -> ShownFormula {
         let readable = self.machine.with_terms(|terms, solver| {
             let mut go_on = || !self.hurry.is_over();
             Reader::new(terms, solver, given, &mut go_on).read(formula)
@@ -376,10 +377,10 @@ impl Telling<'_> {
                 terms.show(simple)
             }),
         };
-        Told { text, readable }
+        ShownFormula { text, readable }
     }
 
-    /// The formulas: `bounded` says that any value may be one that was cut.
+    /// Returns the formulas. `bounded`: the runs of any value may have been cut.
     fn formulas(&self, start: Term, gathered: &Gathered<'_>, bounded: bool) -> Formulas {
         let classes = gathered.classes.iter().map(|class| class.condition);
         let sorted = |terms: &FxHashSet<Term>| {
@@ -424,7 +425,8 @@ impl Telling<'_> {
         }
     }
 
-    /// For each part of the violated values: a choice of these, and the class that has it.
+    /// For each part of the violated values, returns an example of these, and the class that has
+    /// it.
     fn instances(&self, formulas: &Formulas, classes: &[Class]) -> Vec<(String, Model, usize)> {
         let mut all = Vec::new();
         let none = Vec::new();
@@ -456,7 +458,7 @@ impl Telling<'_> {
 }
 
 impl Program {
-    /// For which inputs and initial values a property holds.
+    /// Determines the inputs and initial values for which a property holds.
     pub fn condition(
         &self,
         wanted: &Wanted,
@@ -502,7 +504,7 @@ impl Program {
         }
         options.show();
         let hurry = Hurry::after(&found, &options.limits);
-        let telling = Telling {
+        let telling = Describer {
             machine: &machine,
             hurry: &hurry,
         };
@@ -526,7 +528,7 @@ impl Program {
             Verdict::Inconclusive
         };
         if exact {
-            // What was cut concerns no value that is not decided.
+            // The runs that were cut concern only values that are decided.
             record.scope.bounds.clear();
             (record.scope.exhaustive, record.stopped) = (true, StopReason::Complete);
         }
@@ -563,7 +565,7 @@ impl Program {
     }
 }
 
-/// Whether the runs that were cut are known: nothing else is missing.
+/// Whether only some runs were cut, and these are known.
 fn is_localised(bounds: &[Bound]) -> bool {
     bounds.iter().all(|bound| {
         matches!(
@@ -573,14 +575,14 @@ fn is_localised(bounds: &[Bound]) -> bool {
     })
 }
 
-/// All conditions that were gathered.
+/// Returns all conditions that were collected.
 fn conditions(gathered: &Gathered<'_>) -> Vec<Term> {
     let classes = gathered.classes.iter().map(|class| class.condition);
     let sets = gathered.counted.iter().chain(&gathered.cut).copied();
     classes.chain(sets).collect()
 }
 
-/// A case with its runs; none if they leave the range of numbers that runs have.
+/// Returns a case with its runs; none if they exceed the range of numbers.
 fn case(
     machine: &mut SymbolicMachine,
     (condition, all): (String, &[Runs]),

@@ -1,9 +1,9 @@
-//! `cover e`: whether what must be reachable is.
+//! `cover e`: whether the states that must be reachable are.
 //!
-//! Each is a search of its own, after that for violations: for a run that breaks `invariant !e` of
-//! the same program (`Code::covering`). The run is the evidence; a search that ends without one
-//! shows that no state with e is reachable, which violates; one that hits a bound leaves it open.
-//! The verdicts on everything else are those of the program without covers.
+//! Each cover is a search of its own, after that for violations: for a run that violates `invariant
+//! !e` of the same program (`Code::covering`). That run is the evidence. If the search is complete
+//! without one, no state with e is reachable, which is a violation; if it hits a bound, the cover
+//! stays open. All other verdicts are those of the program without covers.
 
 use mazurka_core::record::{CoverAnswer, CoverRecord, Record, Witness};
 use mazurka_core::{Bound, Counts, Kind, Kinds, Verdict};
@@ -13,14 +13,14 @@ use mazurka_lang::Cover;
 use crate::evidence::unexplained;
 use crate::{Options, Program, Refused};
 
-/// Looks for failures of a program.
+/// Searches for failures of a program.
 type Search<'a> = &'a mut dyn FnMut(&Program, &Options) -> Result<Record, Refused>;
 
-/// Steps that are spent on a cover at least where a violation was found already.
+/// The least number of steps that are spent on a cover if a violation was found already.
 const LEAST_STEPS: u64 = 1_000_000;
 
 impl Program {
-    /// The numbers of the covers that count, each with what the file says.
+    /// Returns the covers that count, with their numbers.
     fn covers(&self, options: &Options) -> Vec<(usize, Cover)> {
         let stated = self.language.maz().map(|code| code.covers());
         let all = self.kinds_of(options).contains(Kind::Property);
@@ -32,15 +32,15 @@ impl Program {
         stated.filter(counts).collect()
     }
 
-    /// The bound of a command that does not look for covers though they count.
+    /// Returns the bound of a command that does not search for covers although they count.
     pub(crate) fn leaves_out_covers(&self, options: &Options) -> Option<Bound> {
         let any = !self.covers(options).is_empty();
         any.then_some(Bound::Covers)
     }
 
-    /// Looks for the covers that count, and adds to a record what comes of it. Where something
-    /// else is violated already, as many steps again, and at least a million, are spent on each.
-    /// Those for which the limits leave nothing stay open.
+    /// Searches for the covers that count, and adds the results to a record. If something else is
+    /// violated already, as many steps as before, and at least a million, are spent on each. Covers
+    /// for which the limits leave nothing stay open.
     pub(crate) fn look_for_covers(
         &self,
         record: &mut Record,
@@ -54,7 +54,7 @@ impl Program {
         }
         let violated = record.verdict == Verdict::Violated && !options.keep_going;
         let own = violated.then(|| record.counts.steps.max(LEAST_STEPS));
-        // A sample is drawn for each; all other limits are for the whole command.
+        // A sample is drawn for each cover; all other limits are for the whole command.
         for (number, cover) in covers {
             if record.sample.is_some() {
                 account.forget_executions();
@@ -88,7 +88,7 @@ impl Program {
             let found = search(&Program::of(self.record().clone(), language), options)?;
             account.spend(&found.counts);
             let mut bounds = found.scope.bounds;
-            // Its own budget is no limit that the user has given.
+            // Its own budget is not a limit that the user has given.
             bounds.retain(|bound| own.is_none_or(|own| *bound != Bound::MaxSteps(own)));
             account.restate(&mut bounds);
             let run = found.witnesses.into_iter().flat_map(|shown| shown.runs);
@@ -124,7 +124,7 @@ impl Program {
     }
 }
 
-/// That a condition is never reached. There is no run to show.
+/// Returns the violation that a condition is never reached. It has no run.
 fn never(cover: &CoverRecord) -> Witness {
     let condition = &cover.condition;
     Witness {

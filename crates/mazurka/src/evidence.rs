@@ -1,4 +1,4 @@
-//! What a search found, told step by step.
+//! Turns the findings of a search into evidence that is described step by step.
 
 pub(crate) mod temporal;
 
@@ -14,7 +14,7 @@ use mazurka_explore::{
     shortest,
 };
 
-/// A narrated run and its failures. The machine is in its last state.
+/// A described run and its failures. The machine is in its last state.
 pub(crate) struct NarratedRun {
     pub run: Run,
     /// Failures that count: those without a false `assume` in their past.
@@ -24,7 +24,7 @@ pub(crate) struct NarratedRun {
     pub ready: Vec<String>,
 }
 
-/// Runs a schedule, and narrates and judges the run.
+/// Runs a schedule, and describes and judges the run.
 pub(crate) fn tell<M: Narrator>(
     machine: &mut M,
     schedule: &Schedule,
@@ -33,7 +33,7 @@ pub(crate) fn tell<M: Narrator>(
     Ok(assess(machine, run))
 }
 
-/// Looks at what happened in the current run, which has been told.
+/// Judges the current run, which has been described.
 pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> NarratedRun {
     let mut failures = machine.initial_mishaps().to_vec();
     for (at, event) in machine.events().iter().enumerate() {
@@ -62,7 +62,7 @@ pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> NarratedRun {
     }
 }
 
-/// Why the evaluator gave up in the current run, if it did.
+/// Returns the bounds at which the evaluator gave up in the current run, if it did.
 pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<Bound> {
     let steps = machine.events().iter().flat_map(|event| &event.mishaps);
     let mut bounds = Vec::new();
@@ -86,7 +86,7 @@ pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<B
     bounds
 }
 
-/// Why the evaluator gives up in the next step of some process, if it does.
+/// Returns the bounds at which the evaluator gives up in the next step of some process, if it does.
 pub(crate) fn bounds_of_next_steps<E: Execution>(machine: &mut E, limits: &Limits) -> Vec<Bound> {
     let depth = machine.events().len();
     let mut bounds = Vec::new();
@@ -99,7 +99,7 @@ pub(crate) fn bounds_of_next_steps<E: Execution>(machine: &mut E, limits: &Limit
     bounds
 }
 
-/// A run that a search has made itself; that it cannot be made again is a defect here.
+/// Describes a run that a search has made itself; if it cannot be made again, that is a defect.
 pub(crate) fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> NarratedRun {
     match tell(machine, schedule) {
         Ok(narrated) => narrated,
@@ -107,33 +107,33 @@ pub(crate) fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Narra
     }
 }
 
-/// How much time there is to make evidence easy to read.
+/// The time that is left to make evidence readable.
 pub(crate) struct Hurry {
     start: Instant,
     left: Option<Duration>,
 }
 
-/// How long more than one violation may be shown where the time limit was reached.
+/// The time for showing further violations after the time limit was reached.
 const AFTER_THE_LIMIT: Duration = Duration::from_millis(300);
 
-/// So many runs are tried at least to make one easier to read.
+/// The least number of runs that are tried to make one more readable.
 const TRIED: u32 = 16;
 
 impl Hurry {
-    /// Starts the clock with what a search has left of its time, if there is a limit.
+    /// Starts the clock with the time that a search has left, if there is a limit.
     pub fn after(found: &Findings, limits: &Limits) -> Self {
         let start = Instant::now();
         let left = limits.time.map(|time| time.saturating_sub(found.elapsed));
         Self { start, left }
     }
 
-    /// Whether no time is left to show more than one violation.
+    /// Whether no time is left to show further violations.
     pub fn is_over(&self) -> bool {
         self.left
             .is_some_and(|left| self.start.elapsed() > left + AFTER_THE_LIMIT)
     }
 
-    /// Whether there is time to make a run easier to read that was told in so much time. If not,
+    /// Whether there is time to make a run more readable whose description took this long. If not,
     /// it is shown as it was found.
     fn allows(&self, took: Duration) -> bool {
         let left = self
@@ -143,8 +143,8 @@ impl Hurry {
     }
 }
 
-/// The evidence for everything found: failures first, then temporal properties, the deadlock, the
-/// livelock, two results that differ.
+/// Returns the evidence for all findings: failures first, then temporal properties, the deadlock,
+/// the livelock, and two different results.
 pub(crate) fn witnesses<M: Narrator + Semantics>(
     machine: &mut M,
     found: &Findings,
@@ -162,7 +162,7 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
     }
     for broken in &found.broken {
         if counts(Kind::Property) {
-            // Otherwise the graph of states was there, and it is a shortest run.
+            // Otherwise the graph of states was complete, and the run is a shortest one.
             let shorter = if found.broken_off && hurry.allows(Duration::ZERO) {
                 temporal::shorter(machine, broken)
             } else {
@@ -201,7 +201,8 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
     all
 }
 
-/// The evidence for a failure that a search has found; that it does not come again is a defect.
+/// Returns the evidence for a failure that a search has found; if it does not occur again, that is
+/// a defect.
 pub(crate) fn found_failure<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
@@ -219,7 +220,8 @@ pub(crate) fn found_failure<M: Narrator + Semantics>(
     }
 }
 
-/// The evidence for a deadlock that a search has found; that it does not come again is a defect.
+/// Returns the evidence for a deadlock that a search has found; if it does not occur again, that is
+/// a defect.
 pub(crate) fn found_deadlock<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
@@ -234,7 +236,7 @@ pub(crate) fn found_deadlock<M: Narrator + Semantics>(
     deadlock(machine, told.run)
 }
 
-/// The evidence that two runs which a search has found have different results.
+/// Returns the evidence that two runs which a search has found have different results.
 pub(crate) fn found_difference<M: Narrator + Semantics>(
     machine: &mut M,
     (one, other): (&Schedule, &Schedule),
@@ -251,8 +253,8 @@ pub(crate) fn found_difference<M: Narrator + Semantics>(
     }
 }
 
-/// A run that shows a violation as easily as the time allows, and how long it takes to tell it. The
-/// machine stands at its end.
+/// Returns a run that shows a violation, as readable as the time allows, and the time of describing
+/// it. The machine is at its end.
 fn least<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
@@ -272,7 +274,7 @@ fn least<M: Narrator + Semantics>(
     let shorter = shortest(machine, most, &mut |machine| shows(machine, &violation));
     let schedule = match shorter {
         Some(shorter) => {
-            // Another deadlock may be nearer.
+            // The shortest run may end in another deadlock.
             let violation = match violation {
                 Violation::Deadlock(_) => {
                     Violation::Deadlock(with_status(machine, Status::Waiting))
@@ -286,8 +288,8 @@ fn least<M: Narrator + Semantics>(
     (retell(machine, &schedule), took)
 }
 
-/// Whether a violation of this kind, a failure at the same place, is at the end of the current run.
-/// No false `assume` comes before it.
+/// Whether a violation of this kind, a failure at the same location, is at the end of the current
+/// run, with no false `assume` before it.
 fn shows<E: Execution>(program: &E, violation: &Violation) -> bool {
     match violation {
         Violation::Failure(site) => {
@@ -301,7 +303,7 @@ fn shows<E: Execution>(program: &E, violation: &Violation) -> bool {
     }
 }
 
-/// A failure of a run that has just been told.
+/// Returns the evidence for a failure of a run that has just been described.
 pub(crate) fn failure<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -> Witness {
     let mut shown = explained(machine, run, mishap);
     let racing = racing(machine, &Violation::Failure(mishap.site));
@@ -309,7 +311,7 @@ pub(crate) fn failure<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -
     shown
 }
 
-/// The same, without the steps that race.
+/// The same, without marking the steps that race.
 fn explained<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -> Witness {
     let ((message, place), values, history) = as_it_failed(machine, mishap, |machine| {
         let (said, values) = (machine.explain(mishap), machine.values(mishap));
@@ -324,8 +326,8 @@ fn explained<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -> Witness
     }
 }
 
-/// Looks at a mishap of the current run in the state in which it happened. The run may have gone on
-/// after it.
+/// Calls `look` in the state in which a mishap of the current run happened. The run may have gone
+/// on after it.
 pub(crate) fn as_it_failed<M: Narrator, T>(
     machine: &mut M,
     mishap: &Mishap,
@@ -352,7 +354,7 @@ pub(crate) fn as_it_failed<M: Narrator, T>(
     seen
 }
 
-/// A witness that says nothing yet.
+/// Makes a witness without an explanation.
 pub(crate) fn unexplained(kind: Kind, runs: Vec<Run>) -> Witness {
     Witness {
         kind,
@@ -376,7 +378,7 @@ fn mark(run: &mut Run, racing: &[usize]) {
     }
 }
 
-/// A deadlock at the end of a run that has just been told.
+/// Returns the evidence for a deadlock at the end of a run that has just been described.
 pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
     let violation = Violation::Deadlock(with_status(machine, Status::Waiting));
     mark(&mut run, &racing(machine, &violation));
@@ -392,14 +394,14 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
     }
 }
 
-/// A livelock at the end of a run that has just been told: its last steps form a cycle in which
-/// every process gets a turn. None if they do not. The machine stands at the start of the run
-/// afterwards.
+/// Returns the evidence for a livelock at the end of a run that has just been described: its last
+/// steps form a cycle in which every process gets a turn. None if they do not. Afterwards the
+/// machine is at the start of the run.
 pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Option<Witness> {
     let made: Vec<ProcessId> = machine.events().iter().map(|e| e.process).collect();
     let steps = made.len();
     let end = machine.fingerprint();
-    // Who is ready in the states, the last one first.
+    // The ready processes in the states, the last state first.
     let mut ready = vec![with_status(machine, Status::Ready)];
     let mut start = None;
     for depth in (0..steps).rev() {
@@ -425,10 +427,10 @@ pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Op
     })
 }
 
-/// What has other values in the one than in the other. Not all need be in both.
+/// Returns the variables whose values differ. Some may be in only one of the lists.
 fn differences(one: &[Binding], other: &[Binding]) -> Vec<Difference> {
     let value = |all: &[Binding], at: usize, name: &str| {
-        // Mostly they are in the same place.
+        // Usually they are at the same index.
         let near = all.get(at).filter(|binding| binding.name == name);
         let found = near.or_else(|| all.iter().find(|binding| binding.name == name));
         found.map_or_else(|| "nothing".to_owned(), |binding| binding.value.clone())
@@ -449,7 +451,8 @@ fn differences(one: &[Binding], other: &[Binding]) -> Vec<Difference> {
     all
 }
 
-/// Two runs that end differently. The machine stands at the end of the second.
+/// Returns the evidence for two runs with different results. The machine is at the end of the
+/// second.
 pub(crate) fn nondeterminism<M: Narrator>(
     machine: &mut M,
     one: &Schedule,
@@ -486,12 +489,12 @@ pub(crate) fn nondeterminism<M: Narrator>(
     }
 }
 
-/// Whether a run was left in the middle.
+/// Whether a run is complete.
 pub(crate) fn is_complete(run: &Run) -> bool {
     !matches!(run.ending, Ending::Open | Ending::Lost)
 }
 
-/// `0`, `0 and 1`, `0, 1 and 2`, `0, 1, 2 and 5 more`.
+/// Returns a list of names: `0`, `0 and 1`, `0, 1 and 2`, `0, 1, 2 and 5 more`.
 pub(crate) fn enumerate(names: &[&str]) -> String {
     const MOST: usize = 4;
     match names {

@@ -1,4 +1,4 @@
-//! Which orders of steps bring a violation about: told with what `check` shows first.
+//! The explanation of a violation by orders of steps, for the first witness of `check`.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use mazurka_lang::Machine;
 use crate::{Options, Program, Watch};
 
 impl Program {
-    /// The explanation of the first witness, if it is a failure or a deadlock of a `.maz` program
-    /// whose values are known, and small enough.
+    /// Returns the explanation of the first witness, if it is a failure or a deadlock of a `.maz`
+    /// program whose values are known, and the program is small enough.
     pub(crate) fn explanation(
         &self,
         record: &Record,
@@ -53,7 +53,7 @@ impl Program {
     }
 }
 
-/// Where the last step of the current run fails, or its end.
+/// Returns the location at which the last step of the current run, or its end, fails.
 fn failed_site(machine: &Machine) -> Option<u32> {
     let fails = |mishap: &&Mishap| mishap.kind == MishapKind::Failure && machine.counts(mishap);
     let last = machine.events().last()?;
@@ -64,7 +64,7 @@ fn failed_site(machine: &Machine) -> Option<u32> {
     })
 }
 
-/// The name of a step of a run.
+/// Returns the name of a step of a run.
 fn named(run: &Run, at: usize) -> NamedStep {
     let process = &run.steps[at].process;
     let before = run.steps[..=at].iter();

@@ -1,4 +1,4 @@
-//! Every explored execution as a test that can be replayed, and what the tests cover.
+//! Exports every explored execution as a replayable test, and measures the coverage of the tests.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::search::everything;
 use crate::unknowns::{Asked, given};
 use crate::{Algorithm, Options, Program, Refused, Watch, quietly};
 
-/// Takes each test with its number, from 1.
+/// Receives each test with its number, from 1.
 pub type TestSink<'a> = &'a mut dyn FnMut(u64, &RunRecord);
 
-/// Hands on the schedule of every complete run.
+/// Passes on the schedule of every complete run.
 struct Schedules<'a>(&'a mut dyn FnMut(Schedule));
 
 impl<E: Semantics> Observer<E> for Schedules<'_> {
@@ -25,16 +25,16 @@ impl<E: Semantics> Observer<E> for Schedules<'_> {
     }
 }
 
-/// What a set of tests covers.
+/// The coverage of a set of tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestCoverage {
-    /// How many tests there are.
+    /// Number of tests.
     pub tests: u64,
-    /// What they reach.
+    /// Their coverage.
     pub coverage: Coverage,
 }
 
-/// Runs a schedule from the start and notes what it reaches. A step that is not possible ends the
+/// Runs a schedule from the start and records its coverage. A step that is not possible ends the
 /// run.
 fn cover(code: Arc<Code>, options: &Options, schedule: &Schedule, reached: &Arc<Reached>) {
     let mut machine = Machine::until(
@@ -54,7 +54,7 @@ fn cover(code: Arc<Code>, options: &Options, schedule: &Schedule, reached: &Arc<
 
 impl Program {
     /// [`explore`](Program::explore) with one worker; every complete execution goes to the sink as
-    /// the record of a run, with the inputs that lead there.
+    /// the record of a run, with the inputs that lead to it.
     pub fn explore_tests(
         &self,
         algorithm: Algorithm,
@@ -66,7 +66,7 @@ impl Program {
         asked.explore_tests_asked(algorithm, options, watch, sink)
     }
 
-    /// Explores a program with the properties and the fairness that are asked for.
+    /// Explores a program with the properties and the fairness of the options.
     fn explore_tests_asked(
         &self,
         algorithm: Algorithm,
@@ -75,7 +75,7 @@ impl Program {
         sink: TestSink<'_>,
     ) -> Result<(Record, TestCoverage), Refused> {
         let options = &self.covering(options);
-        // Branches are those of `.maz` programs.
+        // Only `.maz` programs have branches.
         let code = self.language.maz();
         let reached = code.map(|code| Arc::new(Reached::nothing(code)));
         let mut tests = 0;

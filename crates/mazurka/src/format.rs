@@ -9,8 +9,8 @@
 
 pub use mazurka_lang::{Unformatted, format};
 
-/// Lays a program out, in the language that the name of its file tells; none if it has mistakes.
-/// Programs in ABS are only indented.
+/// Formats a program, in the language that the name of its file indicates; none if it has mistakes.
+/// ABS programs are only indented.
 ///
 /// ```
 /// use mazurka::format::format_of;

@@ -1,7 +1,8 @@
-//! The languages: each makes machines, and the rest of the crate does not ask which it is.
+//! The languages: each makes machines, and the rest of the crate does not depend on the language.
 //!
-//! A language is a variant of [`Language`], a line of [`on_front!`], a [`Front`] that says what it
-//! can do, and the ending of its files in [`Language::load`]. Nothing else lists the languages.
+//! A language is a variant of [`Language`], a line of [`on_front!`], a [`Front`] that defines what
+//! it can do, and the extension of its files in [`Language::load`]. No other place lists the
+//! languages.
 
 #[cfg(target_family = "wasm")]
 mod either;
@@ -19,10 +20,10 @@ use crate::{Options, Refused};
 
 /// A program of some language, ready to run.
 pub(crate) trait Front: Sync {
-    /// What runs it.
+    /// The machine that runs it.
     type Machine: Narrator + Semantics;
 
-    /// A machine in the initial state.
+    /// Makes a machine in the initial state.
     fn machine(&self, options: &Options) -> Self::Machine;
 
     /// The same for a search: engines break off a long step when the options no longer wait for it.
@@ -30,17 +31,17 @@ pub(crate) trait Front: Sync {
         self.machine(options)
     }
 
-    /// The same for nets; the error says why the program has none.
+    /// The same for nets; the error says why the program has no net.
     fn machine_for_nets(&self, options: &Options) -> Result<Self::Machine, NoNet> {
         Ok(self.machine_for_a_search(options))
     }
 
-    /// Whether what was built with such a machine is a net of the program.
+    /// Whether the net built with such a machine is a net of the program.
     fn has_net(_machine: &Self::Machine) -> Result<(), NoNet> {
         Ok(())
     }
 
-    /// What runs it with labels.
+    /// The machine that runs it with labels.
     type Labelled: Labels;
 
     /// The same with labels; none if the program has unknown values.
@@ -51,26 +52,26 @@ pub(crate) trait Front: Sync {
         self.machine(options)
     }
 
-    /// The code of a `.maz` program, for commands that need its text or its terms.
+    /// Returns the code of a `.maz` program, for commands that need its text or its terms.
     fn maz(&self) -> Option<&Arc<Code>> {
         None
     }
 
-    /// The places in the source where steps begin, with what each may touch.
+    /// Returns the places in the source where steps begin, with the variables that each may touch.
     fn step_places(&self) -> Vec<StepPlace> {
         self.maz()
             .map_or(Vec::new(), |code| Code::step_places(code))
     }
 
-    /// The program itself if it has unknown values, so that it is explored for all of them.
+    /// Returns the program itself if it has unknown values, so that it is explored for all of them.
     fn for_all(&self) -> Option<&ForAll> {
         None
     }
 
-    /// Whether the program asks for determinism, if only by saying what to observe.
+    /// Whether the program asks for determinism, perhaps only by defining what to observe.
     fn asks_for_determinism(&self) -> bool;
 
-    /// Whether it states something about final states.
+    /// Whether it states properties of final states.
     fn states_ensures(&self) -> bool;
 
     /// Whether it states a property besides determinism.
@@ -79,17 +80,17 @@ pub(crate) trait Front: Sync {
     /// Whether it states temporal properties.
     fn states_temporal(&self) -> bool;
 
-    /// Whether it lets time pass, and times that are not explored may matter.
+    /// Whether time can pass in it, and times that are not explored may matter.
     fn leaves_out_times(&self) -> bool {
         false
     }
 
-    /// Whether the program can be in one execution at a time and only be run again: then one
-    /// engine without states searches it, alone.
+    /// Whether the program can be in only one execution at a time and can only be run again: then
+    /// one worker with an engine without states explores it.
     const ALONE: bool = false;
 
-    /// Whether a search has shown something that it must know from the start, so that it has to be
-    /// made again; the error says what of the program cannot be explored.
+    /// Whether a search has learned something that it must know from the start, so that it has to
+    /// be repeated. The error says which part of the program cannot be explored.
     fn learned(_machine: &mut Self::Machine) -> Result<bool, Refused> {
         Ok(false)
     }
@@ -97,7 +98,7 @@ pub(crate) trait Front: Sync {
 
 /// A machine whose steps have labels.
 pub(crate) trait Labels: Labelled {
-    /// The same, which says what labels name.
+    /// The same, but labels name what they refer to.
     fn with_names(self) -> Self;
 
     /// From now on a long step is broken off when the search no longer waits for it.
@@ -119,7 +120,7 @@ impl Labels for mazurka_abs::Machine {
         self
     }
 
-    /// Its steps are never broken off: the limit of local work ends a long one.
+    /// Its steps are never broken off: the limit on local work ends a long one.
     fn set_patience(&mut self, _patience: Patience) {}
 }
 
@@ -130,13 +131,13 @@ pub(crate) enum Language {
     Maz(Arc<Code>),
     /// `.abs`
     Abs(Arc<mazurka_abs::Code>),
-    /// `.maz` with unknown values. Its front end runs it with given ones.
+    /// `.maz` with unknown values. Its front end runs it with given values.
     ForAll(ForAll),
     /// C and C++, loaded into this process.
     C(Native),
 }
 
-/// Does something with the front end of a program, whichever it is:
+/// Evaluates an expression with the front end of a program, whatever its language:
 /// `on_front!(program.language, front => …)`.
 #[cfg(not(target_family = "wasm"))]
 macro_rules! on_front {
@@ -159,7 +160,7 @@ macro_rules! on_front {
 }
 pub(crate) use on_front;
 
-/// The same for what can be done with native programs, too.
+/// The same, including native programs.
 macro_rules! of_each {
     ($language:expr, $front:ident => $do:expr) => {
         match &$language {
@@ -281,7 +282,7 @@ impl Front for Arc<mazurka_abs::Code> {
 }
 
 impl Language {
-    /// Reads a program, in the language that the name of its file tells.
+    /// Loads a program, in the language that the name of its file indicates.
     pub fn load(
         file: &str,
         source: &str,
@@ -294,34 +295,34 @@ impl Language {
         }
     }
 
-    /// The same program, of whose properties only those are looked at that have one of these names
-    /// or whose violations are of these kinds.
+    /// Returns the same program, restricted to the properties that have one of these names or whose
+    /// violations are of these kinds.
     pub fn selecting(self, kinds: Kinds, names: &[String]) -> Self {
         match self {
             Language::Maz(code) => Language::Maz(Arc::new(code.selecting(kinds, names))),
             Language::ForAll(ForAll { code }) => Language::ForAll(ForAll {
                 code: Arc::new(code.selecting(kinds, names)),
             }),
-            // They name no properties.
+            // They have no named properties.
             Language::Abs(code) => Language::Abs(code),
             Language::C(native) => Language::C(native),
         }
     }
 
-    /// The same program, of which one cover is looked for.
+    /// Returns the same program, for the search for one cover.
     pub fn covering(self, cover: usize) -> Self {
         match self {
             Language::Maz(code) => Language::Maz(Arc::new(code.covering(cover))),
             Language::ForAll(ForAll { code }) => Language::ForAll(ForAll {
                 code: Arc::new(code.covering(cover)),
             }),
-            // They have none.
+            // They have no covers.
             Language::Abs(code) => Language::Abs(code),
             Language::C(native) => Language::C(native),
         }
     }
 
-    /// The same program, of which only the runs that are fair in this way count.
+    /// Returns the same program, for which only runs that are fair in this way count.
     pub fn with_fairness(self, fairness: Fairness) -> Self {
         match self {
             Language::Maz(mut code) => {
@@ -342,12 +343,12 @@ impl Language {
                 }
                 Language::Abs(code)
             }
-            // No cycles of it are looked for.
+            // Cycles of native programs are not searched.
             Language::C(native) => Language::C(native),
         }
     }
 
-    /// The processes that are there from the start and have a name: the number and the name.
+    /// Returns the initial processes that have a name: number and name.
     pub fn names(&self) -> Vec<(String, String)> {
         let code = self.maz().into_iter();
         let named = code.flat_map(|code| code.process_names().roots());
@@ -359,22 +360,22 @@ impl Language {
         matches!(self, Language::C(_))
     }
 
-    /// The code of a `.maz` program.
+    /// Returns the code of a `.maz` program.
     pub fn maz(&self) -> Option<&Arc<Code>> {
         of_each!(*self, front => front.maz())
     }
 
-    /// The places in the source where steps begin.
+    /// Returns the places in the source where steps begin.
     pub fn step_places(&self) -> Vec<StepPlace> {
         of_each!(*self, front => front.step_places())
     }
 
-    /// The program itself if it has unknown values.
+    /// Returns the program itself if it has unknown values.
     pub fn for_all(&self) -> Option<&ForAll> {
         of_each!(*self, front => front.for_all())
     }
 
-    /// The code of a `.maz` program all of whose values are known.
+    /// Returns the code of a `.maz` program whose values are all known.
     fn maz_of_known_values(&self) -> Option<&Arc<Code>> {
         match self.for_all() {
             Some(_) => None,
@@ -382,7 +383,7 @@ impl Language {
         }
     }
 
-    /// What tells runs over symbolic initial values, if the language has that.
+    /// Returns a machine for runs over symbolic initial values, if the language supports it.
     pub fn concolic(&self, options: &Options) -> Option<Concolic> {
         let code = self.maz_of_known_values()?;
         let patience = options.patience.clone();
@@ -401,17 +402,17 @@ impl Language {
         ))
     }
 
-    /// Whether the program asks for determinism, if only by saying what to observe.
+    /// Whether the program asks for determinism, perhaps only by defining what to observe.
     pub fn asks_for_determinism(&self) -> bool {
         of_each!(*self, front => Front::asks_for_determinism(front))
     }
 
-    /// The kinds of violations that it allows.
+    /// Returns the kinds of violations that it allows.
     pub fn allowed(&self) -> Kinds {
         self.maz().map_or(Kinds::NONE, |code| code.allowed())
     }
 
-    /// Whether it states something about final states.
+    /// Whether it states properties of final states.
     pub fn states_ensures(&self) -> bool {
         of_each!(*self, front => Front::states_ensures(front))
     }
@@ -448,7 +449,7 @@ fn load_maz(source: &str, set: &[(String, String)]) -> Result<Language, Vec<Diag
     })
 }
 
-/// `--set` options as the language takes them.
+/// Returns `--set` options in the form of the language.
 pub(crate) fn settings(set: &[(String, String)]) -> Vec<Setting> {
     let setting = |(name, value): &(String, String)| Setting {
         name: name.clone(),
@@ -466,10 +467,10 @@ fn load_abs(
     Ok(Language::Abs(Arc::new(code)))
 }
 
-/// What stands between the names of the files of one model.
+/// The separator between the names of the files of one model.
 pub const FILES_JOINED_BY: &str = " + ";
 
-/// Constants, and options by names that start with `@`.
+/// Returns the settings: constants, and options with names that start with `@`.
 fn abs_settings(file: &str, set: &[(String, String)]) -> mazurka_abs::Settings {
     let mut settings = mazurka_abs::Settings::default();
     for (name, value) in set {

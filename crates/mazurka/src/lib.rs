@@ -3,8 +3,8 @@
 //! This is the library behind the command line: load a [`Program`], [`check`](Program::check) or
 //! [`explore`](Program::explore) it, [`run`](Program::run) one execution,
 //! [`replay`](Program::replay) a recorded one. Every answer is a [`record::Record`];
-//! `mazurka-report` turns it into text. Nothing here reads a file or prints: that is the part of
-//! `mazurka-cli`.
+//! `mazurka-report` turns it into text. Nothing here reads a file or prints: `mazurka-cli` does
+//! that.
 //!
 //! | to | module |
 //! |---|---|
@@ -12,12 +12,12 @@
 //! | run one execution, by hand, and again | [`run`], [`step`], [`replay`], [`permute`] |
 //! | build a net, and search it for a state | [`unfold`], [`reach`] |
 //! | compare two programs | [`compare`] |
-//! | say for which values a property holds | [`condition`] |
+//! | find the values for which a property holds | [`condition`] |
 //! | change a program so that it is verified | [`repair`] |
-//! | look at all initial values at once | [`symbolic`], [`prove`] |
+//! | explore all initial values at once | [`symbolic`], [`prove`] |
 //! | run C and C++ | [`native`] |
-//! | choose who decides conditions | [`solving`] |
-//! | lay a program out | [`mod@format`] |
+//! | choose the solver | [`solving`] |
+//! | format a program | [`mod@format`] |
 //! | measure the engines | [`mod@bench`] |
 //! | read an answer | [`record`] |
 //!
@@ -36,6 +36,7 @@
 pub mod bench;
 pub mod certificate;
 pub mod checkpoint;
+pub mod cluster;
 pub mod compare;
 pub mod condition;
 mod covers;
@@ -45,6 +46,11 @@ mod export;
 pub mod format;
 mod front;
 pub mod names;
+// Elsewhere no machine can be made, so code after making one is unreachable.
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64")),
+    allow(unused_mut, unused_variables)
+)]
 pub mod native;
 mod options;
 pub mod permute;

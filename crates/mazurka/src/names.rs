@@ -1,12 +1,12 @@
-//! What a text declares, in either language, for editors.
+//! The declarations of a text, in either language, for editors.
 
 use mazurka_abs::symbols as abs;
 use mazurka_diagnostics::Span;
 use mazurka_lang::symbols::{KEYWORDS, Mention, Symbol, SymbolKind, Symbols, symbols};
 
-/// Resolves the names of a program, in the language that the name of its file tells. Those of ABS
-/// are resolved without the types of expressions: a call means the method of an interface that has
-/// its name.
+/// Resolves the names of a program, in the language that the name of its file indicates. In ABS
+/// this does not use the types of expressions: a call is resolved to the method of an interface
+/// with its name.
 ///
 /// ```
 /// use mazurka::names::names_of;
@@ -35,8 +35,8 @@ pub fn names_of(file: &str, source: &str) -> Symbols {
     }
 }
 
-/// The places at which the name that stands at an offset has to be replaced by another one, in
-/// order. The error says why it cannot be. What the new text means is for the caller to look at.
+/// Returns the places at which the name at an offset has to be replaced to rename it, in order. The
+/// error says why it cannot be renamed. The caller has to check the meaning of the new text.
 ///
 /// ```
 /// use mazurka::names::renaming;
@@ -62,7 +62,7 @@ pub fn renaming(file: &str, source: &str, offset: u32, new: &str) -> Result<Vec<
     Ok(found.of(mention.symbol).collect())
 }
 
-/// The words of the language that the name of a file tells.
+/// Returns the keywords of the language that the name of a file indicates.
 pub fn keywords_of(file: &str) -> &'static [&'static str] {
     if is_abs(file) {
         abs::KEYWORDS

@@ -1,8 +1,8 @@
 //! Native C and C++ programs: compiled elsewhere, loaded into this process ([`load`]).
 //!
-//! Such a program is [checked](Program::check), [explored](Program::explore),
+//! Such a program can be [checked](Program::check), [explored](Program::explore),
 //! [run](Program::run) and [replayed](Program::replay), by one engine without states and one
-//! worker, under sequential consistency. Everything else is for other languages.
+//! worker, under sequential consistency. All other commands are for other languages.
 
 use mazurka_core::Kinds;
 use mazurka_core::record::ProgramRecord;
@@ -20,22 +20,22 @@ pub use mazurka_c::{
 };
 use mazurka_c::{Machine, Stop};
 
-/// The program in this process.
+/// The program that is loaded into this process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Native;
 
 /// A compiled program.
 #[derive(Clone, Copy, Debug)]
 pub struct Object<'a> {
-    /// The shared object.
+    /// Its path.
     pub path: &'a str,
     /// Its content.
     pub content: &'a [u8],
 }
 
-/// Loads a compiled program into this process, which it can crash: its constructors run now, and
-/// its code is run by every search. `file` and `source` are the names and the text of its files,
-/// `set` what else it depends on; these name it in records.
+/// Loads a compiled program into this process. It can crash the process: its constructors run now,
+/// and every search runs its code. `file` and `source` are the names and the text of its files,
+/// `set` everything else that it depends on; these identify it in records.
 pub fn load(
     file: &str,
     source: &str,
@@ -54,7 +54,7 @@ pub fn load(
 }
 
 impl Program {
-    /// What of the program runs outside of what is explored.
+    /// Returns the parts of the program that run outside the exploration.
     pub(crate) fn outside(&self) -> Vec<String> {
         if self.is_native() {
             mazurka_c::outside()
@@ -64,7 +64,7 @@ impl Program {
     }
 }
 
-/// What is not for native programs: the command line refuses it before.
+/// Panics, for commands that native programs do not support: the command line refuses them before.
 pub(crate) fn refuse() -> ! {
     panic!("native programs can be checked, explored, run and replayed, and nothing else")
 }
@@ -72,8 +72,8 @@ pub(crate) fn refuse() -> ! {
 impl Front for Native {
     type Machine = Machine;
 
-    /// For a run, which may be of a schedule that a search has found: where a search finds out
-    /// which accesses are steps, the same search is made before.
+    /// Makes a machine for a run, perhaps of a schedule that a search has found. If a search has to
+    /// learn which accesses are steps, the same search is made first.
     fn machine(&self, options: &Options) -> Machine {
         let mut machine = Machine::for_runs().expect("a program is loaded");
         if machine.learns_steps() {
@@ -82,7 +82,7 @@ impl Front for Native {
                 limits: options.limits.clone(),
                 goal: Goal::Violation(Kinds::FAULTS),
             };
-            // What is refused is refused again where it is met.
+            // A refused operation is refused again where it is met.
             let _found = search_alone::<Self>(&mut machine, &search, &mut crate::quietly());
         }
         machine
@@ -99,7 +99,7 @@ impl Front for Native {
         None
     }
 
-    /// If only by saying what to observe.
+    /// Perhaps only by defining what to observe.
     fn asks_for_determinism(&self) -> bool {
         mazurka_c::must_agree()
     }
@@ -108,7 +108,7 @@ impl Front for Native {
         false
     }
 
-    /// Different exit codes are no violation unless that is asked for.
+    /// Different exit codes are a violation only if that is asked for.
     fn states_other_property(&self) -> bool {
         true
     }
@@ -129,7 +129,7 @@ impl Front for Native {
                 machine.start_again();
                 Ok(true)
             }
-            // The limit is a bound of what was found.
+            // The limit is a bound of the findings.
             Some(Stop::OutOfTime) => {
                 machine.end_broken_search();
                 Ok(false)

@@ -1,4 +1,4 @@
-//! What a caller can ask for.
+//! The options of a search.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,41 +16,41 @@ use crate::solving::Solving;
 /// How to search.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// How far to go.
+    /// The limits.
     pub limits: Limits,
-    /// The kinds of violations that count, if not those that the program
-    /// [asks for](crate::Program::counted).
+    /// The kinds of violations that count; the default is those that the program [asks
+    /// for](crate::Program::counted).
     pub counted: Option<Kinds>,
-    /// The names of properties that count besides: invariants, `ensures` and temporal ones. If
-    /// there are some, the others are not looked at, unless all of their kind count.
+    /// The names of further properties that count: invariants, `ensures` and temporal ones. If
+    /// there are any, other properties are ignored, unless all of their kind count.
     pub properties: Vec<String>,
-    /// Which runs without an end count.
+    /// Which infinite runs count.
     pub fairness: Fairness,
-    /// The memory model; none: interleavings, which is sequential consistency.
+    /// The memory model; none for interleavings, which is sequential consistency.
     pub memory: Option<Memory>,
-    /// Whether `check` goes on until everything is explored, violated or not.
+    /// Whether `check` goes on until everything is explored, even after a violation.
     pub keep_going: bool,
     /// The program that the file says it refines, for `check`.
     pub specification: Option<Arc<crate::Program>>,
-    /// How many workers explore at the same time, where an engine can have several; 0 stands for 1.
+    /// Number of workers, for engines that can have several; 0 stands for 1.
     pub jobs: usize,
     /// The values of inputs by name, for a single run: `0.1#0` is the first input of process 0.1,
-    /// `x` the initial value of a variable that the file gives none. Others are 0.
+    /// `x` the initial value of a variable without one in the file. All others are 0.
     pub inputs: Vec<(String, i128)>,
-    /// Who decides conditions over inputs and initial values.
+    /// The solver for conditions over inputs and initial values.
     pub solver: Solving,
-    /// How long a search waits for one step. It sets it by its time limit.
+    /// How long a search waits for one step. The search sets it according to its time limit.
     pub patience: Patience,
-    /// Is set when a search is over and what it has found is being told.
+    /// Set when a search is over and its findings are being described.
     pub telling: Arc<AtomicBool>,
-    /// Whether `check` and `explore` find out what no execution reaches.
+    /// Whether `check` and `explore` determine what no execution reaches.
     pub cover: bool,
-    /// What the search has reached. It sets it if that is wanted.
+    /// The coverage of the search. The search sets it if that is wanted.
     pub reached: Option<Arc<Reached>>,
 }
 
 impl Options {
-    /// The same for a search that starts now.
+    /// Returns the options for a search that starts now.
     pub(crate) fn started(&self) -> Self {
         self.telling.store(false, Ordering::SeqCst);
         Self {
@@ -60,20 +60,20 @@ impl Options {
         }
     }
 
-    /// The memory model, if it is not that of interleavings.
+    /// Returns the memory model, if it is not that of interleavings.
     pub(crate) fn weak_memory(&self) -> Option<Memory> {
         self.memory.filter(|&memory| memory != Memory::Sc)
     }
 
-    /// The search is over; what it has found is to be run again and shown.
+    /// Ends the search: its findings are run again and shown.
     pub(crate) fn show(&self) {
         self.solver.show();
         self.patience.wait_again();
         self.telling.store(true, Ordering::SeqCst);
     }
 
-    /// What the solver could not decide, as bounds of the search. If it was broken off, the watch
-    /// says by what.
+    /// Returns the bounds for queries that the solver could not decide. If the solver was stopped,
+    /// the watch gives the reason.
     pub(crate) fn bounds_of(&self, doubts: &Doubts, watch: &mut Watch<'_>) -> Vec<Bound> {
         let over = doubts.out_of_time.then(|| {
             let progress = Progress {
@@ -96,7 +96,7 @@ impl Options {
             .collect()
     }
 
-    /// What a record says of them, for a search that looks no deeper than `depth`.
+    /// Returns the options for a record, for a search that goes no deeper than `depth`.
     pub(crate) fn record(&self, depth: Option<u64>) -> OptionsRecord {
         let limits = &self.limits;
         OptionsRecord {
@@ -112,7 +112,7 @@ impl Options {
         }
     }
 
-    /// The same with what a record says about which runs and which properties counted.
+    /// Returns the options with the runs and properties that count according to a record.
     pub(crate) fn as_recorded(&self, record: Option<&OptionsRecord>) -> Self {
         let Some(record) = record else {
             return self.clone();
@@ -133,7 +133,7 @@ impl Options {
     }
 }
 
-/// Properties as `--property` names them.
+/// Returns properties as `--property` names them.
 fn named(counted: Kinds, properties: &[String]) -> String {
     let word = |kind: Kind| match kind {
         Kind::Nondeterminism => "deterministic",
@@ -144,7 +144,7 @@ fn named(counted: Kinds, properties: &[String]) -> String {
     all.join(",")
 }
 
-/// Watches without a word and breaks off nothing.
+/// Returns a watch that shows nothing and never breaks off.
 pub fn quietly() -> impl FnMut(&Progress) -> ControlFlow<Bound> {
     |_| ControlFlow::Continue(())
 }

@@ -1,7 +1,7 @@
 //! `permute`: the executable permutations of one execution, or of all.
 //!
-//! A run is recorded, and all orders of its labels in which the program can execute it are found
-//! and run, up to equivalence. [`Program::permute`] has an example; docs/permute.md tells more.
+//! A run is recorded, and all orders of its labels that the program can execute are found and run,
+//! up to equivalence. [`Program::permute`] has an example; docs/permute.md has the details.
 
 use std::ops::ControlFlow;
 
@@ -23,26 +23,25 @@ use crate::run::{Plan, by_chance, follow, go_on, names, one_of, tell};
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Watch, search};
 
-/// What to permute, and how much of it to list.
+/// What to permute, and how much to list.
 #[derive(Clone, Debug)]
 pub struct Permuting {
-    /// The run to record. If the schedule ends early, the first process that can go on makes the
-    /// next step.
+    /// The run to record. If the schedule ends early, the first ready process makes the next step.
     pub plan: Plan,
-    /// Go on from path to path until all are known.
+    /// Whether to continue from path to path until all are explored.
     pub complete: bool,
-    /// Count the classes of the definitions as printed, too.
+    /// Whether to count the classes of the definitions as printed, too.
     pub paper: bool,
-    /// Find the permutations of the recorded path from any initial values, too.
+    /// Whether to find the permutations of the recorded path from any initial values, too.
     pub any_start: bool,
-    /// How many permutations, and how many ways to end, are listed.
+    /// Limit on the permutations, and on the results, that are listed.
     pub listed: usize,
 }
 
-/// The record of permutations: what every record has, and these.
+/// The record of permutations: the common record, and the permutations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PermuteRecord {
-    /// What every record has.
+    /// The common record.
     #[serde(flatten)]
     pub record: Record,
     /// The permutations.
@@ -55,7 +54,7 @@ pub enum PermuteError {
     /// The schedule cannot be followed.
     #[error("the schedule does not fit: {0}")]
     Schedule(ReplayError),
-    /// Not all values are known.
+    /// Some values are unknown.
     #[error(
         "runs are permuted where all values are known: give the initial values (--set) and use no `input()`"
     )]
@@ -70,22 +69,22 @@ pub enum PermuteError {
         "`spec object`: calls and returns belong to no label: look at all histories with `mazurka check`"
     )]
     Object,
-    /// A run cannot be told over symbolic initial values.
+    /// A run cannot be expressed over symbolic initial values.
     #[error("--symbolic-initial: {0}")]
     AnyStart(String),
     /// There is no such class to draw.
     #[error("there is no class {wanted}: {listed} are listed; --classes N lists more")]
     NoSuchClass {
-        /// Which was asked for, from 1.
+        /// The class asked for, from 1.
         wanted: usize,
-        /// How many are listed.
+        /// Number of classes listed.
         listed: usize,
     },
 }
 
 impl Program {
-    /// Records a run and finds its executable permutations. Failures and deadlocks violate. Unless
-    /// it is complete, nothing is said about other paths: the scope is not exhaustive, and
+    /// Records a run and finds its executable permutations. Failures and deadlocks are violations.
+    /// Unless `complete`, other paths are not explored: then the scope is not exhaustive, and
     /// `deterministic` is false or unknown.
     ///
     /// ```
@@ -138,7 +137,7 @@ impl Program {
         if wanted.paper {
             labelled = labelled.with_names();
         }
-        // What is shown is run to the end of each step.
+        // Runs that are shown have all their steps completed.
         let mut tester = front.machine(options);
         let (recorded, bound) = record_run(wanted, &mut labelled, &mut tester, options, watch)?;
         let schedule = Schedule::from_run(labelled.events(), labelled.processes());
@@ -147,7 +146,7 @@ impl Program {
         let branches = (0..labelled.events().len()).filter(|&at| labelled.branches(at));
         let branches = branches.map(|at| at + 1).collect();
         let mut collecting = Collecting {
-            // It takes as much memory as the program again.
+            // It takes as much memory again as the program.
             concolic: if options.patience.is_over() {
                 None
             } else {
@@ -160,7 +159,7 @@ impl Program {
             printed: wanted.paper,
         };
         let mut permute = permuting(&schedule, extent, budget.left());
-        // The prefix of a run that a limit has cut is permuted as far as it goes.
+        // If a limit has cut the run, its prefix is permuted.
         let up_to =
             (bound.is_some() && !finished && !wanted.complete).then_some(schedule.0.len() as u64);
         let found = match up_to {
@@ -185,7 +184,7 @@ impl Program {
                 listed: wanted.listed,
             };
             match self.any_start(&recorded, options, budget, watch) {
-                // What was broken off means nothing.
+                // A result that was broken off means nothing.
                 Err(_) if options.patience.is_over() => {
                     findings.add_bound(budget.why_broken(findings.counts, watch));
                     None
@@ -196,7 +195,7 @@ impl Program {
             None
         };
         let mut machine = collecting.tester;
-        // The engine's name in the record is the paper's.
+        // The record names the algorithm of the paper.
         let counted = self.counted_by_explorers(options);
         let head = Head::new("permute", Algorithm::Optimal, options, counted);
         let shown = search::shown(&mut machine, &findings, head);
@@ -243,7 +242,7 @@ impl Program {
         })
     }
 
-    /// The partial order of one of the listed classes, from 1.
+    /// Returns the partial order of one of the listed classes, numbered from 1.
     pub fn partial_order(
         &self,
         permuted: &PermuteRecord,
@@ -267,7 +266,7 @@ impl Program {
     }
 }
 
-/// Makes the run to record, to its end, and tells it with another machine.
+/// Makes the run to record, to its end, and describes it with another machine.
 fn record_run<L: Labels, M: Narrator>(
     wanted: &Permuting,
     labelled: &mut L,
@@ -306,7 +305,7 @@ fn record_run<L: Labels, M: Narrator>(
     Ok((teller.told(&schedule, steps), bound))
 }
 
-/// A step of one of these, by chance or of the first.
+/// Makes a step of one of these processes, at random or of the first.
 fn one_more<L: Labelled>(labelled: &mut L, ready: &[ProcessId], random: Option<&mut Random>) {
     match random {
         Some(random) => {
@@ -323,7 +322,7 @@ fn one_more<L: Labelled>(labelled: &mut L, ready: &[ProcessId], random: Option<&
     }
 }
 
-/// Makes a step that another machine has made, and tells it.
+/// Makes a step that another machine has made, and describes it.
 fn tell_as<M: Narrator>(teller: &mut M, path: &ProcessPath, event: &Event) -> Step {
     let outcomes: Vec<i64> = event.outcomes.iter().map(|o| o.value).collect();
     let process = teller.processes().find(path);
@@ -334,21 +333,21 @@ fn tell_as<M: Narrator>(teller: &mut M, path: &ProcessPath, event: &Event) -> St
     }
 }
 
-/// The run that was recorded.
+/// The recorded run.
 struct Recorded<'a> {
     schedule: &'a Schedule,
     events: &'a [Event],
     /// Whether every process has ended in it.
     finished: bool,
-    /// How many classes of its permutations are listed at most.
+    /// Limit on the listed classes of its permutations.
     listed: usize,
 }
 
-/// More pairs of classes than this are not compared.
+/// Limit on the pairs of classes that are compared.
 const MOST_PAIRS: usize = 300;
 
 impl Program {
-    /// The permutations of a run from any initial values, and where they disagree.
+    /// Finds the permutations of a run from any initial values, and where they disagree.
     fn any_start(
         &self,
         recorded: &Recorded<'_>,
@@ -433,7 +432,7 @@ impl Program {
     }
 }
 
-/// A search for the permutations of the run of a schedule.
+/// Makes a search for the permutations of the run of a schedule.
 fn permuting(schedule: &Schedule, extent: Extent, limits: Limits) -> Search<Permute> {
     let schedule = schedule.clone();
     Search {
@@ -461,7 +460,7 @@ impl Observer<AnyStart> for FromAnyStart {
     }
 }
 
-/// The events of a run with what comes right before each.
+/// Returns the events of a run with their immediate predecessors.
 fn order_of<M: Narrator>(
     machine: &mut M,
     schedule: &Schedule,
@@ -481,7 +480,7 @@ fn order_of<M: Narrator>(
     let events = run.steps.into_iter().zip(before);
     let events = events.map(|(step, before)| {
         let before: Vec<usize> = before.iter().map(|&at| at as usize).collect();
-        // What another one of them has in its past needs no line of its own.
+        // A predecessor in the past of another one needs no line.
         let direct = |&at: &usize| !before.iter().any(|&other| past.before(at, other));
         let changes = step.changes.iter();
         let changes = changes.map(|c| format!("{}: {} -> {}", c.name, c.from, c.to));
@@ -501,12 +500,12 @@ fn order_of<M: Narrator>(
     })
 }
 
-/// Collects permutations as they are found, and runs each as a test case.
+/// Collects permutations as they are found, and runs each as a test.
 struct Collecting<M> {
-    /// Another machine, to which a permutation is nothing but a schedule.
+    /// Another machine, for which a permutation is only a schedule.
     tester: M,
-    /// Permutations of one path have so many labels; what is shorter is stuck. None: there are
-    /// several paths.
+    /// The number of labels of the permutations of one path; shorter ones are stuck. None if there
+    /// are several paths.
     length: Option<usize>,
     listed: usize,
     concolic: Option<Concolic>,
@@ -529,7 +528,7 @@ impl<M: Narrator> Collecting<M> {
         }
     }
 
-    /// Theorem 15: the program produces the permutation if it is scheduled so.
+    /// Checks Theorem 15: the program produces the permutation if it is scheduled in this order.
     fn test<L: Labelled>(&mut self, program: &L, schedule: &Schedule) {
         follow(&mut self.tester, schedule);
         let same = |(one, other): (&Event, &Event)| {
@@ -548,7 +547,7 @@ impl<M: Narrator> Collecting<M> {
         );
     }
 
-    /// Notes a permutation.
+    /// Adds a permutation.
     fn add<L: Labelled>(&mut self, program: &L) {
         if self.length.is_some_and(|n| n != program.events().len()) {
             return;
@@ -582,7 +581,7 @@ impl<M: Narrator> Collecting<M> {
     }
 }
 
-/// Collects permutations of whole runs.
+/// Collects permutations of complete runs.
 struct Whole<'a, M>(&'a mut Collecting<M>);
 
 impl<L: Labelled, M: Narrator> Observer<L> for Whole<'_, M> {

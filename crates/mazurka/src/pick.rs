@@ -1,43 +1,43 @@
-//! `check` picks the engine: the first that can decide.
+//! `check` chooses the engine: the first that can decide.
 //!
-//! Some programs have few traces and many states, others few states and more traces than anyone can
-//! count, a third kind has many of both and steps that mostly commute where they meet. The kind is
-//! not known beforehand. So the engines take turns, each with a budget of steps, and with four
-//! times as many in the next round: the answer comes after at most a few times the work of the
-//! better engine. Engines do not run at the same time and only steps are counted, so the engine
-//! that decides, the answer and the witness are always the same.
+//! Some programs have few traces and many states, others few states and huge numbers of traces; a
+//! third kind has many of both, and steps that mostly commute where they meet. The kind is not
+//! known in advance. So the engines take turns, each with a budget of steps, which is four times as
+//! large in the next round: the answer comes after at most a few times the work of the best engine.
+//! Engines do not run concurrently, and only steps are counted, so the engine that decides, the
+//! answer and the witness are always the same.
 //!
-//! When it takes long, the space is cut into parts for several workers, and each part has its
-//! budget: a part that is done is done for good, one that is not gets more in the next round. That
-//! too is the same for any number of workers.
+//! If it takes long, the space is cut into parts for several workers, and each part has its own
+//! budget: a finished part is finished for good, an unfinished one gets more in the next round.
+//! This too is the same for any number of workers.
 //!
-//! Where the program may loop, merging states comes first: the others cannot decide if a run has no
-//! end. The engines agree on every verdict, because they explore the same executions; only one of
-//! them can see a livelock, but the others then reach a bound. Only that one decides temporal
-//! properties, so where these count it has no rivals. Within a limit on depth it meets all that the
-//! others can meet, so where it ends by that limit alone, the others need not try.
+//! If the program may loop, merging states comes first: the other engines cannot decide if a run is
+//! infinite. The engines agree on every verdict, because they explore the same executions; only
+//! `stateful` can find a livelock, but the others then reach a bound. Only `stateful` decides
+//! temporal properties, so it is the only engine if these count. Within a limit on depth it meets
+//! everything that the others can meet, so if only that limit ends it, the others are not tried.
 
 use mazurka_core::{Bound, Kind, Limits, Semantics, StopReason};
 use mazurka_explore::{Budget, Findings, Goal, Parts, Search, Stateless, Workers};
 
 use crate::{Algorithm, Options, Watch};
 
-/// Steps of the first attempts: a few milliseconds.
+/// Number of steps of the first attempts: a few milliseconds.
 const FIRST_BUDGET: u64 = 100_000;
 /// From this budget on the space is cut into parts.
 const BUDGET_IN_PARTS: u64 = 16 * FIRST_BUDGET;
-/// A part may take this part of the budget: most are much smaller than that.
+/// The divisor of the budget for a part: most parts are much smaller.
 const PART_OF_BUDGET: u64 = 64;
 
-/// What to decide.
+/// The question to decide.
 #[derive(Clone, Copy)]
 pub(crate) struct Task {
     pub goal: Goal,
-    /// What all attempts may take together.
+    /// Limit on the steps of all attempts together.
     pub most_steps: Option<u64>,
 }
 
-/// What was found, and by which engine.
+/// Returns the findings, and the engine that decided.
 pub(crate) fn decide<M: Semantics>(
     machine: &mut M,
     machines: &(dyn Fn() -> M + Sync),
@@ -69,7 +69,7 @@ pub(crate) fn decide<M: Semantics>(
                 steps: Some(steps),
                 ..all.left()
             };
-            // Limits of what is counted stay exact without parts.
+            // Limits on counts stay exact without parts.
             let whole = limits.steps.is_some() || limits.executions.is_some();
             let mut found = match algorithm {
                 Algorithm::Optimal if budget >= BUDGET_IN_PARTS && !whole => {
@@ -95,8 +95,8 @@ pub(crate) fn decide<M: Semantics>(
                         limits: attempt,
                         goal,
                     };
-                    // All states by all workers if that is not too much; then nothing depends on
-                    // their number. Else one worker decides, within the budget.
+                    // All workers explore all states, if that is not too much; then nothing depends
+                    // on their number. Otherwise one worker decides, within the budget.
                     let all = || {
                         let search = Search {
                             limits: all.left(),
@@ -122,7 +122,7 @@ pub(crate) fn decide<M: Semantics>(
             if decided || over || found.bounds.iter().any(ends_all) {
                 return (algorithm, found);
             }
-            // It has met all that the others can meet within the limit.
+            // It has met everything that the others can meet within the limit.
             let too_deep = |bound: &Bound| matches!(bound, Bound::MaxDepth(_));
             if algorithm == Algorithm::Stateful
                 && !found.broken_off
@@ -144,7 +144,7 @@ pub(crate) fn decide<M: Semantics>(
     }
 }
 
-/// Whether a bound is one of the whole process and not of one attempt.
+/// Whether a bound ends the whole command, and not only one attempt.
 fn ends_all(bound: &Bound) -> bool {
     match bound {
         Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted => true,

@@ -1,4 +1,4 @@
-//! Where executions come from: the pairs of steps whose reversals have started them.
+//! The profile of a search: the pairs of steps whose reversals have started executions.
 //!
 //! ```
 //! use mazurka::{Algorithm, Options, Program, quietly};
@@ -31,7 +31,7 @@ pub enum NoProfile {
         "a profile counts reversals of races, which `{0}` does not make: choose --algorithm optimal, source or dpor"
     )]
     Engine(Algorithm),
-    /// Values are not known.
+    /// Some values are unknown.
     #[error(
         "there is no profile of a program with inputs or without initial values: give them (--set)"
     )]
@@ -39,7 +39,7 @@ pub enum NoProfile {
 }
 
 impl Program {
-    /// [`explore`](Program::explore) by one worker, and where the executions come from.
+    /// [`explore`](Program::explore) with one worker, and a profile of the executions.
     pub fn explore_profile(
         &self,
         algorithm: Algorithm,
@@ -81,9 +81,9 @@ impl Program {
 /// Counts reversals by the places of their steps.
 #[derive(Default)]
 struct Profiler {
-    /// Where each process rests.
+    /// For each process, the location where it rests.
     rests: Vec<u32>,
-    /// For each step of the current run its process, and where that rested before.
+    /// For each step of the current run, its process, and where that rested before.
     run: Vec<(ProcessId, u32)>,
     reversals: FxHashMap<(u32, u32), u64>,
 }
@@ -97,7 +97,8 @@ impl Profiler {
         self.rests[at] = program.site_of(process);
     }
 
-    /// The pairs, the most frequent first. Steps of the same words in the same line are one.
+    /// Returns the pairs, the most frequent first. Steps with the same text in the same line are
+    /// merged.
     fn pairs<M: Narrator>(&self, program: &M) -> Vec<ReversedPair> {
         let key = |place: &Place| (place.line, place.column, place.text.clone());
         let mut pairs = BTreeMap::new();

@@ -15,12 +15,12 @@ use crate::tree::TreeTooLarge;
 use crate::unfold::NetTooLarge;
 use mazurka_lang::NotWeak;
 
-/// A program, read once: checked and compiled, whatever is done with it.
+/// A program, read once: checked and compiled, for all commands.
 ///
-/// It may leave values out: those of its inputs, and initial values. [`check`](Program::check),
-/// [`explore`](Program::explore), [`unfold`](Program::unfold), [`reach`](Program::reach),
-/// [`symbolic`](Program::symbolic) and [`prove`](Program::prove) look at all of them,
-/// [`run`](Program::run) and [`replay`](Program::replay) at given ones.
+/// Some of its values may be unknown: those of its inputs, and initial values.
+/// [`check`](Program::check), [`explore`](Program::explore), [`unfold`](Program::unfold),
+/// [`reach`](Program::reach), [`symbolic`](Program::symbolic) and [`prove`](Program::prove)
+/// consider all values, [`run`](Program::run) and [`replay`](Program::replay) given ones.
 ///
 /// ```
 /// use mazurka::{Options, Program, quietly};
@@ -40,11 +40,11 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads a program: ABS if the name of its file ends in `.abs`, else `.maz`. `file` is its name
-    /// in records and messages; `set` overrides constants and gives variables their initial values,
-    /// as `--set` does. Names that start with `@` are options of ABS programs: `@ignore-time`,
-    /// `@observe`, `@object`, `@product`, `@main`, and `@files`: where in the text the files start
-    /// that it was put together from, with commas between. The error is every mistake of the text.
+    /// Loads a program: ABS if the name of its file ends in `.abs`, else `.maz`. `file` is its name
+    /// in records and messages; `set` overrides constants and sets initial values of variables, as
+    /// `--set` does. Names that start with `@` are options of ABS programs: `@ignore-time`,
+    /// `@observe`, `@object`, `@product`, `@main`, and `@files`: the starts of the files that the
+    /// text was assembled from, separated by commas. The error has all mistakes in the text.
     pub fn load(
         file: &str,
         source: &str,
@@ -62,7 +62,7 @@ impl Program {
         })
     }
 
-    /// A program that is named by this record.
+    /// Makes a program that this record identifies.
     pub(crate) fn of(record: ProgramRecord, language: Language) -> Self {
         Self { record, language }
     }
@@ -72,7 +72,7 @@ impl Program {
         self.language.is_native()
     }
 
-    /// The values that the program leaves out.
+    /// Returns the unknown values of the program.
     pub fn unknowns(&self) -> Unknowns {
         match self.language.for_all() {
             Some(program) => program.code.program().unknowns(),
@@ -80,12 +80,12 @@ impl Program {
         }
     }
 
-    /// Which program it is, exactly.
+    /// Returns the identity of the program.
     pub fn record(&self) -> &ProgramRecord {
         &self.record
     }
 
-    /// Reads a schedule of this program. Processes may be called by their names in the source, such
+    /// Parses a schedule of this program. Processes may be given by their names in the source, such
     /// as `philosopher(2)`, `philosopher.2` or `server`, or by their numbers.
     ///
     /// ```
@@ -103,8 +103,8 @@ impl Program {
         }
     }
 
-    /// The program that a search with these options looks at: without the properties that do not
-    /// count where some are named, and with the fairness of the options.
+    /// Returns the program that a search with these options explores: without the properties that
+    /// do not count if some are named, and with the fairness of the options.
     pub(crate) fn asked(&self, options: &Options) -> Self {
         let mut language = self.language.clone();
         if !options.properties.is_empty() {
@@ -116,7 +116,7 @@ impl Program {
         }
     }
 
-    /// The same for a search for graver violations alone.
+    /// Returns the options for a search for graver violations alone.
     pub(crate) fn narrowed(&self, options: &Options, graver: Kinds) -> Options {
         let named = self.named_properties();
         let matters = |name: &&String| {
@@ -130,7 +130,7 @@ impl Program {
         }
     }
 
-    /// The kinds of which all violations count.
+    /// Returns the kinds of which all violations count.
     pub(crate) fn kinds_of(&self, options: &Options) -> Kinds {
         let language = &self.language;
         let deterministic = language.asks_for_determinism() || !language.states_other_property();
@@ -142,11 +142,11 @@ impl Program {
         options.counted.unwrap_or(asked.without(language.allowed()))
     }
 
-    /// The kinds of violations that count: those of the options, if the caller has named some, and
-    /// those of the properties that the options name. Otherwise failures, temporal properties that
-    /// do not hold, deadlocks and livelocks; and different results, if the file says what to
-    /// observe or states nothing else; without those that the file allows. Temporal properties
-    /// count only where the file states some.
+    /// Returns the kinds of violations that count: those of the options, if the caller has given
+    /// some, and those of the properties that the options name. The default is failures, violated
+    /// temporal properties, deadlocks and livelocks, and also different results if the file defines
+    /// what to observe or states nothing else; without those that the file allows. Temporal
+    /// properties count only if the file states some.
     pub fn counted(&self, options: &Options) -> Kinds {
         let named = self.named_properties().into_iter();
         let named = named.filter(|(name, _)| options.properties.contains(name));
@@ -158,8 +158,8 @@ impl Program {
         }
     }
 
-    /// Its properties that have a name, invariants, `ensures` and temporal ones, each with the kind
-    /// of its violations.
+    /// Returns its named properties, invariants, `ensures` and temporal ones, each with the kind of
+    /// its violations.
     ///
     /// ```
     /// use mazurka::Program;
@@ -179,51 +179,53 @@ impl Program {
         self.language.states_temporal()
     }
 
-    /// Whether it states something of the kind `property`: a temporal property, a `cover` or
-    /// a refinement.
+    /// Whether it states something of the kind `property`: a temporal property, a `cover` or a
+    /// refinement.
     pub fn states_property(&self) -> bool {
         let covers = |code: &std::sync::Arc<mazurka_lang::Code>| !code.covers().is_empty();
         let covers = self.language.maz().is_some_and(covers);
         self.states_temporal() || covers || self.refines().is_some()
     }
 
-    /// The bound of a search that does not look at temporal properties though they count.
+    /// Returns the bound of a search that ignores temporal properties although they count.
     pub(crate) fn leaves_out_temporal(&self, counted: Kinds) -> Option<Bound> {
         counted.contains(Kind::Property).then_some(Bound::Temporal)
     }
 
-    /// The bound of a search through a program whose durations take more times than are explored.
+    /// Returns the bound of a search through a program whose durations take more times than are
+    /// explored.
     pub(crate) fn leaves_out_times(&self) -> Option<Bound> {
         self.language.leaves_out_times().then_some(Bound::Times)
     }
 
-    /// The same where all is explored and counted: different results are no violation there.
+    /// The same for commands that explore and count everything: there different results are not a
+    /// violation.
     pub(crate) fn counted_by_explorers(&self, options: &Options) -> Kinds {
         self.counted(options).and(Kinds::FAULTS)
     }
 }
 
-/// Why a program is not searched.
+/// Why a program cannot be searched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// Nothing satisfies what the program requires.
+    /// No values satisfy what the program requires.
     #[error("no initial values satisfy what the program `requires`, so there is nothing to {0}")]
     NoStart(&'static str),
-    /// The solver is not there.
+    /// The solver is not installed.
     #[error(transparent)]
     Solver(#[from] Missing),
-    /// It is written in another language.
+    /// The program is in another language.
     #[error("this is for `.maz` programs")]
     NotMaz,
-    /// A property that the solver cannot be asked about.
+    /// The property cannot be translated for the solver.
     #[error(transparent)]
     Property(#[from] NotTranslated),
-    /// Temporal properties of a program whose values are not all known.
+    /// Temporal properties of a program with unknown values.
     #[error(
         "temporal properties can be decided only where all values are known: give the initial values (--set) and use no `input()`, or leave them out (`allows property`)"
     )]
     Temporal,
-    /// It has no executions under a weak memory model.
+    /// It cannot be explored under a weak memory model.
     #[error("under a weak memory model: {0}")]
     Weak(#[from] NotWeak),
     /// It has unknown values, and results or orders are to be compared under a weak memory model.
@@ -231,7 +233,7 @@ pub enum Refused {
         "under a weak memory model `orders` and determinism need all values: give the initial values (--set) and use no `input()`, or leave out determinism (`allows nondeterminism`)"
     )]
     WeakUnknowns,
-    /// What the program says it refines cannot be compared.
+    /// The refinement cannot be checked.
     #[error("`refines`: {0}")]
     Refinement(String),
     /// An object whose operations clients call.
@@ -239,22 +241,22 @@ pub enum Refused {
         "`spec object`: histories are decided where all values are known, by `mazurka check` and `mazurka explore`"
     )]
     Object,
-    /// The same, in a net that does not tell its returns apart.
+    /// The same, in a net that does not distinguish its returns.
     #[error(
         "`spec object`: in a contextual net one return may stand for two, since it does not tell \
          which calls came before: say --net replicated or --net stateful"
     )]
     ContextualObject,
-    /// Orders where they mean nothing.
+    /// Orders are asked for without a weak memory model.
     #[error("orders matter under a weak memory model only: say --memory rc11, ra or tso")]
     NoOrders,
     /// There are no accesses with orders.
     #[error("the program has no atomic variable and no fence, so there is no order to choose")]
     NothingOrdered,
-    /// A native program does what is not controlled.
+    /// A native program does something that cannot be controlled.
     #[error("the program cannot be explored: {0}")]
     Uncontrolled(String),
-    /// A model that native programs do not have.
+    /// The memory model does not support native programs.
     #[error(
         "programs in C and C++ are explored under --memory sc and rc11, the model of their language: tso and ra are models of machines and of .maz"
     )]
@@ -262,20 +264,20 @@ pub enum Refused {
     /// Races are failures under the model of C.
     #[error("under --memory rc11 a data race is a failure: leave out --allow-races")]
     NativeRaces,
-    /// Leaks are looked for in interleavings.
+    /// Leaks are only searched in interleavings.
     #[error("--leaks is for sequential consistency: leave out --memory")]
     NativeLeaks,
-    /// The last value of a variable under a memory model is not in memory.
+    /// Under a memory model the last value of a variable is not in memory.
     #[error(
         "under a memory model the exit code and the output are observed: print what --observe names"
     )]
     NativeObserved,
-    /// Executions of native programs under a memory model are not drawn.
+    /// Executions of native programs under a memory model cannot be drawn.
     #[error(
         "under a memory model executions of programs in C and C++ are explored, not drawn: take `mazurka check`, or leave out --method, --algorithm or --memory"
     )]
     NativeDrawn,
-    /// A method that draws interleavings alone.
+    /// The method draws only interleavings.
     #[error(
         "under --memory {0} executions are drawn by random or pct; {1} draws interleavings: take one of these, or leave out --memory"
     )]
@@ -285,10 +287,10 @@ pub enum Refused {
         "states of native programs cannot be compared: take --algorithm optimal, source, dpor, sleep or naive, or one that draws"
     )]
     NoStates,
-    /// An ABS program that has no net.
+    /// An ABS program without a net.
     #[error("this program cannot be unfolded: {0}")]
     NoNet(#[from] NoNet),
-    /// A net that is too large to be drawn.
+    /// The net is too large to be drawn.
     #[error(transparent)]
     TooLarge(#[from] NetTooLarge),
     /// The tree is too large to be drawn.
@@ -296,7 +298,7 @@ pub enum Refused {
     TreeTooLarge(#[from] TreeTooLarge),
 }
 
-/// 128 bits of the text and the settings, the same on every machine.
+/// Returns 128 bits of the text and the settings, the same on every machine.
 pub(crate) fn hash(source: &str, set: &[(String, String)]) -> String {
     let mut fingerprint = text(Fingerprint::EMPTY, source);
     for (name, value) in set {
@@ -305,7 +307,7 @@ pub(crate) fn hash(source: &str, set: &[(String, String)]) -> String {
     format!("{:032x}", fingerprint.bits())
 }
 
-/// The length first, so that no two lists of texts run into each other.
+/// Adds a text. Its length comes first, so that different lists of texts have different hashes.
 fn text(start: Fingerprint, text: &str) -> Fingerprint {
     let word = |chunk: &[u8]| {
         let mut bytes = [0; 8];

@@ -1,7 +1,7 @@
 //! `prove` and `check-proof`: dynamic logic about a program.
 //!
-//! A proof is for all initial values and all schedules. It is checked again by code of its own,
-//! which shares nothing with the search. docs/prove.md describes the formulas and the rules.
+//! A proof is for all initial values and all schedules. Independent code checks it again, which
+//! makes steps without the code of the search. docs/prove.md describes the formulas and the rules.
 //!
 //! ```
 //! use mazurka::prove::ProveOptions;
@@ -52,22 +52,21 @@ pub use mazurka_logic::DeadlockFree;
 /// How to prove.
 #[derive(Clone, Debug)]
 pub struct ProveOptions {
-    /// Whether goals that commuting steps lead to are merged (DL-POR).
+    /// Whether goals reached by commuting steps are merged (DL-POR).
     pub reduce: bool,
     /// Whether goals whose assumptions contradict each other are closed at once.
     pub feasible: bool,
-    /// Whether it is to be shown too that no state deadlocks.
+    /// Whether to show also that no state deadlocks.
     pub deadlock: bool,
-    /// How often a loop without an invariant may go round.
+    /// How often a loop without an invariant may be unfolded.
     pub unfold: u32,
-    /// Whether the proofs are written down; if not, they have no goals, which is enough for an
-    /// answer.
+    /// Whether the proofs are written; if not, they have no goals, which is enough for an answer.
     pub write: bool,
-    /// Whether the process ends after this: what the search has built is left to the system.
+    /// Whether the OS process ends after this: then the memory of the search is left to the system.
     pub leave: bool,
-    /// Who answers questions.
+    /// The solver.
     pub solver: Solving,
-    /// How far to go: steps are applications of SCHEDULE.
+    /// The limits; steps are applications of SCHEDULE.
     pub limits: Limits,
 }
 
@@ -89,25 +88,25 @@ impl Default for ProveOptions {
 
 const NO_KNOWN_START: &str = "no initial values are known that satisfy what the program `requires`";
 
-/// A program and what can be said of it.
+/// A program about which goals are proved.
 #[derive(Clone, Copy)]
-struct Theory<'p> {
+struct ProofSubject<'p> {
     record: &'p ProgramRecord,
     source: &'p str,
     program: &'p hir::Program,
 }
 
-/// A goal, and the program that it is about: with copies of processes, and processes that the goal
-/// writes down itself.
-struct Posed<'p> {
+/// A goal, and the program that it is about: with copies of processes, and with processes that the
+/// goal itself defines.
+struct PosedGoal<'p> {
     source: Cow<'p, str>,
     program: Cow<'p, hir::Program>,
     formula: Formula,
 }
 
-impl Posed<'_> {
-    fn theory<'a>(&'a self, record: &'a ProgramRecord) -> Theory<'a> {
-        Theory {
+impl PosedGoal<'_> {
+    fn subject<'a>(&'a self, record: &'a ProgramRecord) -> ProofSubject<'a> {
+        ProofSubject {
             record,
             source: &self.source,
             program: &self.program,
@@ -115,10 +114,10 @@ impl Posed<'_> {
     }
 }
 
-/// Why nothing can be proved.
+/// Why goals cannot be proved.
 #[derive(Debug, thiserror::Error)]
 pub enum ProveError {
-    /// A goal that cannot be read.
+    /// A goal cannot be parsed.
     #[error("{error}")]
     Goal {
         /// The goal, as it was given.
@@ -126,7 +125,7 @@ pub enum ProveError {
         /// What is wrong with it.
         error: FormulaError,
     },
-    /// A goal or program that the calculus has no rule for.
+    /// The calculus has no rule for a goal or program.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
     /// Each access is a step.
@@ -154,19 +153,19 @@ pub enum ProveError {
         "there is no rule for `spec object`: histories are decided by `mazurka check` and `mazurka explore`"
     )]
     Object,
-    /// A goal of its own about a program whose objects know processes by their number.
+    /// A custom goal about a program whose objects identify processes by number.
     #[error(
         "a box may hold copies of processes, some of them, or others, and reader–writer locks, condition variables, barriers and locks that are tried know the processes of the file by their number: state what is to hold with `ensures` or `invariant`, and prove that"
     )]
     ToldApart,
-    /// Nothing satisfies what the program requires: everything follows from that, and nothing is
-    /// shown by it.
+    /// No values satisfy what the program requires: everything would follow from that, which would
+    /// show nothing.
     #[error("no initial values satisfy what the program `requires`, so there is nothing to prove")]
     NoStart,
-    /// The solver is not there.
+    /// The solver is not installed.
     #[error(transparent)]
     Solver(#[from] Missing),
-    /// It is written in another language.
+    /// The program is in another language.
     #[error("there are rules for `.maz` programs only")]
     NotMaz,
 }
@@ -174,10 +173,10 @@ pub enum ProveError {
 /// The record of `prove`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProveRecord {
-    /// What every record has.
+    /// The common record.
     #[serde(flatten)]
     pub record: Record,
-    /// What became of each goal.
+    /// The outcome of each goal.
     pub goals: Vec<GoalOutcome>,
 }
 
@@ -186,17 +185,17 @@ pub struct ProveRecord {
 pub struct ProofFile {
     /// The version of the format.
     pub version: u32,
-    /// One for each goal.
+    /// One proof for each goal.
     pub proofs: Vec<Proof>,
 }
 
-/// Why a file is no proof.
+/// Why a file is not accepted as a proof.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofProblem {
-    /// Not JSON, or not of this shape.
+    /// It is not JSON, or does not have this shape.
     #[error("this is not a proof of Mazurka: {0}")]
     Shape(#[from] serde_json::Error),
-    /// Of another program.
+    /// It is about another program.
     #[error(
         "this is a proof about another program: `{file}` or its --set options have changed since"
     )]
@@ -207,43 +206,43 @@ pub enum ProofProblem {
     /// It may be about no run at all.
     #[error("{NO_KNOWN_START}: {0}")]
     NoKnownStart(Why),
-    /// It does not hold.
+    /// The proof is invalid.
     #[error("rejected: {0}")]
     Rejected(#[from] Rejected),
-    /// Its goal cannot be read, or there is no solver.
+    /// Its goal cannot be parsed, or there is no solver.
     #[error(transparent)]
     Prove(#[from] ProveError),
-    /// Not all of it was checked, so it may be no proof.
+    /// It was not checked completely, so it may be invalid.
     #[error("not checked to its end: {bound}")]
     BrokenOff {
-        /// Why.
+        /// The reason.
         bound: Bound,
-        /// How many goals follow.
+        /// Number of goals that were checked.
         checked: u64,
     },
 }
 
 impl ProofFile {
-    /// Reads proofs.
+    /// Parses proofs.
     pub fn parse(text: &str) -> Result<Self, ProofProblem> {
         Ok(serde_json::from_str(text)?)
     }
 }
 
 impl Program {
-    fn theory(&self) -> Result<Theory<'_>, ProveError> {
+    fn subject(&self) -> Result<ProofSubject<'_>, ProveError> {
         let code = self.language.maz().ok_or(ProveError::NotMaz)?;
         if code.has_object() {
             return Err(ProveError::Object);
         }
-        Ok(Theory {
+        Ok(ProofSubject {
             record: self.record(),
             source: code.source(),
             program: code.program(),
         })
     }
 
-    /// Proves goals, or what the file states if there are none: its `prove` declarations and its
+    /// Proves goals or, if there are none, what the file states: its `prove` declarations and its
     /// `ensures`. The assertions and invariants of the file belong to every goal with a box.
     pub fn prove(
         &self,
@@ -251,11 +250,11 @@ impl Program {
         options: &ProveOptions,
         watch: &mut Watch<'_>,
     ) -> Result<(ProveRecord, ProofFile), ProveError> {
-        self.theory()?.prove(goals, options, watch)
+        self.subject()?.prove(goals, options, watch)
     }
 
-    /// Checks proofs about this program, with code of its own, and tells of each what it shows of
-    /// deadlocks. Of the options the solver and the limits of time and memory count.
+    /// Checks proofs about this program with independent code, and returns what each shows about
+    /// deadlocks. Of the options, only the solver and the limits on time and memory apply.
     pub fn check_proof(
         &self,
         file: &ProofFile,
@@ -263,30 +262,30 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<Vec<DeadlockFree>, ProofProblem> {
         let options = &options.started();
-        self.theory()?.check(file, options, watch)
+        self.subject()?.check(file, options, watch)
     }
 
-    /// What a goal says; what the file states is put into words.
+    /// Returns the text of a goal; what the file states is put into words.
     pub fn stated(&self, goal: Option<&str>) -> Result<String, ProveError> {
-        Ok(self.theory()?.stated(goal))
+        Ok(self.subject()?.stated(goal))
     }
 }
 
-impl Theory<'_> {
-    /// The goals that the file states with `prove`, if there are any.
+impl ProofSubject<'_> {
+    /// Returns the goals that the file states with `prove`.
     fn goals(&self) -> Vec<String> {
         let goals = self.program.goals.iter();
         goals.map(|goal| goal.formula.clone()).collect()
     }
 
-    /// Reads a goal, with the processes that it writes down itself.
-    fn pose(&self, goal: Option<&str>) -> Result<Posed<'_>, ProveError> {
+    /// Parses a goal, with the processes that it defines itself.
+    fn pose(&self, goal: Option<&str>) -> Result<PosedGoal<'_>, ProveError> {
         if self.program.atomicity == Atomicity::Access {
             return Err(ProveError::Access);
         }
         let Some(text) = goal else {
             left_early(self.program)?;
-            return Ok(Posed {
+            return Ok(PosedGoal {
                 source: self.source.into(),
                 program: Cow::Borrowed(self.program),
                 formula: mazurka_logic::stated(self.program),
@@ -316,7 +315,7 @@ impl Theory<'_> {
             Cow::Borrowed(_) => program,
         };
         left_early(&program)?;
-        Ok(Posed {
+        Ok(PosedGoal {
             source,
             program,
             formula,
@@ -381,7 +380,7 @@ impl Theory<'_> {
             witnesses.extend(shown.and_then(|shown| shown.witness));
             file.proofs.push(found.proof);
         }
-        // The temporal properties are among what the file states.
+        // Temporal properties are part of what the file states.
         if wanted.contains(&None) && !self.program.temporal.is_empty() {
             bounds.push(Bound::Temporal);
         }
@@ -463,7 +462,7 @@ impl Theory<'_> {
         look: &mut dyn FnMut(u64) -> ControlFlow<Bound>,
     ) -> Result<Outcome, ProveError> {
         let posed = self.pose(goal)?;
-        let theory = posed.theory(self.record);
+        let subject = posed.subject(self.record);
         let mut solver = self.solver(&options.solver)?;
         let search = mazurka_logic::Options {
             reduce: options.reduce,
@@ -474,15 +473,15 @@ impl Theory<'_> {
             leave: options.leave,
         };
         Ok(mazurka_logic::prove(
-            &theory.theorem(goal, &posed.formula),
+            &subject.theorem(goal, &posed.formula),
             &search,
             &mut *solver,
             look,
         )?)
     }
 
-    /// An error if no initial values satisfy what the program requires; inside, why it is not known
-    /// whether some do.
+    /// Returns an error if no initial values satisfy what the program requires. The inner error
+    /// says why that is not known.
     fn can_start(&self, solver: &Solving) -> Result<Result<(), Why>, ProveError> {
         if self.program.requires.is_empty() {
             return Ok(Ok(()));
@@ -510,7 +509,7 @@ impl Theory<'_> {
         Ok(solving.assemble(Effort::default().conflicts)?)
     }
 
-    /// Runs what is said to go wrong. Only what goes wrong then is believed.
+    /// Runs a refutation. Only violations that occur in the run count.
     fn evidence(
         &self,
         goal: Option<&str>,
@@ -521,11 +520,11 @@ impl Theory<'_> {
             return None;
         }
         let posed = self.pose(goal).ok()?;
-        let theory = posed.theory(self.record);
-        let theorem = theory.theorem(goal, &posed.formula);
+        let subject = posed.subject(self.record);
+        let theorem = subject.theorem(goal, &posed.formula);
         let start = self.start(no)?;
         let mut trial = Trial {
-            theory,
+            subject,
             start: &start,
             no,
             deadlock: no.deadlock,
@@ -557,14 +556,15 @@ impl Theory<'_> {
         })
     }
 
-    /// The initial values of a refutation, one for each cell; none if one of them is no number.
+    /// Returns the initial values of a refutation, one for each cell; none if one of them is not a
+    /// number.
     fn start(&self, no: &Refutation) -> Option<Vec<i64>> {
         let given = |name: &str| {
             let known = no.values.iter().find(|(known, _)| known == name);
             match known.map(|(_, value)| value.as_str()) {
                 None | Some("false") => Some(0),
                 Some("true") => Some(1),
-                // A `u64` is kept as the bits of an `i64`.
+                // A `u64` is stored as the bits of an `i64`.
                 Some(value) => Some(parse_input(value)? as i64),
             }
         };
@@ -601,9 +601,9 @@ impl Theory<'_> {
                 });
             }
             let posed = self.pose(proof.goal.as_deref())?;
-            let theory = posed.theory(self.record);
+            let subject = posed.subject(self.record);
             let mut solver = self.solver(solver)?;
-            let theorem = theory.theorem(proof.goal.as_deref(), &posed.formula);
+            let theorem = subject.theorem(proof.goal.as_deref(), &posed.formula);
             let look = &mut |goals: usize| {
                 let checked = before + goals as u64;
                 let stopped = budget.look(steps_made(checked), watch);
@@ -619,9 +619,9 @@ impl Theory<'_> {
     }
 }
 
-/// What shows that a goal is false.
+/// The evidence that a goal is false.
 struct Evidence {
-    /// The initial values, and those of inputs.
+    /// The initial values, and the values of inputs.
     values: Vec<(String, String)>,
     /// A run of each box on the way, if there is a box.
     witness: Option<Witness>,
@@ -629,16 +629,16 @@ struct Evidence {
 
 /// Runs the boxes of a refutation.
 struct Trial<'a> {
-    theory: Theory<'a>,
+    subject: ProofSubject<'a>,
     /// The initial values.
     start: &'a [i64],
     no: &'a Refutation,
-    /// Whether a deadlock is something wrong.
+    /// Whether a deadlock is a violation.
     deadlock: bool,
     limits: &'a Limits,
     /// The run of each box, the outermost first.
     runs: Vec<Run>,
-    /// What went wrong in the last one.
+    /// The violation in the last run.
     wrong: Option<Witness>,
 }
 
@@ -653,8 +653,8 @@ impl Trial<'_> {
     fn made(&mut self, depth: usize, processes: &[usize], cells: &[i64]) -> Option<Ran> {
         let none = BoxRun::default();
         let wanted = self.no.runs.get(depth).unwrap_or(&none);
-        let source = self.theory.source;
-        let program = boxed(self.theory.program, processes, cells);
+        let source = self.subject.source;
+        let program = boxed(self.subject.program, processes, cells);
         let code = mazurka_lang::compile(&program, source).ok()?;
         let inputs = wanted.inputs.iter();
         let code = code.with_inputs(inputs.map(|(name, value)| (name.as_str(), *value)));
@@ -664,7 +664,7 @@ impl Trial<'_> {
             return None;
         }
         let mut run = told.run;
-        // What the run starts with is said where it is not what the program starts with.
+        // The initial values of the run are shown if they are not those of the program.
         if depth > 0 || cells != self.start {
             let start = mazurka_core::Narrator::narrate(&mut machine, &Schedule::default()).ok()?;
             run.inputs.splice(0..0, start.state);
@@ -691,7 +691,7 @@ impl Trial<'_> {
     }
 }
 
-/// The program that a box runs: these processes alone, from these values.
+/// Returns the program that a box runs: only these processes, from these values.
 fn boxed(program: &hir::Program, processes: &[usize], cells: &[i64]) -> hir::Program {
     let mut program = program.clone();
     program.requires.clear();
@@ -730,7 +730,7 @@ fn left_early(program: &hir::Program) -> Result<(), ProveError> {
     found.map_or(Ok(()), |word| Err(ProveError::Leave(word)))
 }
 
-/// A mistake in a goal as a mistake in its text.
+/// Returns a mistake in a goal as a diagnostic about its text.
 pub fn goal_mistake(error: &FormulaError) -> Diagnostic {
     Diagnostic {
         code: "M0701",
@@ -749,8 +749,8 @@ fn outcome(goal: String, found: &Outcome, shown: Option<&Evidence>) -> GoalOutco
     let (closed, counts) = (found.closed, found.counts);
     let witness = shown.and_then(|shown| shown.witness.as_ref());
     let stuck = witness.is_some_and(|witness| witness.kind == Kind::Deadlock);
-    // What was shown at the goals that were looked at says nothing of the others: only a whole
-    // proof does.
+    // Only a complete proof shows that there is no deadlock: the goals processed so far say nothing
+    // about the others.
     let deadlock_free = if closed {
         (found.deadlock_free == DeadlockFree::Program).then_some(true)
     } else {

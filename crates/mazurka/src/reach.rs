@@ -1,4 +1,4 @@
-//! `reach`: whether a state can be reached, searched for in the net.
+//! `reach`: whether a state can be reached, decided on the net.
 //!
 //! ```
 //! use mazurka::reach::{Method, Reach, Reached, StateProperty};
@@ -47,26 +47,26 @@ pub use mazurka_lang::BadProperty;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reached {
-    /// It can, and the run shows it.
+    /// It can be reached, and the run shows it.
     Reachable,
-    /// No execution has it.
+    /// No execution reaches it.
     Unreachable,
     /// A bound was hit before it was found.
     Unknown,
 }
 
-/// How to look for a state in a net.
+/// How to search for a state in a net.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Method {
-    /// Enumerate the markings of what the property is about.
+    /// Enumerate the markings of the variables and processes of the property.
     #[default]
     Search,
-    /// Translate the net into a formula, and ask a solver.
+    /// Translate the net into a formula for a solver.
     Smt,
 }
 
 impl Method {
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Method::Search => "search",
@@ -75,7 +75,7 @@ impl Method {
     }
 }
 
-/// Where to look for a state, and how.
+/// Where to search for a state, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach {
     /// The net that is searched.
@@ -87,7 +87,7 @@ pub struct Reach {
 /// The record of a search for a state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReachRecord {
-    /// What every record has. The verdict is violated if the state can be reached, verified if not.
+    /// The common record. The verdict is violated if the state can be reached, verified if not.
     #[serde(flatten)]
     pub record: Record,
     /// The property.
@@ -96,30 +96,31 @@ pub struct ReachRecord {
     pub answer: Reached,
     /// The net that was searched.
     pub net: String,
-    /// How it was looked for: `search` or `smt`.
+    /// The method: `search` or `smt`.
     pub method: String,
-    /// How many executions were run to build the net.
+    /// Number of executions that were run to build the net.
     pub tests: u64,
-    /// With `search`: how many markings of the property's variables and processes were looked at.
+    /// With `search`: the number of markings of the property's variables and processes that were
+    /// examined.
     pub markings: u64,
     /// A run to the state.
     pub run: Option<Run>,
 }
 
-/// A property of the states of a program, read and checked.
+/// A property of the states of a program, parsed and checked.
 #[derive(Clone, Debug)]
 pub struct StateProperty {
     text: String,
     property: Property,
 }
 
-/// What a net is asked.
+/// The question to a net.
 struct Asked<'a> {
     property: &'a Property,
     processes: Vec<ProcessPath>,
-    /// What the answer may cost.
+    /// The budget for the answer.
     budget: Budget<'a>,
-    /// A number in the property left 64 bits somewhere.
+    /// Whether a number in the property exceeded 64 bits somewhere.
     out_of_range: Cell<bool>,
 }
 
@@ -137,7 +138,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Which of the points are so, where the processes are at these lines.
+    /// Returns which of the points hold if the processes are at these lines.
     fn points(&self, lines: &[Option<usize>]) -> Vec<bool> {
         let at = |(process, line): &(ProcessPath, usize)| {
             let known = self.processes.iter().position(|known| known == process);
@@ -204,7 +205,7 @@ impl Question<Machine> for Asked<'_> {
     }
 }
 
-/// For some inputs: values are terms over them.
+/// The question for some inputs: values are terms over them.
 impl Question<SymbolicMachine> for Asked<'_> {
     type Value = Option<Term>;
 
@@ -243,15 +244,15 @@ impl Question<SymbolicMachine> for Asked<'_> {
     }
 }
 
-/// What came of a search: a run to the state, if there is one, and how many markings were looked
-/// at.
+/// The result of a search: a run to the state, if there is one, and the number of markings
+/// examined.
 struct Looked {
     run: Option<Run>,
     markings: u64,
 }
 
 impl StateProperty {
-    /// Reads a property of a program, whose text and settings must be given again.
+    /// Parses a property of a program, whose text and settings must be given again.
     pub fn read(
         source: &str,
         set: &[(String, String)],
@@ -263,14 +264,14 @@ impl StateProperty {
         })
     }
 
-    /// The property itself.
+    /// Returns the property itself.
     pub(crate) fn property(&self) -> &Property {
         &self.property
     }
 }
 
 impl Program {
-    /// Whether a state with a property can be reached.
+    /// Decides whether a state with a property can be reached.
     pub fn reach(
         &self,
         wanted: &StateProperty,
@@ -293,7 +294,7 @@ impl Program {
             (None, false) => Reached::Unknown,
         };
         let tests = found.counts.executions + found.counts.discarded;
-        // The question is about this state alone.
+        // The question is only about this state.
         found.failures.clear();
         (found.deadlock, found.livelock) = (None, None);
         found.elapsed = budget.elapsed();
@@ -319,7 +320,7 @@ impl Program {
     }
 }
 
-/// For a program all of whose values are known.
+/// Decides it for a program whose values are all known.
 fn reach_with_numbers(
     code: &Arc<Code>,
     asked: &Asked<'_>,
@@ -351,7 +352,7 @@ fn reach_with_numbers(
     Ok((looked, net.found))
 }
 
-/// For some inputs, which are solved for.
+/// Decides it for some inputs, which the solver finds.
 fn reach_for_all(
     program: &ForAll,
     asked: &Asked<'_>,
@@ -381,7 +382,7 @@ fn reach_for_all(
     let run = schedule.and_then(|schedule| {
         follow(&mut machine, &schedule);
         if asked.property.deadlock() && ending(&machine) != Ending::Deadlock {
-            // A step that stays was made too late, so what the solver found is none.
+            // A step that stays was made too late, so the solution is not a run.
             net.found.add_bound(Bound::Undecided);
             return None;
         }
@@ -403,7 +404,7 @@ fn reach_for_all(
     Ok((Looked { run, markings }, net.found))
 }
 
-/// Looks at the limits now and then.
+/// Returns a function that checks the limits at intervals.
 fn ticker<'a>(
     budget: Budget<'a>,
     found: &Findings,
@@ -420,8 +421,8 @@ fn ticker<'a>(
     }
 }
 
-/// A schedule to the state, if there is one, and how many markings were looked at; or why it was
-/// given up.
+/// A schedule to the state, if there is one, and the number of markings examined; or the reason for
+/// giving up.
 type Outcome = ControlFlow<Bound, (Option<Schedule>, u64)>;
 
 /// Asks a solver.
@@ -445,7 +446,7 @@ fn solve<E: Execution, Q: Question<E>>(
     })
 }
 
-/// Notes a bound that was hit. A solver that did not decide may have been broken off by a limit.
+/// Notes a bound that was hit. A limit may have stopped a solver that did not decide.
 fn note(
     looked: Outcome,
     budget: Budget<'_>,
@@ -466,12 +467,12 @@ fn note(
     }
 }
 
-/// The shortest schedule to the state that is found with a fixed effort, if there is time.
+/// Returns the shortest schedule to the state that is found with a fixed effort, if there is time.
 fn nearest(machine: &mut Machine, schedule: &Schedule, asked: &Asked<'_>) -> Schedule {
     if asked.budget.time().is_break() {
         return schedule.clone();
     }
-    // What leaves the range on the way says nothing about the answer.
+    // Exceeding the range during this search does not affect the answer.
     let out_of_range = asked.out_of_range.get();
     let most = schedule.0.len().saturating_sub(1);
     let shorter = shortest(machine, most, &mut |machine| asked.holds_now(machine));
@@ -479,8 +480,8 @@ fn nearest(machine: &mut Machine, schedule: &Schedule, asked: &Asked<'_>) -> Sch
     shorter.unwrap_or_else(|| schedule.clone())
 }
 
-/// What is shown has been run, and looked at again. None if a number in the property leaves 64 bits
-/// then, which is a bound.
+/// Runs the schedule, and checks the property again. None if a number in the property exceeds 64
+/// bits, which is a bound.
 fn shown(
     machine: &mut Machine,
     schedule: &Schedule,
@@ -495,7 +496,7 @@ fn shown(
     if asked.holds_now(machine) {
         return Some(run);
     }
-    // Over numbers a guard may leave 64 bits, so that the run is no deadlock.
+    // Over numbers a guard may exceed 64 bits, so that the run is not a deadlock.
     let left = asked.out_of_range.get() || asked.property.deadlock();
     assert!(left, "the run does not reach the state: {schedule}");
     found.add_bound(Bound::IntRange);

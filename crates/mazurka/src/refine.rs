@@ -1,9 +1,9 @@
-//! `refines "other.maz" via { x -> y }`: whether every run of a program looks like one of its
+//! `refines "other.maz" via { x -> y }`: whether every run of a program corresponds to one of its
 //! specification.
 //!
-//! The search is explore's `refine`; this file says what is observed, asks, and tells what was
-//! found. Another file is needed, which no library reads: the caller gives it by
-//! [`Options::specification`], and `check` without it says that it has not looked.
+//! The search is `refine` of the explorers; this file defines what is observed, starts the search,
+//! and reports the result. The library reads no files: the caller provides the specification as
+//! [`Options::specification`], and without it `check` reports that the refinement was not checked.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -33,10 +33,10 @@ use crate::compare::same_type;
 use crate::evidence::{retell, unexplained};
 use crate::{Options, Program, Refused, Watch};
 
-/// What the message of a run begins with that is none of the specification.
+/// The beginning of the message about a run that the specification does not have.
 pub(crate) const EXCEEDS: &str = "does not refine";
 
-/// What is observed: cells of the program, and those of the specification with the same meaning.
+/// The observed cells of the program, and the corresponding ones of the specification.
 struct Matched {
     cells: Vec<u32>,
     theirs: Vec<u32>,
@@ -47,30 +47,30 @@ fn values(machine: &Machine, cells: &[u32]) -> Vec<i64> {
 }
 
 impl Program {
-    /// What the file says that it refines.
+    /// Returns the refinement that the file states.
     fn refinement(&self) -> Option<&hir::Refinement> {
         self.language.maz()?.program().refinement.as_ref()
     }
 
-    /// The file of its specification, as the program names it: it lies in the folder of the
+    /// Returns the file of its specification, as the program names it: it is in the folder of the
     /// program or below.
     pub fn refines(&self) -> Option<&str> {
         self.refinement().map(|stated| stated.file.as_str())
     }
 
-    /// Whether it declares a constant of this name, and no array.
+    /// Whether it declares a constant of this name that is not an array.
     pub fn has_constant(&self, name: &str) -> bool {
         let code = self.language.maz();
         code.is_some_and(|code| code.program().constants.contains(name))
     }
 
-    /// The bound of a command that does not look at the refinement though it counts.
+    /// Returns the bound of a command that does not check the refinement although it counts.
     pub(crate) fn leaves_out_refinement(&self, options: &Options) -> Option<Bound> {
         let counts = self.kinds_of(options).contains(Kind::Property);
         (counts && self.refinement().is_some()).then_some(Bound::Refinement)
     }
 
-    /// All that a command leaves out which looks at neither covers nor the refinement.
+    /// Returns the bounds of a command that checks neither covers nor the refinement.
     pub(crate) fn leaves_out(&self, options: &Options) -> impl Iterator<Item = Bound> {
         let covers = self.leaves_out_covers(options);
         covers
@@ -78,7 +78,7 @@ impl Program {
             .chain(self.leaves_out_refinement(options))
     }
 
-    /// The codes of both programs, and what is observed of them.
+    /// Returns the code of both programs, and their observed cells.
     fn matched<'a>(
         &'a self,
         specification: &'a Program,
@@ -129,7 +129,7 @@ impl Program {
         Ok((code, theirs, matched))
     }
 
-    /// Decides the refinement if it counts, and adds to a record what comes of it.
+    /// Decides the refinement if it counts, and adds the result to a record.
     pub(crate) fn look_at_refinement(
         &self,
         record: &mut Record,
@@ -183,7 +183,7 @@ impl Program {
         }
         if let Some((schedule, excess)) = found.broken {
             options.show();
-            // The other one is in the middle of its states.
+            // The other machine is in the middle of its states.
             let mut fresh = Machine::new(code.clone(), limits.local);
             let run = retell(&mut fresh, &schedule).run;
             record
@@ -196,7 +196,7 @@ impl Program {
         Ok(())
     }
 
-    /// A run that is none of the specification.
+    /// Returns the evidence for a run that the specification does not have.
     fn excess(&self, run: Run, stated: &hir::Refinement, excess: Excess, code: &Code) -> Witness {
         let file = &stated.file;
         let named = |binding: &&Binding| {
@@ -220,7 +220,8 @@ impl Program {
         }
     }
 
-    /// The evidence once more, for a run that has been told again; the error is why it is none.
+    /// Returns the evidence again, for a run that has been replayed; the error says why it is not
+    /// evidence.
     pub(crate) fn excess_again(
         &self,
         run: Run,

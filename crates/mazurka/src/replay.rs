@@ -1,4 +1,4 @@
-//! `replay`: a recorded run again, step by step, and whether it does what it did.
+//! `replay`: runs a recorded run again, and compares it step by step.
 //!
 //! ```
 //! use mazurka::replay::Recording;
@@ -34,7 +34,7 @@ use crate::{Options, Program, evidence};
 
 pub use mazurka_core::ReplayError;
 
-/// A record that was written earlier, by `--format json` or `--witness`.
+/// A record that was saved earlier, by `--format json` or `--witness`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Recording {
     /// The record.
@@ -45,24 +45,24 @@ pub struct Recording {
     pub run: Option<Run>,
 }
 
-/// Why a text is no recording.
+/// Why a text is not a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// Not JSON, or not of this shape.
+    /// It is not JSON, or does not have this shape.
     #[error("this is not a record of Mazurka: {0}")]
     Shape(#[from] serde_json::Error),
-    /// Of another version.
+    /// It has another version.
     #[error(
         "this record has version {found}, and this Mazurka reads versions {OLDEST_VERSION} to {VERSION}; replay it with the Mazurka that wrote it, or make it again"
     )]
     Version {
-        /// The version that it says it has.
+        /// The version in the text.
         found: String,
     },
 }
 
 impl Recording {
-    /// Reads a record.
+    /// Parses a record.
     ///
     /// ```
     /// use mazurka::replay::Recording;
@@ -88,10 +88,10 @@ fn is_read(version: u64) -> bool {
     (u64::from(OLDEST_VERSION)..=u64::from(VERSION)).contains(&version)
 }
 
-/// Why a recorded run did not come again.
+/// Why a recorded run was not reproduced.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayProblem {
-    /// Recorded of another program.
+    /// It was recorded with another program.
     #[error(
         "this was recorded with another program: `{file}` or its --set options have changed since (its hash was {recorded}, now it is {now})"
     )]
@@ -100,13 +100,13 @@ pub enum ReplayProblem {
         file: String,
         /// The hash in the record.
         recorded: String,
-        /// The hash of what is there now.
+        /// The hash of the current program.
         now: String,
     },
     /// There is no run in it.
     #[error("there is nothing to replay: the record has no witness and no run")]
     Nothing,
-    /// What it shows has no run.
+    /// Its violation has no run.
     #[error(
         "there is nothing to replay: the violation is a `cover` that no run reaches; to look for it again, `mazurka check {file}` with the options of then"
     )]
@@ -114,10 +114,10 @@ pub enum ReplayProblem {
         /// The file of the program.
         file: String,
     },
-    /// A schedule that cannot be read.
+    /// A schedule cannot be parsed.
     #[error(transparent)]
     Schedule(#[from] ParseScheduleError),
-    /// The run does something else.
+    /// The run differs.
     #[error("the run diverges at step {step}: {what}")]
     Diverged {
         /// The step, from 1.
@@ -125,13 +125,13 @@ pub enum ReplayProblem {
         /// What was recorded, and what happened.
         what: String,
     },
-    /// The steps are the same, what they show is not.
+    /// The steps are the same, but the violation is not.
     #[error("all steps are as recorded, but {0}")]
     Changed(String),
 }
 
 impl ReplayProblem {
-    /// Why there is no run in a record to run again.
+    /// Returns why a record has no run to replay.
     pub fn without_runs(record: &Record) -> Self {
         let unreached = |cover: &CoverRecord| cover.answer == CoverAnswer::Unreached;
         if record.covers.iter().any(unreached) {
@@ -145,9 +145,9 @@ impl ReplayProblem {
 }
 
 impl Program {
-    /// Runs every recorded run again and compares each step: who could go on, the label, what it
-    /// read and changed. The record that comes back is made afresh; its witnesses are those that
-    /// came again.
+    /// Runs every recorded run again and compares each step: the ready processes, the label, what
+    /// it read and changed. The returned record is a new one; its witnesses are those that were
+    /// reproduced.
     pub fn replay(
         &self,
         recording: &Recording,
@@ -158,7 +158,8 @@ impl Program {
         on_any_front!(asked.language, front => self.replay_on(front, recording, options))
     }
 
-    /// The schedule of a recorded run: of the run in a record of `run`, else of the first witness.
+    /// Returns the schedule of a recorded run: of the run in a record of `run`, else of the first
+    /// witness.
     ///
     /// ```
     /// use mazurka::replay::Recording;
@@ -187,7 +188,7 @@ impl Program {
         Ok(run.schedule.parse()?)
     }
 
-    /// Whether a record is of this program.
+    /// Checks that a record is of this program.
     fn check_recorded(&self, old: &Record) -> Result<(), ReplayProblem> {
         if old.program.hash == self.record().hash {
             Ok(())
@@ -295,11 +296,11 @@ impl Program {
     }
 }
 
-/// Whether labels and messages must be as they were.
+/// Whether labels and messages must be the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Words {
     Compared,
-    /// The record is of an older version, which has other words for the same.
+    /// The record has an older version, with other words.
     Ignored,
 }
 
@@ -307,7 +308,7 @@ fn has_nondeterminism(witnesses: &[Witness]) -> bool {
     witnesses.iter().any(|w| w.kind == Kind::Nondeterminism)
 }
 
-/// Replays one witness, and shows that the violation is there again.
+/// Replays one witness, and checks that the violation occurs again.
 fn again<M: Narrator + Semantics>(
     machine: &mut M,
     old: &Witness,
@@ -351,7 +352,7 @@ fn again<M: Narrator + Semantics>(
         (Kind::Livelock, [run]) => {
             let narrated = same_run(machine, run, words)?;
             match evidence::livelock(machine, narrated.run) {
-                // Records of before there were lassos do not say where the cycle begins.
+                // Records that are older than lassos do not say where the cycle begins.
                 Some(new) if old.lasso.is_some_and(|stem| Some(stem) != new.lasso) => {
                     changed("their cycle begins at another step")
                 }
@@ -374,7 +375,7 @@ fn again<M: Narrator + Semantics>(
     }
 }
 
-/// The failure that a witness is about.
+/// Returns the failure that a witness is about.
 fn failure_again<M: Narrator>(
     machine: &mut M,
     failures: &[Mishap],
@@ -418,7 +419,7 @@ fn same_run<M: Narrator>(
     Ok(narrated)
 }
 
-/// Whether a run is as it was.
+/// Checks that a run is the same.
 pub(crate) fn same_steps(old: &Run, new: &Run) -> Result<(), ReplayProblem> {
     for (at, (was, is)) in old.steps.iter().zip(&new.steps).enumerate() {
         if let Some(what) = difference(was, is) {
@@ -443,10 +444,9 @@ pub(crate) fn same_steps(old: &Run, new: &Run) -> Result<(), ReplayProblem> {
     Ok(())
 }
 
-/// What is not as it was, most telling first.
+/// Returns the most important difference, if any.
 fn difference(was: &Step, is: &Step) -> Option<String> {
-    // The marks say something about the step; the step is the same without them. Locks follow from
-    // the label, and records of before they were told have none.
+    // Marks are not part of the step. Locks follow from the label, and older records have none.
     let unmarked = |step: &Step| Step {
         racing: false,
         locks: Vec::new(),

@@ -1,6 +1,6 @@
-//! `run`: one execution, by a given schedule or by chance.
+//! `run`: one execution, by a given schedule or at random.
 //!
-//! A [`Plan`] names the execution. The verdict of its [`RunRecord`] is about this run alone.
+//! A [`Plan`] determines the execution. The verdict of its [`RunRecord`] is about this run alone.
 //!
 //! ```
 //! use mazurka::run::Plan;
@@ -36,51 +36,51 @@ use crate::{Options, Program, Refused, Watch, evidence};
 pub use crate::unknowns::parse_input;
 pub use mazurka_core::{ProcessPath, Random, Schedule};
 
-/// Which execution to run.
+/// The execution to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// This one.
+    /// By this schedule.
     Schedule(Schedule),
-    /// One chosen by chance: in every state each ready process is equally likely. A seed always
-    /// names the same run.
+    /// At random: in every state each ready process is equally likely. A seed always gives the same
+    /// run.
     Seed(u64),
 }
 
-/// The record of one run: what every record has, and the run.
+/// The record of one run: the common record, and the run.
 ///
 /// The verdict is about this run alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// What every record has.
+    /// The common record.
     #[serde(flatten)]
     pub record: Record,
-    /// The seed, if the run was chosen by chance.
+    /// The seed, if the run was random.
     pub seed: Option<u64>,
-    /// Who could make the next step, where the run stops early.
+    /// The processes that could make the next step, if the run stops early.
     pub ready: Vec<String>,
     /// The run.
     pub run: Run,
-    /// The run over symbolic initial values, if asked: see [`Program::path`].
+    /// The run over symbolic initial values, if asked for: see [`Program::path`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathRecord>,
-    /// Whether another run is equivalent, if asked: see [`Program::compare_runs`].
+    /// Whether another run is equivalent, if asked for: see [`Program::compare_runs`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<ComparedRuns>,
-    /// The events ι⟨W, R⟩ of the run, if asked: see [`Program::path_events`].
+    /// The events ι⟨W, R⟩ of the run, if asked for: see [`Program::path_events`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<PathEvent>,
-    /// The run as a sequential program, if asked: see [`Program::linearised`].
+    /// The run as a sequential program, if asked for: see [`Program::linearised`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linearised: Option<String>,
 }
 
-/// Why a run cannot be told over initial values that are not known.
+/// Why a run cannot be expressed over unknown initial values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPath {
-    /// Not all values are known.
+    /// Some values are unknown.
     #[error("a path is told of programs without unknown values")]
     Unknowns,
-    /// Terms cannot follow.
+    /// The numbers cannot be expressed as terms.
     #[error("the numbers of this run cannot be told over symbolic initial values")]
     Numbers,
 }
@@ -91,13 +91,13 @@ pub enum RunError {
     /// A step of the schedule is not possible.
     #[error("the schedule does not fit: {0}")]
     Schedule(#[from] ReplayError),
-    /// There are no such runs under a weak memory model.
+    /// The program cannot be run under a weak memory model.
     #[error(transparent)]
     Weak(#[from] Refused),
-    /// The schedule is not one of the memory model.
+    /// The memory model does not allow the schedule.
     #[error("the schedule does not fit: {0}")]
     WeakSchedule(String),
-    /// An input cannot have the value that it is given.
+    /// An input cannot have the given value.
     #[error(transparent)]
     Input(#[from] UnfitInput),
 }
@@ -117,7 +117,7 @@ impl Program {
         let record =
             on_any_front!(asked.language, front => self.run_on(front, plan, options, watch))?;
         if let Some(program) = asked.language.for_all() {
-            // What an input is, is known where it is asked for.
+            // The type of an input is known only where the program asks for it.
             let mut machine = program.machine(options);
             if let Ok(schedule) = record.run.schedule.parse() {
                 follow(&mut machine, &schedule);
@@ -249,8 +249,8 @@ impl Program {
         })
     }
 
-    /// A run as the guarded-command paper records it: its steps are the labels of θ, and this is
-    /// path(θ), the effect of θ, and which of its labels could have gone the other way (a guard
+    /// Returns a run as the guarded-command paper records it. Its steps are the labels of θ; this
+    /// is path(θ), the effect of θ, and which of its labels could have gone the other way (a guard
     /// could not).
     ///
     /// ```
@@ -286,7 +286,7 @@ impl Program {
                 concolic.follow(&schedule).map_err(|_| NoPath::Numbers)?;
                 (concolic.path_condition(), concolic.state())
             }
-            // An ABS program starts in one state, so there are no initial values to vary.
+            // An ABS program has one initial state, so there are no initial values to vary.
             None => ("true".to_owned(), run.state.clone()),
         };
         follow(&mut labelled, &schedule);
@@ -299,7 +299,7 @@ impl Program {
     }
 }
 
-/// Runs a schedule, and tells it, to its end or to a bound.
+/// Runs a schedule, and describes it, to its end or to a bound.
 pub(crate) fn tell<M: Narrator>(
     machine: &mut M,
     schedule: &Schedule,
@@ -333,13 +333,13 @@ pub(crate) fn follow<E: Execution + ?Sized>(program: &mut E, schedule: &Schedule
     }
 }
 
-/// The names of some processes.
+/// Returns the names of some processes.
 pub(crate) fn names<E: Execution + ?Sized>(program: &E, some: &[ProcessId]) -> Vec<String> {
     let name = |&process: &ProcessId| program.processes().path(process).to_string();
     some.iter().map(name).collect()
 }
 
-/// The counts of a run, or of a proof, with so many steps.
+/// Returns the counts of a run, or of a proof, with this many steps.
 pub(crate) fn steps_made(steps: u64) -> Counts {
     Counts {
         steps,
@@ -383,13 +383,13 @@ pub(crate) fn go_on<E: Execution + ?Sized>(
     }
 }
 
-/// One of these, by chance.
+/// Returns one of these at random.
 pub(crate) fn one_of(ready: &[ProcessId], random: &mut Random) -> ProcessId {
     ready[random.below(ready.len() as u64) as usize]
 }
 
-/// One step, with a value by chance for each of its `choose` expressions. What a `choose` can give
-/// shows only when the step has been made, so the step is made again for each.
+/// Makes one step, with a random outcome for each of its `choose` expressions. Only the step itself
+/// shows which outcomes are possible, so it is made again for each.
 pub(crate) fn by_chance<E: Execution + ?Sized, T>(
     machine: &mut E,
     random: &mut Random,

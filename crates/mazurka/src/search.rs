@@ -1,8 +1,9 @@
-//! `check` and `explore`: a search, and the verdict on what it found.
+//! `check` and `explore`: a search, and its verdict.
 //!
 //! [`Program::check`] chooses the engine and stops as soon as the verdict is certain.
-//! [`Program::explore`] looks at the whole space with one [`Algorithm`] and counts. Both ask a
-//! [`Watch`] now and then whether to go on; [`quietly`](crate::quietly) is one that always does.
+//! [`Program::explore`] explores the whole space with one [`Algorithm`] and counts. Both ask a
+//! [`Watch`] at intervals whether to go on; [`quietly`](crate::quietly) returns one that always
+//! does.
 //!
 //! ```
 //! use mazurka::search::Algorithm;
@@ -19,9 +20,9 @@
 //! assert_eq!(executions(Algorithm::Optimal), 1);
 //! ```
 //!
-//! Where the space is too large, [`Program::sample`] draws executions at random, as many as
-//! [`Limits::executions`] says, and stops at the first violation. What it finds is certain; that it
-//! finds nothing means little, so the verdict is then inconclusive, and its bounds have a
+//! If the space is too large, [`Program::sample`] draws executions at random, as many as
+//! [`Limits::executions`] allows, and stops at the first violation. A finding is certain, but
+//! finding nothing means little: then the verdict is inconclusive, and its bounds include a
 //! [`Bound::Sampled`].
 //!
 //! ```
@@ -56,7 +57,7 @@ pub use crate::tree::TreeTooLarge;
 pub use mazurka_core::{Bound, Fairness, Kind, Kinds, Limits, Scope, StopReason};
 pub use mazurka_explore::{Algorithm, Estimate, Merging, Method, Progress, Sample, Variant, Watch};
 
-/// A search through the whole space, within the limits of the options.
+/// Makes a search through the whole space, within the limits of the options.
 pub(crate) fn everything<A>(algorithm: A, options: &Options) -> Search<A> {
     Search {
         algorithm,
@@ -65,7 +66,7 @@ pub(crate) fn everything<A>(algorithm: A, options: &Options) -> Search<A> {
     }
 }
 
-/// How executions are drawn, in a record that says nothing of them yet.
+/// Returns how executions are drawn, in a record without results.
 pub(crate) fn drawn_by(sample: Sample) -> SampleRecord {
     SampleRecord {
         method: sample.method.name().to_owned(),
@@ -76,7 +77,7 @@ pub(crate) fn drawn_by(sample: Sample) -> SampleRecord {
     }
 }
 
-/// The evidence for what was found, made in what is left of the time.
+/// Returns the evidence for the findings, made in the time that is left.
 pub(crate) fn shown<M: Narrator + Semantics>(
     machine: &mut M,
     found: &Findings,
@@ -87,8 +88,8 @@ pub(crate) fn shown<M: Narrator + Semantics>(
     evidence::witnesses(machine, found, head.counted, &hurry)
 }
 
-/// Searches a program that can only be run again, and again from the start where it has learned
-/// something.
+/// Searches a program that can only be run again. The search is repeated from the start when it has
+/// learned something.
 pub(crate) fn search_alone<F: Front>(
     machine: &mut F::Machine,
     search: &Search<Algorithm>,
@@ -108,18 +109,18 @@ pub(crate) fn search_alone<F: Front>(
     }
 }
 
-/// Steps that are spent on graver violations at least, where one was found.
+/// The least number of steps that are spent on graver violations after one was found.
 const LEAST_STEPS_FOR_GRAVER: u64 = 1_000_000;
 
-/// The kinds that are still worth looking for: graver than what was found, where the search has
-/// stopped at it.
+/// Returns the kinds that are still to be searched: those graver than what was found, if the search
+/// has stopped there.
 fn graver(record: &Record, counted: Kinds) -> Option<Kinds> {
     let gravest = record.found().iter().next()?;
     let graver = counted.graver_than(gravest);
     (record.stopped == StopReason::Certain && !graver.is_empty()).then_some(graver)
 }
 
-/// Adds what a search for graver violations has found. Returns whether it has come to an end.
+/// Adds the findings of a search for graver violations. Returns whether it was complete.
 fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
     let ended = more.stopped != StopReason::Bound;
     if ended {
@@ -127,7 +128,7 @@ fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
         record.options = more.options;
         record.verdict = more.verdict;
     } else {
-        // Its own budget is no limit that the user has given.
+        // Its own budget is not a limit that the user has given.
         let given = |bound: &Bound| match *bound {
             Bound::MaxSteps(most) => limits.steps == Some(most),
             Bound::MaxDepth(most) => limits.depth == Some(most),
@@ -144,7 +145,7 @@ fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
         (Some(false), _) | (_, Some(false)) => Some(false),
         (known, other) => known.or(other),
     };
-    // Both searches have met only some, so the greater count is nearer to what there is.
+    // Both searches have met only some of them, so the greater count is nearer to the total.
     let (counts, others) = (&mut record.counts, more.counts);
     counts.deadlocks = counts.deadlocks.max(others.deadlocks);
     counts.failures = counts.failures.max(others.failures);
@@ -152,13 +153,13 @@ fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
     ended
 }
 
-/// Checkpoints of an exploration: where to go on, and what to do with new ones.
+/// Checkpoints of an exploration: where to resume, and what to do with new ones.
 pub struct Saving<'a> {
-    /// Where an earlier exploration was broken off.
+    /// The checkpoint of an earlier exploration.
     pub from: Option<&'a Checkpoint>,
-    /// A new checkpoint is made not more often than this, and only if there is something new.
+    /// The least time between two checkpoints; one is made only if there is something new.
     pub every: Duration,
-    /// Keeps a checkpoint, in case that the exploration does not come to an orderly end.
+    /// Saves a checkpoint, in case the exploration does not end normally.
     pub save: &'a mut dyn FnMut(Checkpoint),
 }
 
@@ -171,13 +172,13 @@ struct Tour {
     stops: bool,
 }
 
-/// What was asked for: the head of a record.
+/// The request for a search: the head of its record.
 #[derive(Clone, Copy)]
 pub(crate) struct Head<'a> {
     command: &'static str,
     algorithm: Algorithm,
     options: &'a Options,
-    /// The kinds of violations that decide.
+    /// The kinds of violations that decide the verdict.
     counted: Kinds,
 }
 
@@ -210,10 +211,10 @@ impl<'a> Head<'a> {
 }
 
 impl Program {
-    /// The verdict, by the engine that gets there first; the record says which. The kinds of
-    /// violations that [count](Program::counted) decide. Where one is found that is not the
-    /// gravest, as many steps again, and at least a million, are spent on graver ones; the record
-    /// says which kinds are still open then.
+    /// Returns the verdict, by the engine that decides first; the record names it. The kinds of
+    /// violations that [count](Program::counted) decide. If the violation that was found is not of
+    /// the gravest kind, as many steps again, and at least a million, are spent on graver ones; the
+    /// record then says which kinds are still open.
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
         let asked = self.asked(options);
         match options.weak_memory() {
@@ -229,7 +230,7 @@ impl Program {
         }
     }
 
-    /// Checks a program with the properties that are asked for.
+    /// Checks a program with the properties of the options.
     fn check_asked(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
         let options = &self.covering(options);
         let counted = self.counted(options);
@@ -251,7 +252,8 @@ impl Program {
                 record.add_bounds([bound]);
                 break;
             }
-            // What else counts is met on the way, and is decided if the search comes to its end.
+            // Other violations that count are met on the way, and are decided if the search is
+            // complete.
             let rest = counted.without(record.found());
             let options = &Options {
                 limits: account.left(),
@@ -363,9 +365,9 @@ impl Program {
         Ok(self.record_of(head, &found, shown))
     }
 
-    /// The whole space with one engine (or a sample of it, if the engine draws executions at
-    /// random), and its counts. Failures, deadlocks and livelocks violate, and temporal properties
-    /// that do not hold; only [`Algorithm::Stateful`] looks at these.
+    /// Explores the whole space with one engine (or a sample of it, if the engine draws executions
+    /// at random), and counts. Failures, deadlocks, livelocks and violated temporal properties are
+    /// violations; only [`Algorithm::Stateful`] decides livelocks and temporal properties.
     pub fn explore(
         &self,
         algorithm: Algorithm,
@@ -380,7 +382,7 @@ impl Program {
         self.explore_by(tour, options, watch)
     }
 
-    /// Executions drawn at random. The first failure or deadlock ends the sample, unless the
+    /// Draws executions at random. The first failure or deadlock ends the sample, unless the
     /// options say to keep going; if there is none, the verdict is inconclusive.
     pub fn sample(
         &self,
@@ -485,8 +487,8 @@ impl Program {
         Ok(self.explored_by(tour.command, algorithm, options, (&mut machine, &found)))
     }
 
-    /// The same as [`explore`](Program::explore), in parts: if it is broken off, there is a
-    /// checkpoint to go on from. Limits are for this search alone; the counts are of all.
+    /// The same as [`explore`](Program::explore), in parts: if it is broken off, it returns a
+    /// checkpoint to resume from. Limits are for this search alone; the counts are of all.
     pub fn explore_from(
         &self,
         checkpoint: Option<&Checkpoint>,
@@ -518,7 +520,7 @@ impl Program {
             return Err(ResumeError::Engine(algorithm));
         };
         let options = &options.started();
-        // What the earlier stages of a search have reached is not kept.
+        // The coverage of earlier stages of a search is not saved.
         let options = &match from {
             Some(_) => options.clone(),
             None => self.covering(options),
@@ -545,7 +547,7 @@ impl Program {
         })
     }
 
-    /// The record of an exploration, in which different results are no violation.
+    /// Returns the record of an exploration, in which different results are not a violation.
     pub(crate) fn explored<M: Narrator + Semantics>(
         &self,
         algorithm: Algorithm,
@@ -569,8 +571,8 @@ impl Program {
         self.record_of(head, found, shown)
     }
 
-    /// The record of a search, with its evidence. A finding without evidence must have left a
-    /// bound.
+    /// Returns the record of a search, with its evidence. A finding without evidence must have left
+    /// a bound.
     pub(crate) fn record_of(
         &self,
         head: Head<'_>,
@@ -584,7 +586,7 @@ impl Program {
             "what was found is not shown: {faults:?}"
         );
         let counts_failures = head.counted.contains(Kind::Failure);
-        // A bound that was hit takes nothing away from a violation that was found.
+        // A bound that was hit does not invalidate a violation.
         let verdict = match (witnesses.is_empty(), found.bounds.is_empty()) {
             (false, _) => Verdict::Violated,
             (true, false) => Verdict::Inconclusive,

@@ -1,7 +1,7 @@
-//! Who decides conditions, for how long, and who may listen.
+//! The choice of the solver, its limits, and the log of its queries.
 //!
-//! The embedded solver decides conditions over inputs and initial values; `z3` and `cvc5` can do it
-//! where they are installed, or be compared with it.
+//! The embedded solver decides conditions over inputs and initial values; `z3` and `cvc5` can
+//! replace it or be compared with it, if they are installed.
 //!
 //! ```
 //! use mazurka::solving::SolverChoice;
@@ -23,10 +23,10 @@ use mazurka_smt::{Assembly, Choice, Deadline, Effort, Missing, Solver, assemble}
 
 pub use mazurka_smt::{Choice as SolverChoice, present as second_solver, stop_all as stop_solvers};
 
-/// Evidence for what has been found is looked for at least so long, whatever the time limit.
+/// The least time for finding evidence, whatever the time limit.
 const FOR_EVIDENCE: Duration = Duration::from_millis(500);
 
-/// Hears of every query that reaches a solver, as text in SMT-LIB with the answer as a comment.
+/// Receives every query that reaches a solver, as SMT-LIB text with the answer as a comment.
 pub type QueryLog = Arc<Mutex<dyn FnMut(&str) + Send>>;
 
 /// How conditions are decided.
@@ -38,15 +38,16 @@ pub type QueryLog = Arc<Mutex<dyn FnMut(&str) + Send>>;
 /// ```
 #[derive(Clone, Default)]
 pub struct Solving {
-    /// Which solver decides. Another program must be on the path.
+    /// The solver to use. An external program must be on the path.
     pub choice: Choice,
-    /// Ask the embedded solver and another program everything, and compare.
+    /// Whether to pass every query to both the embedded and an external solver, and compare the
+    /// answers.
     pub cross_check: bool,
-    /// Who hears of it.
+    /// The log of queries.
     pub log: Option<QueryLog>,
     /// Queries are broken off when this is set.
     pub stop: Option<Arc<AtomicBool>>,
-    /// Queries are broken off then. A search sets it by its time limit.
+    /// Queries are broken off at this time. A search sets it according to its time limit.
     pub deadline: Deadline,
 }
 
@@ -71,7 +72,7 @@ impl std::fmt::Debug for Solving {
 }
 
 impl Solving {
-    /// The same for a search that starts now.
+    /// Returns these settings with the deadline of a search that starts now.
     pub(crate) fn started(&self, limits: &Limits) -> Self {
         let deadline = limits.time.map_or_else(Deadline::default, Deadline::after);
         Self {
@@ -80,12 +81,12 @@ impl Solving {
         }
     }
 
-    /// The search is over; what it has found is to be shown.
+    /// Ends the search: its findings are to be shown.
     pub(crate) fn show(&self) {
         self.deadline.put_off(FOR_EVIDENCE);
     }
 
-    /// A solver whose embedded one gives up on a query after so many conflicts.
+    /// Assembles a solver whose embedded one gives up on a query after this many conflicts.
     pub(crate) fn assemble(&self, conflicts: u64) -> Result<Box<dyn Solver + Send>, Missing> {
         let log = self.log.clone().map(|log| -> Box<dyn FnMut(_) + Send> {
             Box::new(move |logged: mazurka_smt::Logged| {

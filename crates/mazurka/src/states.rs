@@ -10,12 +10,12 @@ use crate::search::everything;
 use crate::tree::named;
 use crate::{Algorithm, Options, Program, Watch};
 
-/// More states than this are no picture.
+/// Limit on the states of a picture.
 const MOST_STATES: usize = 200;
 
 impl Program {
     /// [`explore`](Program::explore) with [`Algorithm::Stateful`], and the graph of the states: all
-    /// of them, or if there are many the 200 nearest to the initial one.
+    /// of them or, if there are many, the 200 nearest to the initial one.
     ///
     /// ```
     /// use mazurka::{Options, Program, quietly};
@@ -40,6 +40,7 @@ impl Program {
         // The picture has all states.
         let algorithm = Algorithm::StatefulAs(Merging {
             reduced: false,
+            symmetric: false,
             ..Merging::default()
         });
         let found = everything(algorithm, options).run(&mut machine, watch, &mut ());
@@ -54,7 +55,7 @@ impl Program {
     }
 }
 
-/// A state, told.
+/// Returns a state with its description.
 fn state<M: Narrator + Semantics>(machine: &mut M, near: &NearestStates, at: usize) -> GraphState {
     let run = retell(machine, &near.schedule(at)).run;
     let has = |status| !names_with(machine, status).is_empty();
@@ -83,7 +84,7 @@ fn state<M: Narrator + Semantics>(machine: &mut M, near: &NearestStates, at: usi
     }
 }
 
-/// A step, told.
+/// Returns a step with its description.
 fn edge<M: Narrator>(machine: &mut M, near: &NearestStates, at: usize) -> GraphEdge {
     let edge = &near.edges[at];
     let Schedule(mut steps) = near.schedule(edge.from);

@@ -1,8 +1,8 @@
 //! `step`: one execution by hand, forwards and backwards.
 //!
-//! A [`Stepper`] stands in a state of a run. It tells who can go and what each would do, makes one
-//! of these steps, and goes back. What it has done is a schedule, so it can be
-//! [recorded](Stepper::record) like any other run.
+//! A [`Stepper`] is in a state of a run. It shows which processes can make a step and what each
+//! would do, makes one of these steps, and goes back. Its steps are a schedule, so the run can be
+//! [recorded](Stepper::record) like any other.
 //!
 //! ```
 //! use mazurka::{Options, Program, Verdict, quietly};
@@ -36,7 +36,7 @@ use crate::{Options, Program, Watch, quietly};
 
 pub use mazurka_core::{HeldLock, NextSteps, Situation, Standing};
 
-/// Of one process so many next steps are told: its `choose` may have a million values.
+/// Limit on the next steps of one process that are shown: its `choose` may have a million outcomes.
 const MOST_OUTCOMES: usize = 8;
 
 /// A run that is made by hand.
@@ -44,7 +44,7 @@ pub struct Stepper<'a> {
     program: &'a Program,
     options: Options,
     machine: Box<dyn Narrator>,
-    /// The steps of the run, as they were told.
+    /// The steps of the run, with their descriptions.
     steps: Vec<Step>,
     /// The steps that were taken back, the next one last.
     ahead: Vec<ScheduledStep>,
@@ -54,7 +54,7 @@ pub struct Stepper<'a> {
 /// Why a step was not made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepProblem {
-    /// There is no such process now.
+    /// There is no such process in this state.
     #[error("there is no process {0} now")]
     NoSuchProcess(String),
     /// It waits.
@@ -62,9 +62,9 @@ pub enum StepProblem {
     Waits {
         /// The process.
         process: String,
-        /// For what it waits.
+        /// What it waits for.
         what: String,
-        /// Which process holds it, if one does.
+        /// The process that holds it, if there is one.
         held: String,
     },
     /// It has ended, or was halted.
@@ -75,34 +75,34 @@ pub enum StepProblem {
         /// Why it makes no more steps.
         why: &'static str,
     },
-    /// It can choose several values, and none was given.
+    /// It has several outcomes, and none was given.
     #[error("{process} chooses: say {}", .steps.join(" or "))]
     Chooses {
         /// The process.
         process: String,
-        /// The steps to choose from, as a schedule writes them.
+        /// The possible steps, in the notation of schedules.
         steps: Vec<String>,
     },
-    /// It cannot choose the value that was given.
+    /// It does not have the given outcome.
     #[error("{process} cannot choose that: say {}", .steps.join(" or "))]
     NoSuchOutcome {
         /// The process.
         process: String,
-        /// The steps to choose from, as a schedule writes them.
+        /// The possible steps, in the notation of schedules.
         steps: Vec<String>,
     },
-    /// More values were given than it chooses.
+    /// More outcomes were given than it chooses.
     #[error("{process} chooses {} here, and more values are given", values(*.chosen))]
     TooManyOutcomes {
         /// The process.
         process: String,
-        /// How many values it chooses.
+        /// Number of outcomes that it chooses.
         chosen: usize,
     },
     /// The step took too long.
     #[error("the step was broken off: {0}")]
     BrokenOff(Bound),
-    /// The step asks for an input that cannot have the value that it is given.
+    /// The step asks for an input that cannot have its given value.
     #[error(transparent)]
     Input(#[from] UnfitInput),
 }
@@ -117,7 +117,8 @@ fn values(count: usize) -> String {
 }
 
 impl Program {
-    /// A run by hand, before its first step. The error is an initial value that cannot be taken.
+    /// Starts a run by hand, before its first step. The error is an initial value that does not
+    /// fit.
     pub fn stepper(&self, options: &Options) -> Result<Stepper<'_>, RunError> {
         let options = options.started();
         let machine: Box<dyn Narrator> =
@@ -136,17 +137,17 @@ impl Program {
 }
 
 impl Stepper<'_> {
-    /// From now on steps by chance are those of this seed.
+    /// Sets the seed of random steps.
     pub fn seed(&mut self, seed: u64) {
         self.random = Random::new(seed);
     }
 
-    /// How many steps were made.
+    /// Returns the number of steps made.
     pub fn steps_made(&self) -> usize {
         self.steps.len()
     }
 
-    /// The processes that can make a step, as they are shown.
+    /// Returns the processes that can make a step, by the names to show.
     pub fn ready_names(&self) -> Vec<String> {
         let ready = with_status(&*self.machine, Status::Ready);
         ready
@@ -155,23 +156,23 @@ impl Stepper<'_> {
             .collect()
     }
 
-    /// The schedule of the run.
+    /// Returns the schedule of the run.
     pub fn schedule(&self) -> Schedule {
         Schedule::from_run(self.machine.events(), self.machine.processes())
     }
 
-    /// The run so far.
+    /// Returns the run so far.
     pub fn run(&self) -> Run {
         self.machine.told(&self.schedule(), self.steps.clone())
     }
 
-    /// The run so far as [`Program::run`] records it, with what went wrong.
+    /// Returns the record of the run so far, as [`Program::run`] makes it, with its violations.
     pub fn record(&self, watch: &mut Watch<'_>) -> Result<RunRecord, RunError> {
         let plan = Plan::Schedule(self.schedule());
         self.program.run(&plan, &self.options, watch)
     }
 
-    /// The steps that can come next. A process that chooses has one for each value.
+    /// Returns the possible next steps. A process that chooses has one for each outcome.
     pub fn next_steps(&mut self) -> NextSteps {
         let mut next = NextSteps::default();
         for process in with_status(&*self.machine, Status::Ready) {
@@ -184,7 +185,7 @@ impl Stepper<'_> {
         next
     }
 
-    /// Where all processes stand, and the values of all variables.
+    /// Returns the positions of all processes, and the values of all variables.
     pub fn situation(&self) -> Situation {
         let machine = &*self.machine;
         let waiting = machine.waiting();
@@ -212,13 +213,13 @@ impl Stepper<'_> {
         }
     }
 
-    /// Makes the steps of a schedule, from here on. If one cannot be made, those before it are.
+    /// Makes the steps of a schedule from here on. If one cannot be made, those before it are.
     pub fn make(&mut self, schedule: &Schedule) -> Result<(), StepProblem> {
         schedule.0.iter().try_for_each(|step| self.make_one(step))
     }
 
-    /// Goes to the end of another schedule, or stays here if a step of it cannot be made. The
-    /// error has the number of that step, from 1.
+    /// Goes to the end of another schedule, or stays here if a step of it cannot be made. The error
+    /// has the number of that step, from 1.
     pub fn go_to(&mut self, schedule: &Schedule) -> Result<(), (usize, StepProblem)> {
         let (here, told) = (self.schedule(), std::mem::take(&mut self.steps));
         let ahead = std::mem::take(&mut self.ahead);
@@ -233,7 +234,7 @@ impl Stepper<'_> {
         })
     }
 
-    /// Takes steps back, as many as there are at most. Returns how many.
+    /// Takes back up to `steps` steps. Returns their number.
     pub fn back(&mut self, steps: usize) -> usize {
         let depth = self.steps.len().saturating_sub(steps);
         let mut taken = self.schedule().0.split_off(depth);
@@ -244,7 +245,7 @@ impl Stepper<'_> {
         count
     }
 
-    /// Makes steps again that were taken back, as many as there are at most. Returns how many.
+    /// Makes up to `steps` steps again that were taken back. Returns their number.
     pub fn again(&mut self, steps: usize) -> Result<usize, StepProblem> {
         for made in 0..steps {
             let Some(step) = self.ahead.last().cloned() else {
@@ -255,7 +256,7 @@ impl Stepper<'_> {
         Ok(steps)
     }
 
-    /// Makes so many steps by chance, or fewer if the run ends or a bound is hit.
+    /// Makes this many random steps, or fewer if the run ends or a bound is hit.
     pub fn by_chance(
         &mut self,
         steps: u64,
@@ -267,8 +268,8 @@ impl Stepper<'_> {
         Ok(bound)
     }
 
-    /// Makes steps until the run ends or a bound is hit: from the start the same as
-    /// [`Program::run`] makes with seed 0.
+    /// Makes steps until the run ends or a bound is hit. From the start, they are the same as those
+    /// of [`Program::run`] with seed 0.
     pub fn finish(&mut self, watch: &mut Watch<'_>) -> Result<Option<Bound>, StepProblem> {
         self.go_on(None, &mut Random::new(0), watch)
     }
@@ -307,7 +308,8 @@ impl Stepper<'_> {
         Ok(bound.filter(|bound| Some(*bound) != enough.map(Bound::MaxSteps)))
     }
 
-    /// Makes one step. Where it is the one that was taken back last, others may follow again.
+    /// Makes one step. If it is the one that was taken back last, the others can still be made
+    /// again.
     fn make_one(&mut self, step: &ScheduledStep) -> Result<(), StepProblem> {
         let depth = self.steps.len();
         let process = self.ready(step)?;
@@ -336,7 +338,7 @@ impl Stepper<'_> {
         Ok(())
     }
 
-    /// The process of a step, if it is ready.
+    /// Returns the process of a step, if it is ready.
     fn ready(&self, step: &ScheduledStep) -> Result<ProcessId, StepProblem> {
         let machine = &*self.machine;
         let known = machine.processes().find(&step.process);
@@ -370,7 +372,7 @@ impl Stepper<'_> {
         }
     }
 
-    /// Whether the last step is one that these outcomes name.
+    /// Checks that the last step has these outcomes.
     fn accepted(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<(), StepProblem> {
         let Some(event) = self.machine.events().last() else {
             return Ok(());
@@ -394,7 +396,8 @@ impl Stepper<'_> {
         }
     }
 
-    /// The next steps of a process that begin with some outcomes, and whether there are more.
+    /// Returns the next steps of a process that begin with some outcomes, and whether there are
+    /// more.
     fn outcomes(&mut self, process: ProcessId, given: &[i64]) -> (Vec<Step>, bool) {
         let depth = self.machine.events().len();
         let mut steps = Vec::new();
@@ -419,7 +422,7 @@ impl Stepper<'_> {
         }
     }
 
-    /// The same as a schedule writes them.
+    /// Returns the same in the notation of schedules.
     fn spelled(&mut self, process: ProcessId, given: &[i64]) -> Vec<String> {
         let name = self.name(process);
         let (steps, more) = self.outcomes(process, given);
@@ -434,7 +437,7 @@ impl Stepper<'_> {
         all
     }
 
-    /// Whether the inputs that the run has asked for can have the values that they are given.
+    /// Checks that the inputs that the run has asked for can have their given values.
     fn check_inputs(&self) -> Result<(), StepProblem> {
         if self.options.inputs.is_empty() {
             return Ok(());
@@ -460,7 +463,7 @@ impl Stepper<'_> {
         self.machine.name_of(self.machine.processes().path(process))
     }
 
-    /// The same with the names of processes instead of their numbers.
+    /// Returns the same with the names of processes instead of their numbers.
     fn named(&self, waiting: &Waiting) -> Waiting {
         let name = |number: &str| match number.parse() {
             Ok(path) => self.machine.name_of(&path),

@@ -1,11 +1,12 @@
-//! Where the steps of a program are.
+//! The places of steps in the source.
 
 use mazurka_lang::StepPlace;
 
 use crate::Program;
 
 impl Program {
-    /// The places of a program where steps begin, with what each may touch; none of C.
+    /// Returns the places of a program where steps begin, with the variables that each may touch;
+    /// none for C.
     ///
     /// ```
     /// let source = "var x: int = 0  process { x := 1; let y = 2 }";

@@ -1,8 +1,8 @@
-//! `symbolic`: all final symbolic states of a program, whose values need not be known.
+//! `symbolic`: all final symbolic states of a program, which may have unknown values.
 //!
-//! A variable without an initial value stands for all values of its type. A [`Reduction`] says
-//! which symbolic states are merged. [`Program::symbolic`] has an example; docs/symbolic.md tells
-//! more.
+//! A variable without an initial value stands for all values of its type. A [`Reduction`]
+//! determines which symbolic states are merged. [`Program::symbolic`] has an example;
+//! docs/symbolic.md has the details.
 
 use std::sync::Arc;
 
@@ -24,18 +24,18 @@ use crate::{Options, Program, Refused, Watch, evidence};
 
 pub use mazurka_explore::Reduction;
 
-/// What to do with symbolic states.
+/// The options of symbolic execution.
 #[derive(Clone, Debug)]
 pub struct SymbolicOptions {
-    /// Which of them are merged.
+    /// Which states are merged.
     pub por: Reduction,
-    /// Drop states whose path was expanded before.
+    /// Whether to drop states whose path was expanded before.
     pub prefix_pruning: bool,
-    /// Drop states whose path condition nothing satisfies.
+    /// Whether to drop states whose path condition is unsatisfiable.
     pub feasible: bool,
-    /// How many states to list.
+    /// Number of states to list.
     pub listed: usize,
-    /// Tell the symbolic path of each listed state, event by event.
+    /// Whether to describe the symbolic path of each listed state, event by event.
     pub paths: bool,
 }
 
@@ -51,10 +51,10 @@ impl Default for SymbolicOptions {
     }
 }
 
-/// The record of symbolic states: what every record has, and these.
+/// The record of symbolic states: the common record, and the states.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SymbolicRecord {
-    /// What every record has. Its `steps` are applications of SCHEDULE.
+    /// The common record. Its `steps` are applications of SCHEDULE.
     #[serde(flatten)]
     pub record: Record,
     /// The states.
@@ -62,8 +62,8 @@ pub struct SymbolicRecord {
 }
 
 impl Program {
-    /// Executes the program symbolically, to its last state. Failures and deadlocks that are
-    /// possible violate; where feasibility is not looked at, that is not known.
+    /// Executes the program symbolically, to its last state. Possible failures and deadlocks are
+    /// violations; without the check of feasibility, it is not known whether they are possible.
     ///
     /// ```
     /// use mazurka::{Options, Program, quietly};
@@ -87,8 +87,8 @@ impl Program {
         if code.has_object() {
             return Err(Refused::Object);
         }
-        // Without feasibility as the prototype counts: leaving a loop that has used up its bound
-        // is a step.
+        // Without the check of feasibility, steps are counted as in the prototype: leaving a loop
+        // that has used up its bound is a step.
         let exits = !wanted.feasible;
         let code = Arc::new(compile_symbolic(code.program(), code.source(), exits));
         let mut machine = if wanted.feasible {
@@ -195,17 +195,17 @@ impl Program {
     }
 }
 
-/// Writes down the first states, and of each kind of mishap the first.
+/// Records the first states, and the first mishap of each kind.
 #[derive(Default)]
 struct Collecting {
     most: usize,
     listed: Vec<SymbolicStateRecord>,
-    /// For each of these the run that ended there.
+    /// For each of these, the run that ended there.
     runs: Vec<Schedule>,
-    /// States that were not expanded, and the runs.
+    /// States that were not expanded, and the runs to them.
     open: Vec<SymbolicStateRecord>,
     open_runs: Vec<Schedule>,
-    /// What has gone wrong anywhere.
+    /// All mishaps.
     mishaps: Vec<Wrong>,
     /// The first run that ended in a deadlock.
     deadlock: Option<Schedule>,
@@ -267,7 +267,7 @@ impl Audience<SymbolicMachine> for Collecting {
 }
 
 impl Collecting {
-    /// Tells the symbolic path of every state that was written down (Definition 2).
+    /// Describes the symbolic path of every recorded state (Definition 2).
     fn tell_paths(&mut self, machine: &mut SymbolicMachine, code: &Code) {
         let listed = self.listed.iter_mut().zip(&self.runs);
         for (state, run) in listed.chain(self.open.iter_mut().zip(&self.open_runs)) {
@@ -299,8 +299,8 @@ impl Collecting {
         }
     }
 
-    /// Finds values for everything that was written down, and runs it with these. Says whether
-    /// something went wrong again.
+    /// Finds values for everything that was recorded, and runs it with these. Returns whether a
+    /// violation occurred again.
     fn examples(&mut self, machine: &mut SymbolicMachine, options: &Options) -> bool {
         let mut run_again = |run: &Schedule, mishap: Option<&Mishap>| {
             follow(machine, run);
@@ -328,8 +328,8 @@ impl Collecting {
     }
 }
 
-/// Leaves of the current run only what happens before a mishap of its last step: another process
-/// may have had a false `assume`, and need not.
+/// Reduces the current run to what happens before a mishap of its last step: another process may
+/// have had a false `assume`, which is not needed.
 fn leave_out_others(machine: &mut SymbolicMachine, mishap: &Mishap) {
     let events = machine.events();
     if let Some(last) = events.last()
@@ -343,8 +343,8 @@ fn leave_out_others(machine: &mut SymbolicMachine, mishap: &Mishap) {
     machine.start_all();
 }
 
-/// The current run with concrete values: how it ends, and the values. None if no values are known,
-/// if a step was too much for a machine, or the mishap does not come again.
+/// Runs the current run with concrete values. Returns how it ends, and the values. None if no
+/// values are known, if a step was too much for a machine, or if the mishap does not occur again.
 fn run_again(
     machine: &SymbolicMachine,
     mishap: Option<&Mishap>,
@@ -353,13 +353,13 @@ fn run_again(
     let concrete = machine.concrete(mishap)?;
     let mut program = Machine::new(concrete.code, options.limits.local);
     let narrated = evidence::tell(&mut program, &concrete.schedule);
-    // Where the evaluator gives up, one machine may go farther than the other.
+    // Where the evaluator gives up, one machine may get further than the other.
     let gave_up = !evidence::bounds_of_run(&program, &options.limits).is_empty()
         || !evidence::bounds_of_run(machine, &options.limits).is_empty();
     if gave_up || program.broken_requires().is_some() {
         return None;
     }
-    // Over numbers a guard may leave 64 bits.
+    // Over numbers a guard may exceed 64 bits.
     if mishap.is_none() && !evidence::bounds_of_next_steps(&mut program, &options.limits).is_empty()
     {
         return None;
@@ -378,9 +378,9 @@ fn run_again(
     Some((ending(&program), concrete.values))
 }
 
-/// The value of a variable; what was not asked for is 0.
+/// Returns the value of a variable; 0 if it has none.
 fn given_value(values: &[Binding], name: &str) -> Option<i64> {
     let known = values.iter().find(|binding| binding.name == name);
-    // A `u64` is kept as the bits of an `i64`.
+    // A `u64` is stored as the bits of an `i64`.
     known.map_or(Some(0), |binding| Some(parse_input(&binding.value)? as i64))
 }

@@ -1,5 +1,5 @@
-//! Questions about the trace of a run: is another run equivalent to it, what is its normal form,
-//! and which sequential program is it?
+//! Questions about the trace of a run: whether another run is equivalent to it, its normal form,
+//! and the sequential program that it corresponds to.
 //!
 //! Guarded-command paper ("Inseguendo Fagiani Selvatici"):
 //!
@@ -26,13 +26,13 @@ use crate::{Options, Program, quietly};
 
 pub use mazurka_core::ReplayError;
 
-/// Why a run is no sequential program.
+/// Why a run cannot be written as a sequential program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotLinear {
-    /// It is not written in `.maz`.
+    /// The program is not in `.maz`.
     #[error("a run of a `.maz` program is linearised")]
     NotMaz,
-    /// It has objects to synchronise with.
+    /// It has synchronisation objects.
     #[error(
         "semaphores, reader–writer locks, condition variables, barriers and locks that are tried are of several processes, and a run that is linearised has one"
     )]
@@ -40,22 +40,22 @@ pub enum NotLinear {
     /// It has an object whose operations clients call.
     #[error("`spec object`: calls are chosen by clients, and no statement says the same")]
     Clients,
-    /// A label is no statement of the language.
+    /// A label is not a statement of the language.
     #[error("step {step}, `{label}`, is no statement that one process could make")]
     Label {
         /// The step, from 1.
         step: usize,
-        /// What it does.
+        /// The label.
         label: String,
     },
-    /// It does something else.
+    /// The program does something else than the run.
     #[error("the labels of this run, one after the other, do not do what the run did: {0}")]
     Differs(String),
 }
 
 impl Program {
-    /// Whether two runs are equivalent; if not, the first two steps of the first that are in
-    /// another order in the second, or the first step that the second has not.
+    /// Compares two runs. If they are not equivalent, returns the first two steps of the first that
+    /// are in another order in the second, or the first step that the second does not have.
     ///
     /// ```
     /// use mazurka::{Options, Program};
@@ -84,8 +84,8 @@ impl Program {
         })
     }
 
-    /// The schedule of the normal form of a run: of its steps that come after no others, that of
-    /// the first process comes first, and so on.
+    /// Returns the schedule of the normal form of a run: among its minimal steps, that of the first
+    /// process comes first, and so on.
     ///
     /// ```
     /// use mazurka::{Options, Program};
@@ -112,9 +112,9 @@ impl Program {
         })
     }
 
-    /// The run as a program of one process, g(θ): its labels one after the other, without the names
-    /// of processes. It starts with the same values and, as Theorem 8 says, it can make all of its
-    /// steps; that it does, and ends with the same values, has been tried.
+    /// Returns the run as a program of one process, g(θ): its labels one after the other, without
+    /// the names of processes. It starts with the same values and, by Theorem 8, can make all of
+    /// its steps. This function checks that it does, and that it ends with the same values.
     ///
     /// ```
     /// use mazurka::run::Plan;
@@ -174,7 +174,7 @@ impl Program {
     }
 }
 
-/// Options with the values that a run was given.
+/// Returns options with the values that a run was given.
 fn given(run: &Run) -> Options {
     let value = |text: &str| crate::unknowns::parse_input(text);
     let inputs = run.inputs.iter();
@@ -228,7 +228,7 @@ fn compare<M: Narrator>(
     })
 }
 
-/// The schedule of the normal form of the current run.
+/// Returns the schedule of the normal form of the current run.
 fn normal_form<E: Execution>(program: &E) -> Schedule {
     let table = program.processes();
     let rank = |process| {
@@ -244,7 +244,8 @@ fn normal_form<E: Execution>(program: &E) -> Schedule {
     Schedule(order.iter().map(step).collect())
 }
 
-/// The variables and locks of a program, with the values that a run starts with.
+/// Returns the declarations of the variables and locks of a program, with the initial values of a
+/// run.
 fn declarations(program: &hir::Program, start: &Run) -> String {
     let mut text = String::new();
     for declared in &program.enums {
@@ -277,7 +278,7 @@ fn declarations(program: &hir::Program, start: &Run) -> String {
     text
 }
 
-/// A label as a statement; none if it does more than labels say.
+/// Returns a label as a statement; none if the step does more than its label says.
 fn statement(step: &Step, files: &[Part]) -> Option<String> {
     let mut outcomes = step.outcomes.iter();
     let label = match step.label.split_once(" [chose ") {
@@ -311,7 +312,7 @@ fn statement(step: &Step, files: &[Part]) -> Option<String> {
     })
 }
 
-/// A label without the file that its statement stands in, if another includes that.
+/// Returns a label without the file of its statement, if that is an included one.
 fn without_file<'l>(label: &'l str, files: &[Part]) -> &'l str {
     let mut rests = files.iter().filter_map(|file| {
         let rest = label.strip_prefix('(')?.strip_prefix(&*file.name)?;
@@ -320,7 +321,7 @@ fn without_file<'l>(label: &'l str, files: &[Part]) -> &'l str {
     rests.next().unwrap_or(label)
 }
 
-/// A text without the name of the procedure that it stands in.
+/// Returns a text without the name of the procedure that it is in.
 fn without_procedure(text: &str) -> &str {
     match text.split_once(": ") {
         Some((name, rest)) if name.chars().all(|c| c.is_alphanumeric() || c == '_') => rest,
@@ -328,7 +329,7 @@ fn without_procedure(text: &str) -> &str {
     }
 }
 
-/// A text with the values that were chosen in place of each `choose(…)`.
+/// Returns a text with the chosen values instead of each `choose(…)`.
 fn chosen<'a>(text: &str, outcomes: &mut impl Iterator<Item = &'a i64>) -> Option<String> {
     let mut text = text.to_owned();
     while let Some(start) = text.find("choose(") {
@@ -347,8 +348,8 @@ fn chosen<'a>(text: &str, outcomes: &mut impl Iterator<Item = &'a i64>) -> Optio
 }
 
 impl Program {
-    /// The events ι⟨W, R⟩ of a run (section 2 of the paper): what each label writes, and what it
-    /// reads, its guard and the variables of its expressions included.
+    /// Returns the events ι⟨W, R⟩ of a run (section 2 of the paper): the variables that each label
+    /// writes, and those that it reads, including its guard and the variables of its expressions.
     ///
     /// ```
     /// use mazurka::run::Plan;
@@ -371,7 +372,7 @@ impl Program {
                 Err(error) => panic!("a schedule in a record is none: {error}"),
             };
             follow(&mut labelled, &schedule);
-            // What cells are called is known after the run.
+            // The names of cells are known after the run.
             let mut names = front.machine(options);
             follow(&mut names, &schedule);
             let name = |cell: u32| names.cell_name(cell);
@@ -386,7 +387,7 @@ impl Program {
     }
 }
 
-/// An event of a path, from what its step has touched.
+/// Makes an event of a path, from the accesses of its step.
 pub(crate) fn path_event(
     cell_name: &dyn Fn(u32) -> String,
     process: String,

@@ -1,8 +1,9 @@
-//! The net as a formula: which events have happened is an assignment, and a solver looks for one.
+//! Translates a net into a formula: an assignment says which events have happened, and a solver
+//! searches for one.
 //!
 //! Thesis, section 6.2. There is a variable for each event, and for each variable of the property.
-//! Conditions need none: that one is marked is said by the event that makes it and those that take
-//! it.
+//! Conditions need none: whether one is marked follows from the event that makes it and those that
+//! take it.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -15,15 +16,15 @@
 //! | (D1) no event is enabled, (D3) atLock, (D4) | [`Translation::deadlock`] |
 //! | (D2) final | a thread that has ended is left out |
 //!
-//! Deviation: (C3) is said of each reader and taker of a condition and the condition's *turn*, not
-//! of each pair of them: there are far too many pairs (`Translation::order`).
+//! Deviation: (C3) is stated for each reader and taker of a condition and the condition's *turn*,
+//! instead of for each pair of them, because there are far too many pairs (`Translation::order`).
 //!
-//! With inputs the values of cells are terms over them, and the formula is built from the terms of
-//! the machine that knows them.
+//! With inputs the values of cells are terms over them, and the formula is built with the terms of
+//! the symbolic machine.
 //!
-//! Deviation: the net keeps the places where a step is *not* possible, for locks, guards and joins
-//! alike ([`Structure::stops`]). A process is stuck if such a place is marked, so that no event
-//! need be shown to be disabled.
+//! Deviation: the net stores the places where a step is *not* possible, for locks, guards and joins
+//! alike ([`Structure::stops`]). A process is stuck if such a place is marked, so the formula need
+//! not state that events are disabled.
 
 use mazurka_explore::Structure;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
@@ -34,19 +35,19 @@ use rustc_hash::FxHashMap;
 use crate::Refused;
 use crate::solving::Solving;
 
-/// What a property may not contain if a solver is to decide it.
+/// The error for a property with a part that cannot be translated for a solver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the solver is not asked about {0}; leave out `--method smt`")]
 pub struct NotTranslated(&'static str);
 
-/// What a solver says: the events that have happened, if the state can be reached; none if it did
-/// not decide.
+/// The answer of a solver: the events that have happened, if the state can be reached; none if it
+/// did not decide.
 pub(crate) type Solved = Option<Option<Vec<bool>>>;
 
-/// A value as a term: a number, or what is a term already. A term that is known has no sort of its
-/// own.
+/// A value that can be turned into a term: a number, or a value that is already a term. A known
+/// value has no sort of its own.
 pub(crate) trait Value: Copy {
-    /// The value as a term of a sort.
+    /// Returns the value as a term of a sort.
     fn term(self, terms: &mut Terms, sort: Sort) -> Term;
 }
 
@@ -88,7 +89,7 @@ pub(crate) fn solve(
     Ok(solved)
 }
 
-/// The same for some inputs. The machine is where nothing has happened.
+/// The same for some inputs. The machine is in its initial state.
 pub(crate) fn solve_for_inputs(
     machine: &SymbolicMachine,
     net: &Structure<Option<Term>>,
@@ -105,7 +106,7 @@ pub(crate) fn solve_for_inputs(
     Ok(events.and_then(|events| happened(&answer, &events)))
 }
 
-/// Which events have happened, as a solver has it.
+/// Returns the events that have happened, according to a solver.
 fn happened(answer: &Answer, events: &[Term]) -> Solved {
     match answer {
         Answer::Sat(model) => {
@@ -120,7 +121,7 @@ fn happened(answer: &Answer, events: &[Term]) -> Solved {
 /// The constraints of a formula, and the variables of the events.
 type Formula = (Vec<Term>, Vec<Term>);
 
-/// The formula, and the variables of the events; none if there is no time to write it.
+/// Returns the formula, and the variables of the events; none if there is no time to build it.
 fn translate<V: Value>(
     terms: &mut Terms,
     net: &Structure<V>,
@@ -146,7 +147,7 @@ fn translate<V: Value>(
     Ok((!translation.late).then_some(formula))
 }
 
-/// Constraints between two looks at the clock.
+/// Number of constraints between two reads of the clock.
 const BETWEEN_LOOKS: usize = 1024;
 
 struct Translation<'a, V> {
@@ -155,20 +156,20 @@ struct Translation<'a, V> {
     events: Vec<Term>,
     net: &'a Structure<V>,
     property: &'a Property,
-    /// For each cell of the property its variable, once it is met.
+    /// For each cell of the property, its variable, once it is met.
     cells: Vec<Option<Term>>,
     points: Vec<Term>,
-    /// How many variables of chains there are.
+    /// Number of variables of chains.
     links: usize,
-    /// For each condition that was asked about, whether it is marked.
+    /// For each condition that was needed, whether it is marked.
     marks: FxHashMap<usize, Term>,
     deadline: &'a Deadline,
-    /// The deadline has passed: what is written now is thrown away, so the loops end.
+    /// Whether the deadline has passed: the result is discarded, so the loops end.
     late: bool,
 }
 
 impl<V: Value> Translation<'_, V> {
-    /// Says which sets of events are configurations.
+    /// States which sets of events are configurations.
     fn events_and_order(&mut self) {
         let net = self.net;
         for event in 0..net.needs.len() {
@@ -202,7 +203,7 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// Says what holds in the state after them.
+    /// States what holds in the state after them.
     fn state(&mut self) -> Result<(), NotTranslated> {
         let net = self.net;
         for (event, conditions) in &net.constraints {
@@ -217,7 +218,7 @@ impl<V: Value> Translation<'_, V> {
         for (process, line) in self.property.points() {
             let at = self.point(process, *line);
             self.points.push(at);
-            // It is not asked before the process has started.
+            // The property is not evaluated before the process has reached its first step.
             let before = self.point(process, 0);
             let started = self.terms.not(before);
             self.constraints.push(started);
@@ -230,7 +231,8 @@ impl<V: Value> Translation<'_, V> {
         Ok(())
     }
 
-    /// Each process has ended or is where its next step is not possible, and not all have ended.
+    /// States that each process has ended or is where its next step is not possible, and that not
+    /// all have ended.
     fn deadlock(&mut self) {
         let net = self.net;
         let mut waits = Vec::new();
@@ -265,7 +267,8 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// None after the first: a variable for each says that it or one before it has happened.
+    /// States that at most one of these events happens: a variable for each says that it or one
+    /// before it has happened.
     fn at_most_one(&mut self, events: &[usize]) {
         let Some((&first, rest)) = events.split_first() else {
             return;
@@ -286,9 +289,9 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// Order numbers: causes come first, and readers before the event that takes what they read.
-    /// Between the readers and the takers of a condition there is a number for its *turn*, so that
-    /// there is a constraint for each of them and not for each pair.
+    /// Adds order numbers: causes come first, and readers before the event that takes what they
+    /// read. The *turn* of a condition is a number between its readers and its takers, so that
+    /// there is a constraint for each of these instead of for each pair.
     fn order(&mut self) {
         let net = self.net;
         let bits = (usize::BITS - net.needs.len().leading_zeros()).max(1) as u8;
@@ -326,7 +329,7 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// Whether a condition that an event has made is still there.
+    /// Whether a condition that an event has made is still marked.
     fn holds(&mut self, condition: usize, producer: Option<usize>) -> Term {
         if let Some(&known) = self.marks.get(&condition) {
             return known;
@@ -362,7 +365,7 @@ impl<V: Value> Translation<'_, V> {
         any
     }
 
-    /// The variable of a cell, with all that it may be (S1).
+    /// Returns the variable of a cell, with constraints on its possible values (S1).
     fn cell(&mut self, cell: u32, sort: Sort) -> Term {
         let net = self.net;
         let known = net.cells.iter().position(|known| known.0 == cell);

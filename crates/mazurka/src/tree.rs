@@ -1,4 +1,4 @@
-//! The tree that an exploration walks, kept for a picture.
+//! Records the tree that an exploration walks, for a picture.
 
 use std::ops::ControlFlow;
 
@@ -16,11 +16,11 @@ use crate::unfold::label_for_inputs;
 use crate::unknowns::{ForAll, follow};
 use crate::{Algorithm, Options, Program, Refused, Watch};
 
-/// More states than this are no picture.
+/// Limit on the states of a picture.
 const MOST_NODES: u64 = 500;
-/// More states than this are no list, either.
+/// Limit on the states of a list.
 const MOST_LISTED: u64 = 200_000;
-/// So many steps are told for the words of a list; steps that are left have none.
+/// Limit on the steps that are described for a list; further steps have no text.
 const MOST_TOLD: usize = 2_000_000;
 
 /// A tree that is too large to be drawn.
@@ -30,9 +30,9 @@ const MOST_TOLD: usize = 2_000_000;
      or choose an --algorithm that explores less; --format text counts what there is", if *.complete { "" } else { "at least" }
 )]
 pub struct TreeTooLarge {
-    /// The states met.
+    /// Number of states met.
     pub nodes: u64,
-    /// Whether these are all.
+    /// Whether these are all states.
     pub complete: bool,
 }
 
@@ -53,8 +53,8 @@ impl Program {
         Ok(drawn?)
     }
 
-    /// The same for a list that folds: the tree may be larger, and its states have no values. Trees
-    /// of programs with unknown values are not larger than for a picture.
+    /// The same for a folding list: the tree may be larger, and its states have no values. For
+    /// programs with unknown values, the limit of a picture applies.
     pub fn explore_outline(
         &self,
         algorithm: Algorithm,
@@ -71,7 +71,7 @@ impl Program {
     }
 
     /// The same for all inputs. For `naive`, a condition over inputs is a node of its own, as the
-    /// thesis draws it; elsewhere it belongs to the step that meets it.
+    /// thesis draws it; for other engines it belongs to the step that decides it.
     fn explore_tree_for_all(
         &self,
         program: &ForAll,
@@ -121,7 +121,7 @@ impl Program {
     }
 }
 
-/// Explores a program, and keeps the tree if it has fewer states than that.
+/// Explores a program, and records the tree if it has fewer than `most` states.
 fn grown<E: Semantics>(
     machine: &mut E,
     algorithm: Algorithm,
@@ -135,7 +135,7 @@ fn grown<E: Semantics>(
     };
     let mut stopped = false;
     let mut look = |progress: &Progress| {
-        // There is no need to go on where there will be no picture.
+        // The search can stop when the tree is too large for a picture.
         stopped = progress.counts.events >= most;
         if stopped {
             ControlFlow::Break(Bound::Interrupted)
@@ -154,21 +154,21 @@ fn grown<E: Semantics>(
     }
 }
 
-/// What is told of the state after a run, and of its last step.
+/// The description of the state after a run, and of its last step.
 #[derive(Default)]
-struct Told {
+struct StateText {
     process: String,
     label: String,
     state: Vec<Binding>,
     mishap: Option<String>,
-    /// What is wrong with it as a final state.
+    /// Its mishap as a final state.
     broken: Option<String>,
-    /// Whether the last step was a side of a condition, and nothing else.
+    /// Whether the last step only decided a condition.
     decides: bool,
 }
 
-impl Told {
-    /// What a run tells of one of its steps.
+impl StateText {
+    /// Returns the description of one step of a run.
     fn step(run: &Run, step: &Step) -> Self {
         Self {
             process: named(run, step),
@@ -179,7 +179,7 @@ impl Told {
     }
 }
 
-/// A run, and what is wrong with its final state.
+/// Returns a run, and the mishap of its final state.
 fn narrated<M: Narrator>(machine: &mut M, schedule: &Schedule) -> (Run, Option<String>) {
     let run = match machine.narrate(schedule) {
         Ok(run) => run,
@@ -194,24 +194,24 @@ fn narrated<M: Narrator>(machine: &mut M, schedule: &Schedule) -> (Run, Option<S
     (run, broken)
 }
 
-fn told<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
+fn told<M: Narrator>(machine: &mut M, schedule: &Schedule) -> StateText {
     let (run, broken) = narrated(machine, schedule);
     let last = run.steps.last();
-    let last = last.map_or_else(Told::default, |step| Told::step(&run, step));
-    Told {
+    let last = last.map_or_else(StateText::default, |step| StateText::step(&run, step));
+    StateText {
         broken,
         state: run.state,
         ..last
     }
 }
 
-/// The same for all inputs of the path: variables have terms for values.
+/// The same for all inputs of the path: the values of variables are terms.
 fn told_for_inputs(
     machine: &mut SymbolicMachine,
     names: &Machine,
     schedule: &Schedule,
     options: &Options,
-) -> Told {
+) -> StateText {
     let (label, mishap) = if schedule.0.is_empty() {
         Default::default()
     } else {
@@ -225,7 +225,7 @@ fn told_for_inputs(
         Vec::new()
     };
     let kind = machine.last_step();
-    Told {
+    StateText {
         process: last.map_or(String::new(), |step| names.name_of(&step.process)),
         label,
         state: machine.substitution(),
@@ -240,7 +240,7 @@ struct TreeState {
     parent: Option<usize>,
     step: Option<(ScheduledStep, Event)>,
     children: Vec<usize>,
-    /// Whether the search has come back from it.
+    /// Whether the search has left it.
     left: bool,
     leaf: Option<Leaf>,
 }
@@ -257,15 +257,15 @@ impl TreeState {
     }
 }
 
-/// Watches the search, and keeps the tree while it is small.
+/// Observes the search, and records the tree while it is small.
 #[derive(Default)]
 struct Growing {
     nodes: Vec<TreeState>,
     /// The states of the current run.
     path: Vec<usize>,
-    /// The steps made.
+    /// Number of steps made.
     met: u64,
-    /// From so many on nothing is kept.
+    /// From this many steps on, nothing is recorded.
     most: u64,
 }
 
@@ -315,14 +315,14 @@ impl<E: Execution> Observer<E> for Growing {
             Ending::Final => Leaf::Final,
             Ending::Deadlock => Leaf::Deadlock,
             Ending::Failure => Leaf::Failure,
-            // Where states are merged, a run ends with its first false `assume`.
+            // If states are merged, a run ends with its first false `assume`.
             Ending::Discarded | Ending::Open => Leaf::Discarded,
             Ending::Lost => Leaf::Cut,
         });
     }
 }
 
-/// Who made a step, by its name in the source if it has one, and what it chose.
+/// Returns the process that made a step, by its name in the source if it has one, and its outcomes.
 pub(crate) fn named(run: &Run, step: &Step) -> String {
     let chosen = step.outcomes.iter().map(i64::to_string);
     let chosen = chosen.collect::<Vec<_>>().join(",");
@@ -335,8 +335,8 @@ pub(crate) fn named(run: &Run, step: &Step) -> String {
 }
 
 impl Growing {
-    /// The tree, told step by step. Runs of that depth were cut.
-    fn tree(&self, depth: usize, mut tell: impl FnMut(usize) -> Told) -> Tree {
+    /// Returns the tree, with descriptions. Runs of length `depth` were cut.
+    fn tree(&self, depth: usize, mut tell: impl FnMut(usize) -> StateText) -> Tree {
         let races = self.races();
         let mut nodes: Vec<TreeNode> = Vec::with_capacity(self.nodes.len());
         let mut depths: Vec<usize> = Vec::with_capacity(self.nodes.len());
@@ -375,7 +375,7 @@ impl Growing {
         Schedule(steps.map(|(step, _)| step.clone()).collect())
     }
 
-    /// The states after the steps that lead to one.
+    /// Returns the states on the path to a state, without the initial one.
     fn path_to(&self, mut at: usize) -> Vec<usize> {
         let mut path = Vec::new();
         while let Some(parent) = self.nodes[at].parent {
@@ -386,11 +386,12 @@ impl Growing {
         path
     }
 
-    /// The words of all steps, without values. Each run is told once.
-    fn words<M: Narrator>(&self, machine: &mut M) -> Vec<Told> {
-        let mut words: Vec<Option<Told>> = self.nodes.iter().map(|_| None).collect();
+    /// Returns the descriptions of all steps, without values. Each run is described once.
+    fn words<M: Narrator>(&self, machine: &mut M) -> Vec<StateText> {
+        let mut words: Vec<Option<StateText>> = self.nodes.iter().map(|_| None).collect();
         let mut left = MOST_TOLD;
-        // States come before what follows them: the last without words is the end of a run.
+        // States come before their successors: the last one without a description is the end of a
+        // run.
         for end in (1..self.nodes.len()).rev() {
             if words[end].is_some() {
                 continue;
@@ -402,25 +403,25 @@ impl Growing {
             }
             let (run, broken) = narrated(machine, &self.schedule(end));
             for (&at, step) in path.iter().zip(&run.steps) {
-                words[at].get_or_insert_with(|| Told::step(&run, step));
+                words[at].get_or_insert_with(|| StateText::step(&run, step));
             }
             if let Some(told) = &mut words[end] {
                 told.broken = broken;
             }
         }
-        let or_numbers = |(told, node): (Option<Told>, &TreeState)| {
+        let or_numbers = |(told, node): (Option<StateText>, &TreeState)| {
             let step = node.step.iter().map(|(step, _)| step.clone());
-            told.unwrap_or_else(|| Told {
+            told.unwrap_or_else(|| StateText {
                 process: Schedule(step.collect()).to_string(),
-                ..Told::default()
+                ..StateText::default()
             })
         };
         words.into_iter().zip(&self.nodes).map(or_numbers).collect()
     }
 
-    /// For each node the races of the step to it. Where the search has tried something else from a
-    /// state, it is because of a race if the steps it tried first come upon one that conflicts with
-    /// an earlier choice.
+    /// Returns, for each node, the races of the step to it. If the search has tried another step
+    /// from a state, the reason is a race if the first run through that step reaches one that
+    /// conflicts with an earlier choice.
     fn races(&self) -> Vec<Vec<TreeRace>> {
         let mut races = vec![Vec::new(); self.nodes.len()];
         let mut number = 0;
@@ -440,8 +441,8 @@ impl Growing {
         races
     }
 
-    /// The step in the run through `other` that comes before the step to `one` there and conflicts
-    /// with it.
+    /// Returns the step in the run through `other` that comes before the step to `one` there and
+    /// conflicts with it.
     fn reversed(&self, one: usize, other: usize) -> Option<usize> {
         let event = |at: usize| self.nodes[at].step.as_ref().map(|(_, event)| event);
         let first = event(one)?;

@@ -1,7 +1,7 @@
-//! `unfold`: a net built from as few tests as it takes.
+//! `unfold`: a net built from as few tests as possible.
 //!
-//! The net has all executions in it, and failures and deadlocks are found in it whether a test has
-//! met them or not. docs/unfold.md tells more.
+//! The net contains all executions, and failures and deadlocks are found in it whether or not a
+//! test has met them. docs/unfold.md has the details.
 //!
 //! ```
 //! use mazurka::unfold::{NetKind, Unfold};
@@ -37,28 +37,28 @@ pub use recorded::NotTaken;
 
 mod recorded;
 
-/// More events than this are no picture.
+/// Limit on the events of a picture.
 const MOST_EVENTS: usize = 300;
 
-/// The record of an unfolding: what every record has, and the net.
+/// The record of an unfolding: the common record, and the net.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnfoldRecord {
-    /// What every record has. Its `events` are those of the net.
+    /// The common record. Its `events` are those of the net.
     #[serde(flatten)]
     pub record: Record,
-    /// Which net: `replicated`, `contextual` or `stateful`.
+    /// The kind of net: `replicated`, `contextual` or `stateful`.
     pub net: String,
-    /// The number that decided which tests were run.
+    /// The seed for the choice of tests.
     pub seed: u64,
-    /// How many executions were run to build the net, discarded ones included.
+    /// Number of executions that were run to build the net, including discarded ones.
     pub tests: u64,
-    /// How many conditions the net has.
+    /// Number of conditions of the net.
     pub conditions: u64,
-    /// If the states of the model were walked through instead of building a net: how many there
-    /// are. Then `events` are the steps between them.
+    /// The number of states of the model, if these were visited instead of building a net. Then
+    /// `events` are the steps between them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states: Option<u64>,
-    /// For a stateful net: the size of the Petri net that it is an unfolding of.
+    /// For a stateful net: the size of the Petri net that it unfolds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelSize>,
 }
@@ -66,9 +66,9 @@ pub struct UnfoldRecord {
 /// The size of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelSize {
-    /// How many places it has: local states of processes, valuations of variables, locks.
+    /// Number of places: local states of processes, valuations of variables, locks.
     pub places: u64,
-    /// How many transitions it has.
+    /// Number of transitions.
     pub transitions: u64,
 }
 
@@ -79,13 +79,13 @@ pub struct ModelSize {
      or draw the contextual net if this is none; --format text counts what there is"
 )]
 pub struct NetTooLarge {
-    /// How many events it has.
+    /// Number of events.
     pub events: usize,
 }
 
 impl Program {
-    /// Builds a net from tests. Failures and deadlocks violate; final states are not all looked at,
-    /// so of determinism it can only say that there is none.
+    /// Builds a net from tests. Failures and deadlocks are violations. Not all final states are
+    /// examined, so it can refute determinism but not verify it.
     pub fn unfold(
         &self,
         wanted: Unfold,
@@ -106,9 +106,9 @@ impl Program {
         }))
     }
 
-    /// Whether a net of this kind has each return of an operation for itself. What a return shows
-    /// depends on the calls before it, and these are reads to it, which a contextual net leaves out
-    /// of its past.
+    /// Checks that a net of this kind has a separate event for each return of an operation. What a
+    /// return shows depends on the calls before it. These read what the return writes, and a
+    /// contextual net leaves such reads out of its past.
     pub(crate) fn tells_returns_apart(&self, kind: NetKind) -> Result<(), Refused> {
         let object = |code: &Arc<Code>| code.program().linearizable.is_some();
         if kind == NetKind::Contextual && self.language.maz().is_some_and(object) {
@@ -119,7 +119,7 @@ impl Program {
     }
 
     /// The same as [`unfold`](Program::unfold); every test goes to the sink as the record of a run,
-    /// with the inputs that lead there.
+    /// with the inputs that lead to it.
     pub fn unfold_tests(
         &self,
         wanted: Unfold,
@@ -164,8 +164,8 @@ impl Program {
         })
     }
 
-    /// The naive search that the stateful net is compared with: the states of the model one after
-    /// the other, and no net.
+    /// The naive search to which the stateful net is compared: it visits the states of the model
+    /// one after the other, without building a net.
     ///
     /// ```
     /// use mazurka::unfold::WalkStates;
@@ -210,7 +210,7 @@ impl Program {
         })
     }
 
-    /// Builds a net from tests that is to be drawn.
+    /// Builds a net from tests, for a picture.
     pub fn unfold_net(
         &self,
         wanted: Unfold,
@@ -220,8 +220,8 @@ impl Program {
         self.drawn_net(wanted, Subject::Net, options, watch)
     }
 
-    /// Builds a stateful net, and returns the Petri net that it is an unfolding of: its conditions
-    /// are places, its events transitions.
+    /// Builds a stateful net, and returns the Petri net that it unfolds: its conditions are places,
+    /// its events transitions.
     ///
     /// ```
     /// use mazurka::{Options, Program, quietly};
@@ -325,7 +325,7 @@ impl Program {
         let head = Head::new("unfold", Algorithm::Optimal, options, counted);
         let shown = search::shown(machine, found, head);
         let mut record = self.record_of(head, found, shown);
-        // Only what was met is known of final states.
+        // Only the final states that tests have met are known.
         record.deterministic = record.deterministic.filter(|&all_agree| !all_agree);
         record
     }
@@ -350,13 +350,14 @@ impl Program {
         record
     }
 
-    /// The kinds of violations that count in a net. It has no cycles, so it shows no livelocks.
+    /// Returns the kinds of violations that count in a net. A net has no cycles, so it shows no
+    /// livelocks.
     fn counted_in_nets(&self, options: &Options) -> Kinds {
         let counted = self.counted_by_explorers(options);
         counted.without(Kinds::of(&[Kind::Livelock]))
     }
 
-    /// What is stated about final states is not looked at.
+    /// Adds the bound for properties of final states, which are not checked.
     fn leave_final_states(&self, found: &mut Findings) {
         if self.language.states_ensures() && found.stopped == StopReason::Complete {
             found.bounds.push(Bound::FinalStates);
@@ -365,10 +366,10 @@ impl Program {
     }
 }
 
-/// For all inputs: a net over symbolic values, in which the sides of conditions are events.
+/// A net for all inputs, over symbolic values, in which the sides of conditions are events.
 struct SymbolicNet {
     net: Unfolding,
-    /// What can follow the schedules of the net.
+    /// A machine that can follow the schedules of the net.
     machine: SymbolicMachine,
     /// The options since the search began.
     options: Options,
@@ -393,7 +394,7 @@ impl SymbolicNet {
     }
 }
 
-/// Hands on every complete run.
+/// Passes on every complete run.
 struct Each<F>(F);
 
 impl<E: Execution, F: FnMut(&E)> Observer<E> for Each<F> {
@@ -406,7 +407,7 @@ fn schedule_of<E: Execution>(program: &E) -> Schedule {
     Schedule::from_run(program.events(), program.processes())
 }
 
-/// The record of an unfolding.
+/// Makes the record of an unfolding.
 fn finish(mut record: Record, wanted: Unfold, found: &Findings, conditions: u64) -> UnfoldRecord {
     record.algorithm = "unfold".to_owned();
     debug_assert!(record.verdict != Verdict::Verified || record.scope.bounds.is_empty());
@@ -422,7 +423,7 @@ fn finish(mut record: Record, wanted: Unfold, found: &Findings, conditions: u64)
     }
 }
 
-/// Whether what was built with a machine is a net of the program.
+/// Whether the net built with a machine is a net of the program.
 fn has_net<F: Front>(_front: &F, machine: &F::Machine) -> Result<(), NoNet> {
     F::has_net(machine)
 }
@@ -435,7 +436,7 @@ fn model_size(net: &Unfolding) -> Option<ModelSize> {
     })
 }
 
-/// What a picture is of.
+/// The subject of a picture.
 #[derive(Clone, Copy)]
 enum Subject {
     Net,
@@ -443,7 +444,7 @@ enum Subject {
 }
 
 impl Subject {
-    /// The drawing, and for each of its events one of the net.
+    /// Returns the drawing and, for each of its events, one of the net.
     fn draw(self, net: &Unfolding) -> (Drawing, Vec<usize>) {
         match (self, net.draw_model()) {
             (Subject::Model, Some((model, events))) => (model.clone(), events),
@@ -455,7 +456,7 @@ impl Subject {
 /// The label of an event, and its mishap if it has one.
 pub(crate) type EventLabel = (String, Option<String>);
 
-/// Runs a schedule once more, and returns the label of its last step.
+/// Runs a schedule again, and returns the label of its last step.
 fn label_of_last<M: Narrator>(machine: &mut M, schedule: &Schedule) -> EventLabel {
     match machine.narrate(schedule) {
         Ok(run) => run.steps.into_iter().last().map_or_else(
@@ -466,7 +467,7 @@ fn label_of_last<M: Narrator>(machine: &mut M, schedule: &Schedule) -> EventLabe
     }
 }
 
-/// The same with inputs that lead there, and with the constraint of the step.
+/// The same with inputs that lead to the event, and with the constraint of the step.
 pub(crate) fn label_for_inputs(
     machine: &mut SymbolicMachine,
     schedule: &Schedule,
@@ -488,10 +489,10 @@ pub(crate) fn label_for_inputs(
         (LastStep::Step, Some(run)) => {
             let mut machine = Machine::new(run.code, options.limits.local);
             let (label, told) = label_of_last(&mut machine, &run.schedule);
-            // Over numbers a step has its branches in it, which are other events here.
+            // Over numbers a step includes its branches, which are other events here.
             (label, told.filter(|_| mishap.is_some()))
         }
-        // No values are known that lead there.
+        // No values are known that lead to it.
         (LastStep::Step, None) => (String::new(), None),
     };
     if constraint.is_empty() {
@@ -501,7 +502,7 @@ pub(crate) fn label_for_inputs(
     }
 }
 
-/// The net with its labels: each event is run once more, and told.
+/// Returns the net with its labels: each event is run again and described.
 fn drawn<M: Narrator>(
     (names, cell_name): (&M, &dyn Fn(u32) -> String),
     net: &mut Unfolding,

@@ -1,9 +1,9 @@
 //! Programs with unknown values, inputs or initial ones: dynamic symbolic execution over schedules.
 //!
 //! "Automated Systematic Testing Methods for Multithreaded Programs" (the thesis), sections 2.2 to
-//! 2.4. Inputs are symbolic; which side a condition over them takes is an outcome of a step, so
-//! that every explorer explores schedules and inputs together: one execution for each trace and
-//! each way through the program's conditions.
+//! 2.4. Inputs are symbolic. The side that a condition over them takes is an outcome of a step, so
+//! every explorer explores schedules and inputs together: one execution for each trace and each
+//! combination of decided conditions.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -11,10 +11,10 @@
 //! | test execution | an explored run; [`SymbolicMachine::concrete`] gives it inputs |
 //! | symbolic execution tree | the explorers' tree, a branch being an outcome |
 //!
-//! Where it deviates: values are symbolic only, not concrete beside it; the solver is asked first
-//! whether an earlier model takes the branch, which is what the concrete execution is good for.
-//! Everything shown is run again with the inputs found: a finding that does not come again is a
-//! defect here.
+//! Where it deviates: values are only symbolic, without concrete ones besides. Instead the solver
+//! first tries whether an earlier model takes the branch, which has the benefit of concrete
+//! execution. Everything shown is run again with the inputs found: if a finding does not occur
+//! again, that is a defect.
 
 use std::sync::Arc;
 
@@ -32,18 +32,18 @@ use crate::front::Front;
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Refused, Watch, evidence};
 
-/// Conflicts after which the embedded solver gives up on a query: well below a second.
+/// Number of conflicts after which the embedded solver gives up on a query: well below a second.
 const CONFLICTS: u64 = 20_000;
 
-/// Pairs of results that are compared at most.
+/// Limit on the pairs of results that are compared.
 const MOST_COMPARISONS: u64 = 200_000;
 
-/// An input as a machine takes it.
+/// Returns an input in the form that a machine takes.
 pub(crate) fn given(input: &Binding) -> Option<(String, i128)> {
     Some((input.name.clone(), parse_input(&input.value)?))
 }
 
-/// The value of an input, of whatever type: `true`, `-3`, `18446744073709551615`.
+/// Parses the value of an input of any type: `true`, `-3`, `18446744073709551615`.
 pub fn parse_input(value: &str) -> Option<i128> {
     match value {
         "true" => Some(1),
@@ -67,7 +67,7 @@ impl Front for ForAll {
     type Machine = Machine;
 
     fn machine(&self, options: &Options) -> Machine {
-        // A `u64` is kept as the bits of an `i64`.
+        // A `u64` is stored as the bits of an `i64`.
         let inputs = options.inputs.iter();
         let inputs = inputs.map(|(name, value)| (name.as_str(), *value as i64));
         Machine::new(
@@ -114,7 +114,8 @@ impl Front for ForAll {
 }
 
 impl ForAll {
-    /// What explores it for all values: with arrays split where accesses never meet.
+    /// Returns a machine that explores it for all values, with arrays split where accesses never
+    /// meet.
     pub fn split(&self, options: &Options, patience: Patience) -> Result<SymbolicMachine, Refused> {
         let make = SymbolicMachine::with_arrays_split;
         machine(make, &self.code, options, patience)
@@ -126,7 +127,7 @@ impl ForAll {
         Ok(machine.starting_in_any_order().with_branches_apart())
     }
 
-    /// The same for nets in which a property is looked for: it speaks of whole arrays.
+    /// The same for nets in which a property is searched: it may mention whole arrays.
     pub fn whole_for_nets(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
         let machine = symbolic_machine(&self.code, options, Patience::default())?;
         Ok(machine.starting_in_any_order().with_branches_apart())
@@ -139,11 +140,11 @@ impl ForAll {
     }
 }
 
-/// How a machine is made for all values.
+/// How to make a machine for all values.
 type Make =
     fn(Arc<Code>, u64, Option<Box<dyn Solver>>, Patience, Option<Arc<Reached>>) -> SymbolicMachine;
 
-/// What runs a program for all values.
+/// Returns a machine that runs a program for all values.
 pub(crate) fn symbolic_machine(
     code: &Arc<Code>,
     options: &Options,
@@ -169,38 +170,38 @@ fn machine(
     }
 }
 
-/// A run that is explored, as a test: how to run it again, with its inputs.
+/// Receives an explored run as a test, with its inputs.
 pub(crate) type Sink<'a> = &'a mut dyn FnMut(&Concrete);
 
-/// What is asked about a program with unknown values.
+/// A question about a program with unknown values.
 pub(crate) struct Asked<'a> {
-    /// The command that asks.
+    /// The command.
     pub command: &'static str,
     /// The kinds of violations that count.
     pub counted: Kinds,
-    /// How to explore.
+    /// The engine.
     pub algorithm: Algorithm,
-    /// What for.
+    /// When to stop.
     pub goal: Goal,
-    /// Gets every run.
+    /// Receives every run.
     pub tests: Option<Sink<'a>>,
 }
 
-/// What final states show, compared as they come, and where tests go.
+/// Compares the results of final states as they are met, and passes on tests.
 struct Results<'a> {
-    /// Those with the same terms together.
+    /// Results with the same terms are together.
     classes: Vec<Vec<(Observed, Schedule)>>,
     differ: Option<Pair>,
     comparisons: u64,
-    /// Some pairs were not compared, or the solver did not know.
+    /// Whether some pairs were not compared, or the solver did not know.
     unsure: bool,
     tests: Option<Sink<'a>>,
-    /// Why runs are no tests.
+    /// Why some runs are not tests.
     unwritten: Vec<Bound>,
     options: Options,
 }
 
-/// Two runs for the same inputs that end differently.
+/// Two runs for the same inputs with different results.
 struct Pair {
     one: (Observed, Schedule),
     other: (Observed, Schedule),
@@ -276,7 +277,7 @@ impl Results<'_> {
 }
 
 impl Program {
-    /// `check` or `explore` for all values.
+    /// Performs `check` or `explore` for all values.
     pub(crate) fn search_for_all(
         &self,
         program: &ForAll,
@@ -294,7 +295,7 @@ impl Program {
         if counted.contains(Kind::Property) {
             return Err(Refused::Temporal);
         }
-        // The terms and what is known of them belong to one solver, so one worker explores.
+        // The terms and the facts about them belong to one solver, so one worker explores.
         let options = &Options {
             jobs: 1,
             ..options.clone()
@@ -311,7 +312,7 @@ impl Program {
         };
         let options = &options.started();
         let patience = match algorithm.compares_states() {
-            // These make steps besides, to look around or to find a cycle again.
+            // These engines make additional steps, to look around or to find a cycle again.
             true => Patience::default(),
             false => options.patience.clone(),
         };
@@ -342,7 +343,7 @@ impl Program {
         options.show();
         let shown = witnesses(&mut machine, options, &mut found, &results, counted);
         if shown.is_empty() && found.stopped == StopReason::Certain {
-            // What the search stopped at is not certain after all.
+            // The finding that stopped the search is not certain after all.
             found.stopped = StopReason::Bound;
         }
         let mut record = self.record_of(
@@ -369,7 +370,7 @@ impl Program {
     }
 }
 
-/// What the solver could not decide becomes a bound of the search.
+/// Adds a bound for the queries that the solver could not decide.
 pub(crate) fn doubt(
     machine: &SymbolicMachine,
     options: &Options,
@@ -394,9 +395,9 @@ pub(crate) fn follow(machine: &mut SymbolicMachine, schedule: &Schedule) {
     }
 }
 
-/// A finding with values that make it happen: a machine for them, and the run. None if no values
-/// are known, or if the run leaves the range of numbers that runs have; then nothing can be shown,
-/// and the search was not complete.
+/// Returns a finding with values that make it happen: a machine with these values, and the run.
+/// None if no values are known, or if the run exceeds the range of numbers; then nothing can be
+/// shown, and the search was not complete.
 fn with_values(
     machine: &mut SymbolicMachine,
     options: &Options,
@@ -404,7 +405,7 @@ fn with_values(
     finding: &Finding,
 ) -> Option<(Machine, Schedule)> {
     follow(machine, &finding.schedule);
-    // Processes that the run does not need start as well when it is run with its values.
+    // With values, processes that the run does not need start too.
     let again = if machine.start_all() {
         over_numbers(machine, finding.mishap.as_ref(), options)
     } else {
@@ -418,9 +419,9 @@ fn with_values(
     None
 }
 
-/// The current run over numbers, which show a mishap if one is named: a machine at its end, and the
-/// run. The error is why there is none: no values are known, or the evaluator gives up, as it does
-/// where a number leaves 64 bits.
+/// Returns the current run over numbers, with values that show a mishap if one is given: a machine
+/// at its end, and the run. The error says why there is none: no values are known, or the evaluator
+/// gives up, for example because a number exceeds 64 bits.
 pub(crate) fn over_numbers(
     machine: &SymbolicMachine,
     mishap: Option<&Mishap>,
@@ -441,7 +442,7 @@ pub(crate) fn over_numbers(
     })
 }
 
-/// Why the evaluator gives up in a run that was found over terms, if it does.
+/// Returns why the evaluator gives up in a run that was found over terms, if it does.
 pub(crate) fn gives_up(
     machine: &mut Machine,
     schedule: &Schedule,
@@ -450,7 +451,7 @@ pub(crate) fn gives_up(
     let narrated = evidence::tell(machine, schedule);
     let mut bounds = evidence::bounds_of_run(machine, &options.limits);
     if machine.broken_requires().is_some() {
-        // Over terms it was given up.
+        // It was given up over terms.
         bounds.push(Bound::IntRange);
     }
     let again = narrated.is_ok() || !bounds.is_empty();
@@ -458,8 +459,8 @@ pub(crate) fn gives_up(
     bounds
 }
 
-/// The evidence for everything found, each run with its values; two results that differ come last,
-/// if that is a violation.
+/// Returns the evidence for all findings, each run with its values; two different results come
+/// last, if that is a violation.
 fn witnesses(
     machine: &mut SymbolicMachine,
     options: &Options,
@@ -478,8 +479,8 @@ fn witnesses(
     all
 }
 
-/// The evidence for a livelock, with values. States are equal for all values of their path, so the
-/// cycle is one for these.
+/// Returns the evidence for a livelock, with values. States are equal for all values of their path,
+/// so the cycle exists for these values.
 fn livelock(
     machine: &mut SymbolicMachine,
     options: &Options,
@@ -493,7 +494,7 @@ fn livelock(
     shown
 }
 
-/// The evidence for failures and a deadlock, each run with its values.
+/// Returns the evidence for failures and a deadlock, each run with its values.
 pub(crate) fn failures_and_deadlock(
     machine: &mut SymbolicMachine,
     options: &Options,
@@ -510,7 +511,7 @@ pub(crate) fn failures_and_deadlock(
             continue;
         }
         if !all.is_empty() && hurry.is_over() {
-            // The others are left out, and the verdict says why.
+            // Further findings are left out, and the verdict says why.
             found.add_bound(broken_by(&options.limits));
             return all;
         }
@@ -524,7 +525,7 @@ pub(crate) fn failures_and_deadlock(
         && counted.contains(Kind::Deadlock)
         && let Some((mut machine, schedule)) = with_values(machine, options, found, &finding)
     {
-        // Over numbers a guard may leave 64 bits.
+        // Over numbers a guard may exceed 64 bits.
         let bounds = evidence::bounds_of_next_steps(&mut machine, &options.limits);
         if bounds.is_empty() {
             all.push(evidence::found_deadlock(&mut machine, &schedule, hurry));
@@ -534,8 +535,8 @@ pub(crate) fn failures_and_deadlock(
     all
 }
 
-/// The evidence that results differ for the same values. None if a run leaves the range of numbers
-/// that runs have.
+/// Returns the evidence that results differ for the same values. None if a run exceeds the range of
+/// numbers.
 fn difference(
     machine: &mut SymbolicMachine,
     options: &Options,

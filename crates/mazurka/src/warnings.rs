@@ -1,4 +1,4 @@
-//! What is strange about a program: found in its text, and by exploring all of it.
+//! Warnings about a program: from its text, and from exploring all of it.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use mazurka_lang::Reached;
 use crate::{Options, Program};
 
 impl Program {
-    /// What is strange about the text of the program, and no mistake: `W01…` of
-    /// `docs/diagnostics.md`. None of an ABS program.
+    /// Returns the warnings about the text of the program: `W01…` of `docs/diagnostics.md`. ABS
+    /// programs have none.
     ///
     /// ```
     /// let source = "var x, y: int = 0  process { x := 1 }";
@@ -24,12 +24,12 @@ impl Program {
         code.map_or(&[], |code| &code.program().warnings)
     }
 
-    /// The text of a `.maz` program.
+    /// Returns the text of a `.maz` program.
     pub fn source(&self) -> Option<&str> {
         self.language.maz().map(|code| &**code.source())
     }
 
-    /// The options of a search that notes what it reaches, if that is wanted.
+    /// Returns the options of a search that records its coverage, if that is wanted.
     pub(crate) fn covering(&self, options: &Options) -> Options {
         let code = self.language.maz().filter(|_| options.cover);
         Options {
@@ -38,8 +38,8 @@ impl Program {
         }
     }
 
-    /// Adds the warnings to the record of a search, and what it has reached. That something is
-    /// never reached is known only if everything was explored.
+    /// Adds the warnings to the record of a search, and its coverage. That something is never
+    /// reached is known only if everything was explored.
     pub(crate) fn remark(&self, record: &mut Record, options: &Options) {
         let Some(code) = self.language.maz() else {
             return;
@@ -56,7 +56,7 @@ impl Program {
     }
 }
 
-/// The mistakes of a file, with lines and columns.
+/// Returns the mistakes of a file, with lines and columns.
 pub fn mistakes(file: &str, source: &str, all: &[Diagnostic]) -> MistakesRecord {
     let mistake = |mistake: &Diagnostic| told(source, Severity::Error, mistake);
     MistakesRecord {
@@ -71,7 +71,7 @@ fn told(source: &str, severity: Severity, diagnostic: &Diagnostic) -> Diagnostic
         span: place(source, *span),
         message: words.clone(),
     };
-    // What is wrong outside of the text, such as a `--set` option, has no place in it.
+    // A mistake outside of the text, such as in a `--set` option, has no place in it.
     let inside = diagnostic.span != Span::default();
     DiagnosticRecord {
         code: diagnostic.code.to_owned(),

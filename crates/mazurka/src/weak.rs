@@ -1,10 +1,10 @@
 //! `check`, `explore`, `run`, `replay` and `orders` under weak memory models.
 //!
-//! A search of interleavings knows one value for each place of memory. Here a read may give an
-//! older one, as far as the [`Memory`] model lets it: `mazurka-memory` explores the execution
+//! A search of interleavings has one value for each place of memory. Here a read may return an
+//! older one, as far as the [`Memory`] model allows it: `mazurka-memory` explores the execution
 //! graphs of a program, each once. A schedule is an order of the steps that extends program order
-//! and reads-from; the number behind a step (`1=2`) says how many newer writes to its place a read
-//! does not see, or a write comes before.
+//! and reads-from. The number after a step (`1=2`) is the number of newer writes to its place that
+//! a read does not see, or that a write comes before.
 //!
 //! ```
 //! use mazurka::weak::Memory;
@@ -51,32 +51,32 @@ pub use mazurka_memory::Memory;
 pub use orders::OrdersRecord;
 
 use search::{Answer, Question};
-use tell::{Misfit, Narrator, One};
+use tell::{JudgedExecution, Misfit, Narrator};
 
-/// Steps that are spent at least on orders with which a violated program passes.
+/// The least number of steps that are spent on finding orders with which a violated program passes.
 const LEAST_STEPS_FOR_ORDERS: u64 = 200_000;
 
 impl Program {
-    /// The code, if the program has executions under a weak memory model.
+    /// Returns the code, if the program can be explored under a weak memory model.
     fn weak_code(&self) -> Result<&Arc<Code>, Refused> {
         let code = self.language.maz().ok_or(Refused::NotMaz)?;
         code.accesses_are_steps()?;
         Ok(code)
     }
 
-    /// The same with values for what is unknown, by name; others are 0.
+    /// The same with values for the unknowns, by name; others are 0.
     fn weak_code_with(&self, given: &[(String, i128)]) -> Result<Arc<Code>, Refused> {
         let code = self.weak_code()?;
         if self.unknowns().is_empty() {
             return Ok(Arc::clone(code));
         }
-        // A `u64` is kept as the bits of an `i64`.
+        // A `u64` is stored as the bits of an `i64`.
         let given = given.iter();
         let given = given.map(|(name, value)| (name.as_str(), *value as i64));
         Ok(Arc::new(code.with_inputs(given)))
     }
 
-    /// `check`, `explore` or `orders` under a weak memory model.
+    /// Performs `check`, `explore` or `orders` under a weak memory model.
     pub(crate) fn search_weakly(
         &self,
         wanted: Wanted,
@@ -115,7 +115,7 @@ impl Program {
                 ..drawn_by(sample)
             });
         }
-        // What is behind a race is not explored, so it is not known to be out of reach.
+        // Code after a race is not explored, so it is not known to be unreachable.
         let reached = options.reached.clone().filter(|_| !races);
         let remarks = Options {
             reached,
@@ -130,7 +130,7 @@ impl Program {
         Ok(record)
     }
 
-    /// The kinds of violations that decide, and those of them that end the search.
+    /// Returns the kinds of violations that decide, and those of them that end the search.
     fn decisive(&self, command: &str, options: &Options) -> (Kinds, Kinds) {
         let counted = match command {
             "explore" | "sample" => self.counted_by_explorers(options),
@@ -146,7 +146,7 @@ impl Program {
         (counted, stops)
     }
 
-    /// `check` or `explore` of a native program.
+    /// Performs `check` or `explore` of a native program.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     fn search_native(
         &self,
@@ -180,7 +180,7 @@ impl Program {
         Err(Refused::NativeWeak)
     }
 
-    /// What a command asks.
+    /// Returns the question of a command.
     fn question<'a>(
         &self,
         wanted: Wanted,
@@ -252,7 +252,7 @@ impl Program {
         record
     }
 
-    /// One execution under a weak memory model: of a schedule, or drawn at random.
+    /// Runs one execution under a weak memory model: of a schedule, or drawn at random.
     pub(crate) fn run_weakly(
         &self,
         memory: Memory,
@@ -276,21 +276,21 @@ impl Program {
         let misfit = |misfit: Misfit| RunError::WeakSchedule(misfit.what);
         let (schedule, bounds) = drawn.map_err(misfit)?;
         let told = narrator.one(&schedule);
-        let One {
+        let JudgedExecution {
             run,
             ready,
             witnesses,
             machine,
         } = told.map_err(misfit)?;
         if !self.unknowns().is_empty() {
-            // What an input is, is known where it is asked for.
+            // The type of an input is known only where the program asks for it.
             machine.check_inputs(&options.inputs)?;
         }
         let outcome = Outcome::of_run(&run, (bounds, witnesses), start.elapsed());
         Ok(self.run_record(memory, plan, options, (outcome, ready, run)))
     }
 
-    /// The record of one execution.
+    /// Returns the record of one execution.
     fn run_record(
         &self,
         memory: Memory,
@@ -316,7 +316,7 @@ impl Program {
         }
     }
 
-    /// One execution of a native program.
+    /// Runs one execution of a native program.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     fn run_native(
         &self,
@@ -349,8 +349,8 @@ impl Program {
         Err(Refused::NativeWeak.into())
     }
 
-    /// Makes the runs of a record of [`search_weakly`](Program::search_weakly) again, and shows
-    /// that they do what they did.
+    /// Makes the runs of a record of [`search_weakly`](Program::search_weakly) again, and checks
+    /// that they are the same.
     pub(crate) fn replay_weakly(
         &self,
         memory: Memory,
@@ -397,7 +397,7 @@ impl Program {
         Ok(record)
     }
 
-    /// The same of a native program.
+    /// The same for a native program.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     fn replay_native(
         &self,
@@ -452,16 +452,16 @@ impl Program {
     }
 }
 
-/// What is wanted of a search under a weak memory model.
+/// A request for a search under a weak memory model.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
     pub command: &'static str,
     pub memory: Memory,
-    /// Draw executions so, in place of exploring all.
+    /// How to draw executions, instead of exploring all.
     pub draws: Option<Sample>,
 }
 
-/// What a record says.
+/// The contents of a record.
 struct Outcome {
     command: &'static str,
     /// The kinds of violations that decide.
@@ -477,7 +477,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// One execution, the bounds that cut it off and what is wrong with it.
+    /// Returns the outcome of one execution, with the bounds that cut it off and its violations.
     fn of_run(
         run: &Run,
         (bounds, witnesses): (Vec<Bound>, Vec<Witness>),
@@ -502,7 +502,7 @@ impl Outcome {
         }
     }
 
-    /// So many runs with so many steps, made again.
+    /// Returns the outcome of a replay with this many runs and steps.
     fn of_replay(
         old: &Record,
         (runs, steps): (usize, usize),
@@ -526,7 +526,7 @@ impl Outcome {
         }
     }
 
-    /// What was met and does not count.
+    /// Returns the kinds that were met but do not count.
     fn met(&self) -> Vec<Kind> {
         let counts = &self.counts;
         let met = [

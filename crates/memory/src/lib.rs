@@ -1,18 +1,18 @@
 //! Weak memory models: explores every consistent execution graph of a program, each once.
 //!
-//! The other engines explore interleavings, hence sequential consistency. Here an execution is a
-//! graph: program order (po), which write each read reads from (rf), and an order of the writes of
-//! each location (mo). A [`Memory`] model says which graphs exist.
+//! The other engines explore interleavings, which is sequential consistency. Here an execution is a
+//! graph: program order (po), the write that each read reads from (rf), and an order of the writes
+//! of each location (mo). A [`Memory`] model defines which graphs exist.
 //!
-//! - [`program`]: what a program is to the engine.
+//! - [`program`]: programs as the engine sees them.
 //! - [`graph`]: events and their orders.
-//! - `models`: rc11, ra, tso and sc, a file with its axioms each.
+//! - `models`: rc11, ra, tso and sc, one file each, with its axioms.
 //! - `explore`: TruSt, the algorithm.
 //! - [`schedule`]: an execution as a list of steps, which can be replayed.
-//! - [`orders`]: which orders are too weak, or stronger than needed.
+//! - [`orders`]: finds orders that are too weak, or stronger than needed.
 //! - [`litmus`]: small programs, for tests and examples.
 //!
-//! Store buffering, where both threads may miss the other's write unless all accesses are sc:
+//! Store buffering: both threads may miss the other's write, unless all accesses are sc:
 //!
 //! ```
 //! use mazurka_core::Limits;

@@ -1,6 +1,6 @@
-//! Small programs, for tests and examples: lists of instructions over registers.
+//! Small programs for tests and examples: lists of instructions over registers.
 //!
-//! Message passing, where the reader may see the flag and miss the message:
+//! Message passing: the reader may see the flag and miss the message:
 //!
 //! ```
 //! use mazurka_core::Limits;
@@ -20,13 +20,13 @@
 
 use crate::program::{Action, Decision, Effect, Loc, MemoryOrder, Program, ThreadId, Value};
 
-/// How many registers a thread has.
+/// Number of registers of a thread.
 pub const REGISTERS: usize = 6;
 
 /// A register of a thread.
 pub type Register = usize;
 
-/// A number plus registers.
+/// The sum of a number and up to two registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
     number: Value,
@@ -40,7 +40,7 @@ impl From<Value> for Sum {
     }
 }
 
-/// A register, as a value.
+/// Returns the value of a register.
 pub fn r(register: Register) -> Sum {
     Sum {
         number: 0,
@@ -65,17 +65,17 @@ impl Sum {
         }
     }
 
-    /// Whether it is equal to a value.
+    /// The condition that it is equal to a value.
     pub fn equals(self, other: impl Into<Sum>) -> Condition {
         Condition(self, Comparison::Equal, other.into())
     }
 
-    /// Whether it is not equal to a value.
+    /// The condition that it differs from a value.
     pub fn differs(self, other: impl Into<Sum>) -> Condition {
         Condition(self, Comparison::Unequal, other.into())
     }
 
-    /// Whether it is greater than a value.
+    /// The condition that it is greater than a value.
     pub fn exceeds(self, other: impl Into<Sum>) -> Condition {
         Condition(self, Comparison::Greater, other.into())
     }
@@ -89,9 +89,9 @@ impl Sum {
 /// How values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// The same.
+    /// They are equal.
     Equal,
-    /// Not the same.
+    /// They differ.
     Unequal,
     /// The first is greater.
     Greater,
@@ -117,7 +117,8 @@ impl Condition {
     }
 }
 
-/// A location, perhaps an element of an array: a register is added to its number.
+/// A location, or an element of an array if there is an index register, whose value is added to the
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     base: u32,
@@ -130,7 +131,7 @@ impl From<u32> for Place {
     }
 }
 
-/// The element of the array at `base` that a register selects.
+/// Returns the element of the array at `base` that a register selects.
 pub fn element(base: u32, index: Register) -> Place {
     Place {
         base,
@@ -145,16 +146,16 @@ impl Place {
     }
 }
 
-/// What an update writes.
+/// The effect of an update on its location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The sum.
+    /// Adds this to the value.
     Add(Sum),
-    /// Another value.
+    /// Replaces the value.
     Swap(Sum),
-    /// The second value if it reads the first, otherwise nothing.
+    /// Replaces the value by the second one if it equals the first, and otherwise writes nothing.
     Exchange(Sum, Sum),
-    /// The sum; it waits while it reads this value.
+    /// Adds this to the value; waits while the value is the given one.
     AddUnless(Value, Sum),
 }
 
@@ -165,9 +166,9 @@ pub enum Instruction {
     Load(Register, Place, MemoryOrder),
     /// Writes.
     Store(Place, Sum, MemoryOrder),
-    /// Updates, with the order of a failure; the register gets what was read.
+    /// Updates, with the orders of success and failure; the register gets the value read.
     Update(Register, Place, Change, MemoryOrder, MemoryOrder),
-    /// Waits until what it reads compares with a value.
+    /// Waits until the value read satisfies the comparison.
     Await(Register, Place, Comparison, Sum, MemoryOrder),
     /// A fence.
     Fence(MemoryOrder),
@@ -179,10 +180,10 @@ pub enum Instruction {
     Spawn(ThreadId),
     /// Waits for the end of a thread.
     Join(ThreadId),
-    /// Chooses a number below another one.
+    /// Chooses a number below the given one.
     Choose(Register, u32),
-    /// Asks a question about a number below 8 that no thread knows: 0, 1 and 2 for a bit of it,
-    /// others for two bits.
+    /// Decides a question about a number below 8 that no thread knows: 0, 1 and 2 ask for a bit of
+    /// it, others for two bits.
     Decide(Register, u32),
     /// Sets a register.
     Set(Register, Sum),
@@ -190,7 +191,7 @@ pub enum Instruction {
     Assume(Condition),
     /// Fails with this number unless the condition holds.
     Assert(Condition, u32),
-    /// Goes on so many instructions further (or back) unless the condition holds.
+    /// Skips this many instructions (or goes back, if negative) unless the condition holds.
     SkipUnless(Condition, isize),
 }
 
@@ -226,7 +227,7 @@ pub fn swap(
     Instruction::Update(register, place.into(), change, order, order)
 }
 
-/// `register = place.compare_exchange(old, new, order, failure)`: the value that was read.
+/// `register = place.compare_exchange(old, new, order, failure)`; the register gets the value read.
 pub fn compare_exchange(
     register: Register,
     place: impl Into<Place>,
@@ -237,13 +238,13 @@ pub fn compare_exchange(
     Instruction::Update(register, place.into(), change, order, failure)
 }
 
-/// Waits until the place has this value.
+/// Waits until the value of the place is this one.
 pub fn await_equal(place: impl Into<Place>, value: Value, order: MemoryOrder) -> Instruction {
     let comparison = Comparison::Equal;
     Instruction::Await(0, place.into(), comparison, value.into(), order)
 }
 
-/// Waits until the place has another value than this.
+/// Waits until the value of the place is another one.
 pub fn await_unequal(place: impl Into<Place>, value: Value, order: MemoryOrder) -> Instruction {
     let comparison = Comparison::Unequal;
     Instruction::Await(0, place.into(), comparison, value.into(), order)
@@ -274,7 +275,7 @@ pub fn join(thread: u32) -> Instruction {
     Instruction::Join(ThreadId(thread))
 }
 
-/// Instructions that are run only if the condition holds.
+/// Returns instructions that are run only if the condition holds.
 pub fn when(
     condition: Condition,
     instructions: impl IntoIterator<Item = Instruction>,
@@ -285,24 +286,24 @@ pub fn when(
     block
 }
 
-/// The number that no thread knows is below this.
+/// The unknown number is below this.
 const UNKNOWN: u32 = 8;
 
-/// The outcome of a question about a number that is not known: 0, 1 and 2 ask for a bit of it,
+/// Returns the outcome of a question about an unknown number: 0, 1 and 2 ask for a bit of it,
 /// others for two bits.
 fn decided(question: u32, number: u32) -> Value {
     let mask = if question < 3 { 1 } else { 3 };
     Value::from(number >> (question % 3) & mask)
 }
 
-/// Where a thread is.
+/// The position of a thread, and its registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Point {
     at: usize,
     registers: [Value; REGISTERS],
 }
 
-/// A program of instructions. It keeps where each thread was after each answer.
+/// A program of instructions. It stores the point of each thread after each answer.
 #[derive(Clone, Debug)]
 pub struct Litmus {
     code: Vec<Vec<Instruction>>,
@@ -312,7 +313,7 @@ pub struct Litmus {
 }
 
 impl Litmus {
-    /// A program of threads that all run from the start.
+    /// Makes a program whose threads all run from the start.
     pub fn new(code: impl IntoIterator<Item = Vec<Instruction>>) -> Self {
         let code: Vec<_> = code.into_iter().collect();
         let mut program = Self {
@@ -327,23 +328,23 @@ impl Litmus {
         program
     }
 
-    /// The same with only the first threads running from the start; others are spawned.
+    /// The same, but only the first threads run from the start; the others are spawned.
     pub fn starting(self, started: u32) -> Self {
         Self { started, ..self }
     }
 
-    /// The same with an initial value.
+    /// The same, with an initial value for a location.
     pub fn with_initial(mut self, loc: u32, value: Value) -> Self {
         self.initial.push((Loc(loc), value));
         self
     }
 
-    /// The threads' instructions.
+    /// Returns the instructions of the threads.
     pub fn code(&self) -> &[Vec<Instruction>] {
         &self.code
     }
 
-    /// A register of a thread as it is.
+    /// Returns the current value of a thread's register.
     pub fn register(&self, thread: usize, register: Register) -> Value {
         let points = &self.points[thread];
         points[points.len() - 1].registers[register]

@@ -1,13 +1,13 @@
-//! Programs that explorers of interleavings run, seen by the graph engine.
+//! Adapts programs for explorers of interleavings to the graph engine.
 //!
-//! A step of such a program makes one access ([`WeakMemory`]). Before it is made, what the engine
-//! lets it read is put into its cell, so the cells of the machine hold nothing of their own.
-//! Without spawn and join each thread has a machine for itself, and is taken back without the
-//! others.
+//! A step of such a program makes one access ([`WeakMemory`]). Before the step is made, the value
+//! that the engine lets it read is put into its cell, so the cells of the machine have no values of
+//! their own. Without spawn and join each thread has a machine of its own, and is taken back
+//! independently of the others.
 //!
-//! Where values are not known, a condition over them is a step of its own, a decision of the graph,
-//! and one machine makes the steps of all threads. A step that decides beside its access, as a
-//! guard over such a value would, is one that does several things.
+//! If values are unknown, a condition over them is a step of its own, a decision of the graph, and
+//! one machine makes the steps of all threads. A step that makes a decision in addition to its
+//! access, as a guard over such a value would, counts as a step that does several things.
 
 use mazurka_core::{
     Access, AccessKind, Claims, Mishap, MishapKind, ProcessId, Status, Wait, WeakMemory,
@@ -16,14 +16,14 @@ use mazurka_core::{
 use crate::graph::Graph;
 use crate::program::{Action, Decision, Effect, Loc, Program, ThreadId, Value};
 
-/// What an answer has changed.
+/// The change that an answer has made.
 #[derive(Clone, Copy, Debug)]
 enum Made {
     /// A step, with the lock that it acquired (true) or released.
     Step(ThreadId, Option<(u32, bool)>),
-    /// One of several processes was waited for.
+    /// One of several processes that a join waits for has been joined.
     Joined(ThreadId),
-    /// Nothing: the step does several things, so what is explored means nothing.
+    /// None: the step does several things, so the exploration is meaningless.
     Nothing(ThreadId),
 }
 
@@ -35,61 +35,62 @@ impl Made {
     }
 }
 
-/// So many values that were tried are remembered.
+/// Number of tried values that are remembered.
 const TRIED: usize = 8;
 
-/// What is known of the step of a thread that comes next after some answers. It depends on these
-/// alone, so it is kept when the thread is taken back to there.
+/// The known properties of a thread's next step after some answers. They depend on these answers
+/// alone, so they are kept when the thread is taken back to this point.
 #[derive(Clone, Debug, Default)]
 struct NextStep {
-    /// What it wants to do.
+    /// Its action.
     action: Option<Action>,
-    /// The cell that it claims, and how, if it claims one.
+    /// The cell that it claims, and how, if it claims one; the outer level is none if that is not
+    /// known yet.
     claim: Option<Option<(u32, AccessKind)>>,
-    /// What it does with the values that were tried last.
+    /// Its effects for the values that were tried last.
     effects: [Option<(Value, Effect)>; TRIED],
-    /// How many were tried.
+    /// Number of values that were tried.
     tried: usize,
 }
 
 /// A program of [`WeakMemory`]. With `APART` its threads do not start or join each other.
 #[derive(Debug)]
 pub struct Threads<M, const APART: bool> {
-    /// One for each thread, or one for all.
+    /// One machine for each thread, or one for all.
     machines: Vec<M>,
     logs: Vec<Vec<Made>>,
     initial: Vec<Value>,
     initial_threads: u32,
     /// The locks that each thread holds.
     held: Vec<Vec<u32>>,
-    /// How many processes the pending join of each thread has waited for.
+    /// For each thread, the number of processes that its pending join has waited for.
     joined: Vec<u32>,
-    /// How many answers each thread has had.
+    /// For each thread, the number of its answers.
     answered: Vec<u32>,
-    /// What is known of the steps of each thread, by the number of answers before them.
+    /// For each thread, the known properties of its steps, by the number of answers before them.
     known: Vec<Vec<NextStep>>,
-    /// The line of the first step that did more than one thing.
+    /// The line of the first step that did several things.
     several: Option<u32>,
     claims: Claims,
     joins: Vec<ProcessId>,
-    /// The decisions that the machine is asked about.
+    /// The decisions that are passed to the machine.
     decided: Vec<(u32, bool)>,
 }
 
-/// What a step does, found by making it and taking it back.
+/// The effects of a step, found by making it and taking it back.
 struct Probe {
     /// The first access.
     first: Option<Access>,
     wrote: bool,
-    /// The value of the cell after it.
+    /// The value of the cell after the step.
     value: Value,
     spawned: Option<ProcessId>,
-    /// How many outcomes its choice has, and the least.
+    /// The number of outcomes of its choice, and the least outcome.
     choice: Option<(u32, i64)>,
 }
 
 impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
-    /// A program whose processes make these machines' steps: each in its initial state.
+    /// Makes a program from machines in their initial states.
     pub fn new(machine: impl Fn() -> M) -> Self {
         let first = machine();
         let all = first.processes().len() as u32;
@@ -114,16 +115,16 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
-    /// Notes that the next step of a thread does several things at once, so that what is explored
-    /// means nothing.
+    /// Notes that the next step of a thread does several things at once, so that the exploration is
+    /// meaningless.
     #[cold]
     fn note_several(&mut self, thread: ThreadId) {
         let line = self.machine(thread).line(process(thread)) as u32;
         self.several.get_or_insert(line);
     }
 
-    /// The machine, with the values that the cells have at the end of an execution. A lock has that
-    /// of its holder.
+    /// Returns the machine, with the values that the cells have at the end of an execution. A lock
+    /// has the value of its holder.
     pub fn at_the_end(&mut self, graph: &Graph) -> &mut M {
         for (cell, &initial) in (0..).zip(&self.initial) {
             let loc = Loc(cell);
@@ -142,8 +143,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         &mut self.machines[0]
     }
 
-    /// Makes the pending access of a thread, by this function: it gets the machine, the process and
-    /// the outcomes of its step. It is not called if other processes are still to be joined.
+    /// Makes the pending access of a thread by calling `make` with the machine, the process and the
+    /// outcomes of its step. It is not called if other processes are still to be joined.
     pub fn answer_by(
         &mut self,
         thread: ThreadId,
@@ -163,7 +164,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         let decides = claim.is_none() && matches!(self.pending(thread), Action::Decide { .. });
         let outcome = match decides {
             true => Some(value),
-            // Only the answer to a choice is not 0 where nothing is touched.
+            // If nothing is touched, only the answer to a choice can be other than 0.
             false => (claim.is_none() && value > 0).then(|| self.outcome(thread, value)),
         };
         let made = make(self.machine(thread), process(thread), outcome.as_slice());
@@ -187,14 +188,14 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         self.logs[log].push(Made::Step(thread, lock));
     }
 
-    /// What was known of steps after other answers is no longer of use.
+    /// Counts an answer. The known properties of steps after other answers are now useless.
     fn count_answer(&mut self, thread: ThreadId) {
         let answered = &mut self.answered[thread.index()];
         *answered += 1;
         self.known[thread.index()].truncate(*answered as usize);
     }
 
-    /// What is known of the next step of a thread.
+    /// Returns the known properties of a thread's next step.
     fn known(&mut self, thread: ThreadId) -> &mut NextStep {
         let answered = self.answered[thread.index()] as usize;
         let known = &mut self.known[thread.index()];
@@ -204,7 +205,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         &mut known[answered]
     }
 
-    /// The value that is chosen, by its index.
+    /// Returns the chosen value, given its index.
     fn outcome(&mut self, thread: ThreadId, index: Value) -> i64 {
         let choice = self.probe(thread, None).and_then(|probe| probe.choice);
         choice.map_or(0, |(_, least)| least + index)
@@ -224,7 +225,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
-    /// The cell that the next step claims, and how.
+    /// Returns the cell that the next step claims, and how.
     fn claim(&mut self, thread: ThreadId) -> Option<(u32, AccessKind)> {
         if let Some(claim) = self.known(thread).claim {
             return claim;
@@ -245,7 +246,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         claim
     }
 
-    /// What the next step does with a value in its cell: it is made and taken back.
+    /// Returns the effect of the next step with this value in its cell: the step is made and taken
+    /// back.
     fn effect(&mut self, thread: ThreadId, cell: u32, value: Value) -> (Effect, Option<Probe>) {
         let probe = self.probe(thread, Some((cell, value)));
         let effect = match &probe {
@@ -259,7 +261,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         (effect, probe)
     }
 
-    /// Makes the next step with this value in its cell, and takes it back. None: it has to wait.
+    /// Makes the next step with this value in its cell, and takes it back. None if it has to wait.
     fn probe(&mut self, thread: ThreadId, cell: Option<(u32, Value)>) -> Option<Probe> {
         let machine = self.machine(thread);
         let depth = machine.events().len();
@@ -293,7 +295,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         Some(probe)
     }
 
-    /// What a process that is alive wants to do.
+    /// Returns the action of a process that is alive.
     fn alive(&mut self, thread: ThreadId) -> Action {
         if let Some(question) = self.machine(thread).question(process(thread)) {
             return Action::Decide { question };
@@ -307,7 +309,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             Some((cell, AccessKind::Release)) if self.held[thread.index()].contains(&cell) => {
                 Action::Unlock { loc: Loc(cell) }
             }
-            // It fails, and touches nothing.
+            // The step fails, and touches nothing.
             Some((_, AccessKind::Release)) => Action::Choice { outcomes: 1 },
             Some((cell, AccessKind::Read)) => {
                 let order = self
@@ -324,7 +326,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
-    /// A step that may write: what it does first tells a write from an update.
+    /// Returns the action of a step that may write: its first access tells a write from an update.
     fn writes(&mut self, thread: ThreadId, cell: u32, wait: Wait) -> Action {
         let loc = Loc(cell);
         let orders = self.machine(thread).order(process(thread), Some(cell));
@@ -356,7 +358,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             return Action::Fence { order };
         }
         match self.probe(thread, None) {
-            // It waits for what never comes: for a value of a place of its own.
+            // It waits for ever: for a value of a location of its own.
             None => {
                 let loc = Loc(self.initial.len() as u32 + thread.0);
                 let order = mazurka_core::MemoryOrder::Relaxed;
@@ -386,7 +388,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
-    /// Whether the answer to a join leaves others to wait for.
+    /// Whether the answer to a join leaves other processes to wait for.
     fn joins_more(&mut self, thread: ThreadId) -> bool {
         let wait = self.machine(thread).wait(process(thread));
         if wait != Wait::Process {
@@ -399,7 +401,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         more
     }
 
-    /// The mishap that has halted a process.
+    /// Returns the mishap that has halted a process.
     fn mishap(&mut self, thread: ThreadId) -> Option<Mishap> {
         let halts = |mishap: &&Mishap| mishap.process == Some(process(thread));
         let machine = self.machine(thread);
@@ -409,14 +411,14 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         all.find(halts).copied()
     }
 
-    /// Whether a failure has halted a thread, and not a limit.
+    /// Whether a failure, not a limit, has halted a thread.
     pub fn is_failure(&mut self, thread: ThreadId) -> bool {
         let mishap = self.mishap(thread);
         mishap.is_some_and(|mishap| mishap.kind == MishapKind::Failure)
     }
 
-    /// Whether a mishap that [counts](mazurka_core::Execution::counts) has halted one of so many
-    /// threads.
+    /// Whether a mishap that [counts](mazurka_core::Execution::counts) has halted one of the first
+    /// `threads` threads.
     pub fn has_failed(&mut self, threads: u32) -> bool {
         (0..threads).map(ThreadId).any(|thread| {
             let status = self.machine(thread).status(process(thread));
@@ -426,7 +428,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         })
     }
 
-    /// Puts into the cell of the next step what it reads. Returns the lock that it takes or frees.
+    /// Puts the value that the next step reads into its cell. Returns the lock that it acquires
+    /// (true) or releases.
     fn prepare(
         &mut self,
         thread: ThreadId,
@@ -461,7 +464,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         let thread = made.thread();
         self.answered[thread.index()] -= 1;
         if !APART {
-            // A thread that was started may become another one.
+            // When a spawn is taken back, its thread may become another one.
             self.known.iter_mut().for_each(Vec::clear);
         }
         match made {
@@ -479,7 +482,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
-    /// How many processes the pending join of a thread has waited for, as the log says.
+    /// Returns the number of processes that the pending join of a thread has waited for, from the
+    /// log.
     fn joined_before(&self, log: usize, thread: ThreadId) -> u32 {
         let own = self.logs[log]
             .iter()
@@ -516,7 +520,7 @@ impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
             Status::Unborn => return Action::End,
             Status::Ended => Action::End,
             Status::Discarded => Action::Discard,
-            // A process that has failed has met a mishap.
+            // A process that has failed has a mishap.
             Status::Failed | Status::Lost => {
                 Action::Fail(self.mishap(thread).map_or(0, |mishap| mishap.site))
             }

@@ -1,33 +1,35 @@
-//! Which orders of accesses are too weak, and which are stronger than needed.
+//! Finds the orders of accesses that are too weak, and those that are stronger than needed.
 //!
-//! The caller says whether the program passes with given orders. Stronger orders leave fewer
+//! The caller tells whether the program passes with given orders. Stronger orders leave fewer
 //! executions (in the models here, as Lahav, Vafeiadis, Kang, Hur, Dreyer show for RC11, "Repairing
-//! Sequential Consistency in C/C++11", PLDI 2017, doi 10.1145/3062341.3062352), so what passes
-//! passes with stronger orders too.
+//! Sequential Consistency in C/C++11", PLDI 2017, doi 10.1145/3062341.3062352), so a program that
+//! passes also passes with stronger orders.
 //!
-//! *Too weak*: a smallest set of places such that the program passes if these are `seq_cst`. It is
-//! a least hitting set (Reiter, "A theory of diagnosis from first principles", Artificial
-//! Intelligence 32, 1987): while a set fails, it is made as large as it can be and still fail; one
-//! of the places outside has to be strengthened. Of the smallest sets it is the first in the order
-//! of the places. Then each order is made as weak as it can be, one after the other.
+//! *Too weak*: finds a smallest set of places such that the program passes if these are `seq_cst`.
+//! It is a least hitting set (Reiter, "A theory of diagnosis from first principles", Artificial
+//! Intelligence 32, 1987): if the program fails with a set, the set is enlarged as long as the
+//! program still fails; then one of the places outside it has to be strengthened. Of the smallest
+//! sets, the first in the order of the places is taken. Then the orders in it are weakened as far
+//! as possible, one after the other.
 //!
-//! *Stronger than needed*: each order is made as weak as it can be, one after the other. Each
-//! search is one of the whole program with all that was weakened before, so the last one that
-//! passed is of the answer.
+//! *Stronger than needed*: the orders are weakened as far as possible, one after the other. Each
+//! search covers the whole program with all orders weakened so far, so the last search that passed
+//! is the one for the answer.
 
 use mazurka_core::{AccessOrder, MemoryOrder, Ordered};
 
 /// An access whose order can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderedPlace {
-    /// What it does.
+    /// The kind of access.
     pub does: Ordered,
-    /// How much it orders as it is written.
+    /// Its orders as written.
     pub written: AccessOrder,
 }
 
-/// The weakest orders at a smallest set of places with which a program passes, all others as they
-/// are written; none if there are no such orders. The program fails with the orders as written.
+/// Returns the weakest orders at a smallest set of places with which a program passes; all other
+/// orders are as written. None if there are no such orders. The program must fail with the orders
+/// as written.
 ///
 /// ```
 /// use mazurka_core::{AccessOrder, MemoryOrder::*, Ordered};
@@ -45,7 +47,7 @@ pub struct OrderedPlace {
 ///
 /// # Errors
 ///
-/// Those of the question whether the program passes.
+/// Those of `passes`.
 pub fn strengthened<E>(
     places: &[OrderedPlace],
     passes: &mut impl FnMut(&[AccessOrder]) -> Result<bool, E>,
@@ -92,8 +94,8 @@ pub fn strengthened<E>(
     Ok(Some(orders))
 }
 
-/// The weakest orders with which a program still passes that passes with the orders as written. If
-/// a question was not answered, the orders of the places before it, and why.
+/// Returns the weakest orders with which a program still passes; it must pass with the orders as
+/// written. If `passes` returns an error, returns the orders of the places before, and the error.
 ///
 /// ```
 /// use mazurka_core::{AccessOrder, MemoryOrder::*, Ordered};
@@ -120,8 +122,8 @@ pub fn weakened<E>(
     (orders, None)
 }
 
-/// Makes one order, with which the program passes, as weak as it can be and not weaker than the
-/// least.
+/// Weakens one order as far as the program still passes, but not below `least`. The program passes
+/// with the order as it is.
 fn weaken<E>(
     does: Ordered,
     at: usize,
@@ -162,7 +164,7 @@ fn weaken<E>(
     Ok(())
 }
 
-/// Whether an order is not weaker than the least and not stronger than the most.
+/// Whether an order is at least `least` and at most `most`.
 fn between(least: MemoryOrder, order: MemoryOrder, most: MemoryOrder) -> bool {
     let includes = |strong: MemoryOrder, weak: MemoryOrder| {
         let sc = MemoryOrder::SeqCst;
@@ -173,8 +175,8 @@ fn between(least: MemoryOrder, order: MemoryOrder, most: MemoryOrder) -> bool {
     includes(order, least) && includes(most, order)
 }
 
-/// The first of the smallest sets that have an element of each of these lists, in the order of
-/// their elements.
+/// Returns the first of the smallest sets that have an element of each list, in the order of their
+/// elements.
 fn least_hitting_set(lists: &[Vec<usize>]) -> Vec<usize> {
     let lists: Vec<&Vec<usize>> = lists.iter().collect();
     let sizes = 0..=lists.len();
@@ -182,7 +184,7 @@ fn least_hitting_set(lists: &[Vec<usize>]) -> Vec<usize> {
     found.find_map(|set| set).unwrap_or_default()
 }
 
-/// The first set of so many elements, none less than the first, that hits all lists.
+/// Returns the first set of `size` elements, none less than `first`, that hits all lists.
 fn hitting_set(lists: &[&Vec<usize>], first: usize, size: usize) -> Option<Vec<usize>> {
     if lists.is_empty() {
         return Some(Vec::new());

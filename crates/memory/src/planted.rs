@@ -1,22 +1,22 @@
-//! Mistakes that tests plant into the engine, to see that they would be found.
+//! Mistakes that tests plant into the engine, to check that they would be found.
 
 /// A mistake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Planted {
-    /// None: the right engine.
+    /// No mistake: the correct engine.
     #[default]
     Nothing,
-    /// Revisits do not ask whether what they remove is maximal.
+    /// Revisits do not check whether the events that they remove are maximal.
     NoMaximality,
-    /// A read that is removed counts as maximal although what it reads from came later.
+    /// A removed read counts as maximal even if the write that it reads from was added later.
     AnyRf,
-    /// A choice that is removed counts as maximal whatever its outcome.
+    /// A removed choice counts as maximal whatever its outcome.
     AnyChoice,
-    /// A decision that is removed counts as maximal if it has its first outcome, feasible or not.
+    /// A removed decision counts as maximal if it has its first outcome, feasible or not.
     FirstOutcome,
-    /// Writes are put at the end of mo only.
+    /// Writes are put only at the end of mo.
     OnlyLastPlace,
-    /// Updates do not carry on release sequences.
+    /// Updates do not continue release sequences.
     NoReleaseSequences,
     /// Fences do not release.
     NoReleaseFences,

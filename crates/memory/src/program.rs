@@ -1,24 +1,26 @@
-//! What a program is to the graph engine: threads that make one memory access at a time.
+//! Programs as the graph engine sees them: threads that make one memory access at a time.
 //!
-//! The engine never sees instructions. It asks a thread what it wants to do next
-//! ([`Program::pending`]), decides which value that gives, and hands the value over
-//! ([`Program::answer`]). A thread may do any local work in between. What a thread does depends on
-//! its answers alone, so a list of answers names a state of it.
+//! The engine never sees instructions. It asks a thread for its next action ([`Program::pending`]),
+//! decides which value the action yields, and hands the value over ([`Program::answer`]). A thread
+//! may do any local work in between. The actions of a thread depend on its answers alone, so a list
+//! of answers identifies a state of the thread.
 //!
 //! The protocol:
-//! 1. `pending(t)` is asked for threads that have started: the first
+//! 1. `pending(t)` is called for threads that have started: the first
 //!    [`initial_threads`](Program::initial_threads), and those that a spawn has started.
-//! 2. `modify(t, v)` is asked only while an update or an await is pending. It changes nothing that
-//!    the engine could see. Where threads are not independent, an update that has read is asked
-//!    last with the value that it read, and all writes that the engine knows have been announced
-//!    by `pending` or `modify` since the last `rewind`. So a value may be the name of a write, and
-//!    the program keeps what was written, as real code must, whose pointers differ in each run.
+//! 2. `modify(t, v)` is called only while an update or an await is pending. It changes nothing that
+//!    the engine could see. If threads are not independent, the last call for an update that has
+//!    read has the value that it read, and all writes that the engine knows have been announced by
+//!    `pending` or `modify` since the last `rewind`. So a value may be the name of a write, and the
+//!    program itself stores what was written. Real code needs this, because its pointers differ
+//!    from run to run.
 //! 3. `answer(t, v)` makes the pending access of thread `t`. Accesses of different threads are
 //!    answered in an order that extends po ∪ rf, so plain memory of real code holds the values that
-//!    race-free code expects. Threads that share nothing but what the engine knows say so with
-//!    [`INDEPENDENT`](Program::INDEPENDENT), and the engine answers them in any order.
-//!    Accesses that a thread has made in an earlier run come as a list
-//!    ([`answer_again`](Program::answer_again)), so that real code need not be left in between.
+//!    race-free code expects. Threads that share nothing except through the engine set
+//!    [`INDEPENDENT`](Program::INDEPENDENT), and the engine answers them in any order. Accesses
+//!    that a thread has made in an earlier run come as a list
+//!    ([`answer_again`](Program::answer_again)), so that real code need not be suspended between
+//!    them.
 //! 4. `rewind(answers)` takes threads back. A program that can only be run from the start sets all
 //!    numbers to 0 and is answered again.
 
@@ -26,7 +28,7 @@ pub use mazurka_core::MemoryOrder;
 
 use crate::graph::{Event, Kind};
 
-/// A value of a location: numbers, or the bits of what real code keeps there.
+/// A value of a location: a number, or the bits that real code stores there.
 pub type Value = i64;
 
 /// A thread. Threads are numbered densely, and the number does not depend on the schedule.
@@ -40,7 +42,7 @@ pub type Value = i64;
 pub struct ThreadId(pub u32);
 
 impl ThreadId {
-    /// The number as an index.
+    /// Returns the number as an index.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -53,7 +55,7 @@ impl std::fmt::Display for ThreadId {
     }
 }
 
-/// A location of shared memory, or a lock. Numbered like threads.
+/// A location of shared memory, or a lock. Locations are numbered like threads.
 ///
 /// ```
 /// assert_eq!(mazurka_memory::Loc(7).index(), 7);
@@ -62,47 +64,48 @@ impl std::fmt::Display for ThreadId {
 pub struct Loc(pub u32);
 
 impl Loc {
-    /// The number as an index.
+    /// Returns the number as an index.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What a thread wants to do next.
+/// The next action of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Reads; the answer is the value.
     Read {
-        /// From here.
+        /// The location.
         loc: Loc,
-        /// So ordered.
+        /// The order.
         order: MemoryOrder,
     },
     /// Writes a value.
     Write {
-        /// To here.
+        /// The location.
         loc: Loc,
-        /// So ordered.
+        /// The order.
         order: MemoryOrder,
-        /// This value.
+        /// The value.
         value: Value,
     },
-    /// Reads and, as [`Program::modify`] says, writes at once; the answer is the value read.
+    /// Reads and, as [`Program::modify`] decides, writes in the same step; the answer is the value
+    /// read.
     Update {
-        /// Here.
+        /// The location.
         loc: Loc,
         /// The order if it writes.
         order: MemoryOrder,
-        /// The order if it does not: a compare-exchange that fails is a read.
+        /// The order if it does not write: a compare-exchange that fails is a read.
         failure: MemoryOrder,
     },
-    /// Reads a value for which [`Program::modify`] does not say [`Effect::Wait`], as a loop that
-    /// spins would; the answer is the value.
+    /// Reads a value for which [`Program::modify`] does not return [`Effect::Wait`], like a spin
+    /// loop; the answer is the value.
     Await {
-        /// From here.
+        /// The location.
         loc: Loc,
-        /// So ordered.
+        /// The order.
         order: MemoryOrder,
     },
     /// Acquires a lock. Locks have locations of their own, which are 0 while free and 1 while held.
@@ -111,7 +114,7 @@ pub enum Action {
         /// The lock.
         loc: Loc,
     },
-    /// Releases a lock that the thread holds. Where threads release what others hold, as with a
+    /// Releases a lock that the thread holds. If threads release what others hold, as with a
     /// semaphore, use an update that waits, and a write.
     Unlock {
         /// The lock.
@@ -119,53 +122,53 @@ pub enum Action {
     },
     /// A fence.
     Fence {
-        /// So ordered.
+        /// The order.
         order: MemoryOrder,
     },
     /// Starts a thread.
     Spawn {
-        /// This one, which is started once in an execution.
+        /// The thread, which is started once in an execution.
         child: ThreadId,
     },
     /// Waits for the end of a thread.
     Join {
-        /// This one.
+        /// The thread.
         child: ThreadId,
     },
     /// Chooses; the answer is a number below `outcomes`.
     Choice {
-        /// How many there are to choose from, at least 1.
+        /// The number of outcomes, at least 1.
         outcomes: u32,
     },
-    /// Decides a question about values that are not known; the answer is one of its outcomes, which
-    /// [`Program::decide`] gives.
+    /// Decides a question about unknown values; the answer is one of its outcomes, which
+    /// [`Program::decide`] returns.
     Decide {
-        /// The program's number of the question.
+        /// The program's number for the question.
         question: u32,
     },
-    /// Met a false assumption: the execution does not count.
+    /// The thread has met a false assumption: the execution does not count.
     Discard,
-    /// Met a failure, which the program numbers. The thread halts, others go on.
+    /// The thread has met the failure with this number. It halts, others go on.
     Fail(u32),
-    /// Has ended.
+    /// The thread has ended.
     End,
 }
 
-/// A question about values that are not known, and its outcome in an execution.
+/// A question about unknown values, and its outcome in an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The program's number of the question.
+    /// The program's number for the question.
     pub question: u32,
-    /// The program's number of the outcome, which fits into 32 bits.
+    /// The program's number for the outcome, which fits into 32 bits.
     pub outcome: Value,
 }
 
-/// What an update does with the value that it reads.
+/// The effect of an update or await, given the value that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Writes nothing: a compare-exchange that fails, an await that is satisfied.
     Keep,
-    /// Writes this.
+    /// Writes this value.
     Write(Value),
     /// Waits for another value.
     Wait,
@@ -175,7 +178,7 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     kind: Kind,
-    /// The location, the thread that is joined, or what else tells two actions of a kind apart.
+    /// The location, the joined thread, or whatever else distinguishes two actions of a kind.
     place: Loc,
     /// The answer.
     pub value: Value,
@@ -191,14 +194,15 @@ impl Known {
         }
     }
 
-    /// Whether the access has written what [`Program::modify`] says, which is asked before.
+    /// Whether the access has written; then [`Program::modify`] is called first, to learn what it
+    /// writes.
     #[inline]
     pub fn is_written_update(&self) -> bool {
         self.kind == Kind::UpdateWrite
     }
 
-    /// Whether an action makes this access. Which thread is started follows from how many were
-    /// started before.
+    /// Whether an action makes this access. The thread that a spawn starts is not compared: it
+    /// follows from the number of threads started before.
     #[inline]
     pub fn fits(&self, action: Action) -> bool {
         let (is_kind, place) = match (action, self.kind) {
@@ -225,7 +229,7 @@ impl Known {
     }
 }
 
-/// A program, as the engine runs it. The module's documentation tells the protocol.
+/// A program, as the engine runs it. The documentation of the module describes the protocol.
 ///
 /// ```
 /// use mazurka_core::Limits;
@@ -264,36 +268,36 @@ impl Known {
 /// assert_eq!(found.counts.complete, 24);
 /// ```
 pub trait Program {
-    /// Whether threads share nothing but what goes through the engine, so that the order in which
-    /// different threads are answered does not matter.
+    /// Whether threads share nothing except through the engine, so that different threads may be
+    /// answered in any order.
     const INDEPENDENT: bool = false;
 
-    /// Whether a thread that is started gets its number when the program meets it for the first
-    /// time, so that another program of the same kind may number threads otherwise. A schedule then
-    /// numbers them in the order of its own steps.
+    /// Whether a thread that is started gets its number when the program first meets it, so that
+    /// another instance of the program may number threads differently. A schedule then numbers them
+    /// in the order of its own steps.
     const NUMBERED_AS_MET: bool = false;
 
-    /// Whether a decision belongs to the access of its thread before it, as local work does: what
-    /// is discarded there is discarded with everything after that access, and a schedule to the
-    /// access has the decisions that follow it.
+    /// Whether a decision belongs to the access of its thread before it, as local work does. Then a
+    /// discard after the decision also discards everything after that access, and a schedule to the
+    /// access includes the decisions that follow it.
     const DECIDES_LOCALLY: bool = false;
 
-    /// How many threads run from the start: those with the least numbers.
+    /// Returns the number of threads that run from the start: those with the least numbers.
     fn initial_threads(&self) -> u32;
 
-    /// The value of a location before any write.
+    /// Returns the value of a location before any write.
     fn initial_value(&self, _loc: Loc) -> Value {
         0
     }
 
-    /// What a thread wants to do next.
+    /// Returns the next action of a thread.
     fn pending(&mut self, thread: ThreadId) -> Action;
 
-    /// What the pending update or await of a thread does if it reads this.
+    /// Returns the effect of the pending update or await of a thread if it reads this value.
     fn modify(&mut self, thread: ThreadId, read: Value) -> Effect;
 
-    /// The first outcome of a question that some values have for which all decisions of `made` have
-    /// theirs; or the next one after `after`. It depends on nothing else.
+    /// Returns the first outcome of a question that is possible together with the decisions in
+    /// `made`, or the next one after `after`. It depends on nothing else.
     fn decide(
         &mut self,
         _made: &[Decision],
@@ -306,8 +310,8 @@ pub trait Program {
     /// Makes the pending access of a thread.
     fn answer(&mut self, thread: ThreadId, value: Value);
 
-    /// Makes the next accesses of a thread as it has made them in an earlier run. Real code may
-    /// make them without a pause.
+    /// Makes the next accesses of a thread again, as in an earlier run. Real code may make them
+    /// without a pause.
     fn answer_again(&mut self, thread: ThreadId, known: &[Known]) {
         for known in known {
             if !known.fits(self.pending(thread)) {
@@ -320,30 +324,31 @@ pub trait Program {
         }
     }
 
-    /// Why the program has no executions after all, as a number of its own, if it has noticed that.
-    /// It ends the search.
+    /// Returns a reason, as a number of the program's own, if the program has noticed that it has
+    /// no executions after all. This ends the search.
     fn gives_up(&self) -> Option<u32> {
         None
     }
 
-    /// The run is about to be taken back, perhaps before its end. A program whose threads own
-    /// something may let them go on by itself, so that they give it back. `last` is the value of
-    /// the last write in mo among those made, of each location that has one: who reads it stays
-    /// consistent. It is not called where a race was met, since what comes then means nothing.
+    /// Called when the run is about to be taken back, perhaps before its end. A program whose
+    /// threads own something may let them continue by itself, so that they release it. For each
+    /// location that has been written, `last` is the value of the last of these writes in mo:
+    /// reading it keeps the execution consistent. Not called after a race, because what would
+    /// follow is meaningless.
     fn leave(&mut self, _last: &[Option<Value>]) {}
 
-    /// Takes each thread back to where it had so many answers. It may go back further, and then
-    /// says in `answers` how many each has kept.
+    /// Takes each thread back to the point at which it had this many answers. The program may go
+    /// back further; then it sets `answers` to the numbers that each thread has kept.
     fn rewind(&mut self, answers: &mut [u32]);
 
-    /// A thread that is answered again wants to do something else than before. A program that
-    /// [gives up](Self::gives_up) then may return.
+    /// Called when a thread that is answered again has another action than before. A program that
+    /// then [gives up](Self::gives_up) may return.
     fn differs(&mut self, thread: ThreadId) {
         self.diverged(thread)
     }
 
-    /// A thread that is answered again wants to do something else than before, so the program
-    /// depends on more than its answers. Threads that are independent are not looked at.
+    /// Reports that a thread that is answered again has another action than before, so that the
+    /// program depends on more than its answers. This is not checked for independent threads.
     ///
     /// # Panics
     ///

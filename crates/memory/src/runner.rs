@@ -1,28 +1,28 @@
-//! Keeps the program where the graph is.
+//! Keeps the program in step with the graph.
 //!
-//! The graph changes at both ends of the search: events come, revisits remove some, and going back
-//! brings others. The program follows only when it is asked: threads whose events have changed are
-//! taken back, and answered again.
+//! The graph changes throughout the search: events are added, revisits remove some, and
+//! backtracking restores others. The program follows only when it is needed: threads whose events
+//! have changed are taken back and answered again.
 
 use crate::graph::{Event, Graph, Kind, Slot};
 use crate::program::{Action, Decision, Effect, Known, Loc, Program, ThreadId, Value};
 
-/// A program and how far each of its threads has run.
+/// A program, and how far each of its threads has run.
 #[derive(Debug)]
 pub(crate) struct Runner<P> {
     program: P,
-    /// How many events of each thread the program has made.
+    /// For each thread, the number of its events that the program has made.
     made: Vec<u32>,
-    /// What each thread wants to do next, if its events have not changed since.
+    /// For each thread, its next action, if its events have not changed since.
     actions: Vec<Option<Action>>,
-    /// Threads to run, and how far.
+    /// Threads to run, and up to how many events.
     open: Vec<(ThreadId, u32)>,
     answers: Vec<u32>,
     /// Accesses that a thread makes again.
     known: Vec<Known>,
-    /// How many answers the program has got.
+    /// Number of answers that the program has got.
     answered: u64,
-    /// The last write in mo of each location among those made, and the values of these.
+    /// For each location, the last of the writes made in mo, and their values.
     last: (Vec<Slot>, Vec<Option<Value>>),
     /// Whether the run has met a race.
     races: bool,
@@ -47,7 +47,7 @@ impl<P: Program> Runner<P> {
         self.program.initial_threads()
     }
 
-    /// How many answers the program has got, those of runs that were repeated included.
+    /// Returns the number of answers that the program has got, including those of repeated runs.
     #[inline]
     pub(crate) fn answered(&self) -> u64 {
         self.answered
@@ -57,13 +57,13 @@ impl<P: Program> Runner<P> {
         self.program.initial_value(loc)
     }
 
-    /// Why the program has no executions, if it has noticed that.
+    /// Returns the reason why the program has no executions, if it has noticed that.
     #[inline]
     pub(crate) fn gives_up(&self) -> Option<u32> {
         self.program.gives_up()
     }
 
-    /// What a thread wants to do next.
+    /// Returns the next action of a thread.
     #[inline]
     pub(crate) fn action(&mut self, graph: &mut Graph, thread: ThreadId) -> Action {
         self.know_threads(graph);
@@ -89,8 +89,9 @@ impl<P: Program> Runner<P> {
         }
     }
 
-    /// What the pending update or await of a thread does with a value. A program that keeps
-    /// values itself knows that of each write in the graph only if all threads are there.
+    /// Returns the effect of the pending update or await of a thread with a value. A program that
+    /// stores values itself knows those of all writes in the graph only if all threads have caught
+    /// up.
     #[inline]
     pub(crate) fn modify(&mut self, graph: &mut Graph, thread: ThreadId, read: Value) -> Effect {
         if P::INDEPENDENT {
@@ -101,7 +102,7 @@ impl<P: Program> Runner<P> {
         self.program.modify(thread, read)
     }
 
-    /// The first feasible outcome of a question, or the next one.
+    /// Returns the first feasible outcome of a question, or the next one after another.
     pub(crate) fn decide(
         &mut self,
         made: &[Decision],
@@ -111,7 +112,7 @@ impl<P: Program> Runner<P> {
         self.program.decide(made, question, after)
     }
 
-    /// The program, with all threads where the graph is.
+    /// Returns the program, with all threads caught up with the graph.
     pub(crate) fn program(&mut self, graph: &mut Graph) -> &mut P {
         self.know_threads(graph);
         for thread in (0..graph.threads()).map(ThreadId) {
@@ -151,7 +152,8 @@ impl<P: Program> Runner<P> {
         self.program.rewind(&mut self.answers);
         for (at, &answers) in self.answers.iter().enumerate() {
             let events = graph.thread(ThreadId(at as u32));
-            // The read of an update is made with its write: what it reads from has to come first.
+            // The read of an update counts as made only together with its write: before it is made
+            // again, the write that it reads from has to be made.
             let is_made = |count: u32| {
                 let event = graph.event(events[count as usize - 1]);
                 event.answers <= answers && !event.kind.reads_exclusively()
@@ -183,10 +185,10 @@ impl<P: Program> Runner<P> {
         }
     }
 
-    /// Runs a thread to where the graph is.
+    /// Runs a thread until it has caught up with the graph.
     fn catch_up(&mut self, graph: &mut Graph, thread: ThreadId) {
         self.take_back(graph);
-        // The write of an update that has read so far is not there yet, nor is its answer.
+        // An update that has only read has neither a write nor an answer yet.
         let all = graph.thread(thread).len() as u32;
         let started = || {
             let spawn = graph.spawn_of(thread).map(|spawn| graph.event(spawn));
@@ -223,7 +225,7 @@ impl<P: Program> Runner<P> {
         }
     }
 
-    /// A thread that has to run further before an event can be made, and how far.
+    /// Returns a thread that must run further before an event can be made, and how far.
     #[inline]
     fn needed(&self, graph: &Graph, event: &Event) -> Option<(ThreadId, u32)> {
         let missing = |slot: Slot| {
@@ -246,7 +248,7 @@ impl<P: Program> Runner<P> {
         }
     }
 
-    /// Answers a thread until it has made so many events.
+    /// Answers a thread until it has made `count` events.
     fn run(&mut self, graph: &Graph, thread: ThreadId, count: u32) {
         let made = self.made[thread.index()];
         let mut last = None;
@@ -283,7 +285,7 @@ impl<P: Program> Runner<P> {
         self.made[thread.index()] = count;
     }
 
-    /// Makes sure that a thread wants to make the access whose first half it has made.
+    /// Checks that the next action of a thread is the access whose first half it has made.
     fn check_half(&mut self, thread: ThreadId, event: &Event) {
         if !matches!(event.kind, Kind::UpdateRead | Kind::LockRead | Kind::Stuck) {
             return;
@@ -292,7 +294,7 @@ impl<P: Program> Runner<P> {
             return self.program.differs(thread);
         }
         if event.kind == Kind::UpdateRead {
-            // The program is told what it read, so that it knows what it is about to write.
+            // Passes the value read to the program, so that it knows what it is about to write.
             self.program.modify(thread, event.value);
         }
     }

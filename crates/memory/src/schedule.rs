@@ -1,10 +1,10 @@
-//! An execution as a list of steps: which thread goes on, and with which outcome.
+//! An execution as a list of steps: which thread makes each step, and with which outcome.
 //!
 //! A step is an action of a thread. The outcome of a read is the number of writes of its location
-//! that have been made and are mo-after the one that it reads; that of a write the number of those
-//! that are mo-after it; that of a choice what was chosen; otherwise 0. So a list of zeros is an
-//! interleaving that sequential consistency has too. The order of the steps extends po ∪ rf, and
-//! mo ∪ rb too as far as that is possible.
+//! that have been made and are mo-after the one that it reads. The outcome of a write is the number
+//! of writes that have been made and are mo-after it. The outcome of a choice is the chosen number;
+//! all others are 0. So a list of zeros is an interleaving that is also sequentially consistent.
+//! The order of the steps extends po ∪ rf, and as far as possible also mo ∪ rb.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,9 +15,9 @@ use crate::program::{Loc, ThreadId};
 /// A step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScheduledAction {
-    /// The thread that goes on.
+    /// The thread that makes it.
     pub thread: ThreadId,
-    /// What its action gives.
+    /// The outcome of its action.
     pub outcome: u32,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// A text is not a schedule.
+/// The error for a text that is not a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a step: write the number of a thread, and `:` and an outcome unless it is 0")]
 pub struct ParseScheduleError(String);
@@ -70,15 +70,15 @@ impl FromStr for Schedule {
 }
 
 impl Schedule {
-    /// The steps of an execution. Awaits that are stuck make none.
+    /// Returns the steps of an execution. Stuck awaits make none.
     pub(crate) fn of(graph: &Graph) -> Self {
         let all = |thread| graph.thread(ThreadId(thread)).len() as u32;
         let until = (0..graph.threads()).map(all).collect();
         Self::until(graph, until, None)
     }
 
-    /// The steps that lead to where a thread is, and no others, but for decisions that follow one
-    /// of them, if these belong to it.
+    /// Returns only the steps that lead to the current position of a thread. If `decides`,
+    /// decisions that follow one of these steps are included.
     pub(crate) fn to(graph: &Graph, thread: ThreadId, decides: bool) -> Self {
         let mut until = vec![0; graph.threads() as usize];
         if let Some(tip) = graph.tip(thread) {
@@ -103,7 +103,8 @@ impl Schedule {
         Self::until(graph, until, Some((last.thread, last.index)))
     }
 
-    /// The same, with threads that are started numbered from here on in the order of the steps.
+    /// The same, but threads that are started are numbered from `first` on, in the order of the
+    /// steps.
     pub(crate) fn numbered_from(mut self, graph: &Graph, first: u32) -> Self {
         let mut made = vec![0; graph.threads() as usize];
         let mut numbers: Vec<u32> = (0..graph.threads()).collect();
@@ -127,7 +128,7 @@ impl Schedule {
         self
     }
 
-    /// The steps of the first events of each thread.
+    /// Returns the steps of the first events of each thread, `until` of each.
     fn until(graph: &Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
         let mut order = Order::new(graph, until, last);
         let mut steps = Vec::new();
@@ -141,14 +142,15 @@ impl Schedule {
     }
 }
 
-/// Adds a clock to another one.
+/// Joins a clock into another one.
 fn include(until: &mut [u32], clock: &[u32]) {
     for (until, &count) in until.iter_mut().zip(clock) {
         *until = count.max(*until);
     }
 }
 
-/// Adds the decisions that follow events of a prefix, or the start of a thread that it has started.
+/// Adds the decisions that follow events of a prefix, or the start of a thread that the prefix
+/// starts.
 fn include_decisions(until: &mut [u32], graph: &Graph) {
     for thread in (0..graph.threads()).map(ThreadId) {
         let spawn = graph.spawn_of(thread).map(|spawn| graph.event(spawn));
@@ -164,12 +166,12 @@ fn include_decisions(until: &mut [u32], graph: &Graph) {
     }
 }
 
-/// A linear extension that grows.
+/// A linear extension under construction.
 struct Order<'a> {
     graph: &'a Graph,
-    /// How many events of each thread have been made.
+    /// For each thread, the number of its events that have been made.
     made: Vec<u32>,
-    /// How many events of each thread are to be made.
+    /// For each thread, the number of its events that are to be made.
     until: Vec<u32>,
     /// The event that is to come last.
     last: Option<(ThreadId, u32)>,
@@ -183,9 +185,9 @@ struct Progress {
     missing: usize,
     /// The last position of mo whose write has been made.
     last: u32,
-    /// The reads that are wanted and not stuck, by the positions of what they read.
+    /// The reads that are wanted and not stuck, by the positions of the writes that they read.
     reads: Vec<(u32, Slot)>,
-    /// The index of the first of them that has not been made.
+    /// The index of the first of these reads that has not been made.
     unread: usize,
 }
 
@@ -211,7 +213,7 @@ impl<'a> Order<'a> {
         order
     }
 
-    /// Goes on to the next accesses of a location that have not been made.
+    /// Moves on to the next accesses of a location that have not been made.
     fn advance(&mut self, loc: Loc) {
         let mut progress = std::mem::take(&mut self.progress[loc.index()]);
         let missing = |write| self.is_wanted(write) && !self.is_made(write);
@@ -241,7 +243,8 @@ impl<'a> Order<'a> {
         Graph::within(self.graph.event(slot), &self.until)
     }
 
-    /// The next event of a thread, unless it is stuck there. A race may be with such a read.
+    /// Returns the next event of a thread, unless the thread is stuck there. (A race may involve a
+    /// stuck read.)
     fn next(&self, thread: ThreadId) -> Option<&Event> {
         let at = self.made[thread.index()];
         let wanted = at < self.until[thread.index()];
@@ -251,8 +254,8 @@ impl<'a> Order<'a> {
         next.filter(|event| event.kind != Kind::Stuck || self.last == Some((thread, at)))
     }
 
-    /// The thread to go on: the current one if possible, one that sequential consistency allows if
-    /// there is one.
+    /// Returns the thread to make the next step: one whose step sequential consistency allows, if
+    /// there is one, and among these the current thread, if possible.
     fn choose(&self, current: ThreadId) -> Option<ThreadId> {
         let all = || (0..self.graph.threads()).map(ThreadId);
         let threads = || std::iter::once(current).chain(all());
@@ -275,7 +278,7 @@ impl<'a> Order<'a> {
         })
     }
 
-    /// Whether what is before an event in po ∪ rf has been made.
+    /// Whether all events before this one in po ∪ rf have been made.
     fn is_ready(&self, event: &Event) -> bool {
         let started = match (event.index, self.graph.spawn_of(event.thread)) {
             (0, Some(spawn)) => self.is_made(spawn),
@@ -292,7 +295,7 @@ impl<'a> Order<'a> {
         started && after
     }
 
-    /// Whether what is before an access in mo ∪ rb has been made, and nothing that is after it.
+    /// Whether all accesses before this one in mo ∪ rb have been made, and none after it.
     fn is_in_order(&self, event: &Event) -> bool {
         if !event.is_access() {
             return true;
@@ -303,7 +306,7 @@ impl<'a> Order<'a> {
         if progress.missing < earlier as usize || progress.last > earlier {
             return false;
         }
-        // Others read what it overwrites, and must come first.
+        // Reads of other threads that read what it overwrites must come first.
         let reads = progress.reads[progress.unread..].iter();
         let mut reads = reads.take_while(|(position, _)| *position <= earlier);
         let comes_first =
@@ -341,7 +344,7 @@ impl<'a> Order<'a> {
         outcome
     }
 
-    /// Whether the write of an update or lock follows; it does not where the execution ended first.
+    /// Whether the write of an update or lock follows; it does not if the execution ended before.
     fn writes_too(&self, event: &Event) -> bool {
         let next = self
             .graph

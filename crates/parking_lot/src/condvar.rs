@@ -21,10 +21,10 @@ impl WaitTimeoutResult {
 }
 
 /// Makes threads wait until they are notified. A wait ends only by a notification or a timeout,
-/// also with `Builder::spurious_wakes`.
+/// even with `Builder::spurious_wakes`.
 pub struct Condvar {
     real: sync::Condvar,
-    /// Number of threads that wait, outside a model.
+    /// Number of waiting threads, outside a model.
     waiting: AtomicUsize,
 }
 
@@ -38,7 +38,7 @@ impl Condvar {
         }
     }
 
-    /// Runs a wait, counted.
+    /// Runs a wait and counts it.
     fn counted<R>(&self, wait: impl FnOnce() -> R) -> R {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let result = wait();

@@ -1,5 +1,5 @@
-//! The common parts of guards: `lock` is the lock, `held` the guard of `mazurka-rt`, none only
-//! while the lock is given up for a moment.
+//! The common parts of guards: `lock` is the lock, `held` the guard of `mazurka-rt`, which is
+//! `None` only while the lock is released for a moment.
 
 macro_rules! guard {
     ($guard:ident, $take:ident) => {

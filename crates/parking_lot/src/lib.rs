@@ -25,17 +25,17 @@
 //! });
 //! ```
 //!
-//! What is different:
-//! - Time does not pass in a model. `try_lock_for` and its kin fail exactly where the lock is held
+//! Differences:
+//! - Time does not pass in a model. `try_lock_for` and its kin fail exactly if the lock is held
 //!   when the thread tries, and every moment to try is explored.
 //! - Any thread that can take a lock may do so, whether or not others wait. So `unlock_fair` is
-//!   `unlock` and [`FairMutex`] is [`Mutex`]. An [`RwLock`] keeps new readers out while a writer
-//!   waits for the others to leave, as in parking_lot: a thread that reads and calls
+//!   `unlock` and [`FairMutex`] is [`Mutex`]. As in parking_lot, an [`RwLock`] keeps new readers
+//!   out while a writer waits for the others to leave: a thread that reads and calls
 //!   [`RwLock::read`] again may wait for ever, and that deadlock is found.
-//! - A `Condvar` that threads use with two mutexes at the same time does not panic.
+//! - Threads that use a `Condvar` with two mutexes at the same time do not panic.
 //! - A writer that gives up after a time (`try_write_for`) keeps no readers out while it waits.
-//! - Missing, so that a use does not compile: `arc_lock`, `deadlock`, `RawMutex` and what else
-//!   belongs to `lock_api`, `force_unlock`, and `Condvar::wait` for a mutex of an unsized type.
+//! - Missing, so that a use does not compile: `arc_lock`, `deadlock`, `RawMutex` and everything
+//!   else from `lock_api`, `force_unlock`, and `Condvar::wait` for a mutex of an unsized type.
 
 mod condvar;
 mod guard;
@@ -54,8 +54,8 @@ pub use rwlock::{
     RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, const_rwlock,
 };
 
-/// A mutex that hands itself to the thread that waits longest. Every order of the waiting threads
-/// is explored, so it is a [`Mutex`].
+/// A mutex that goes to the thread that has waited longest. Every order of the waiting threads is
+/// explored, so it is a [`Mutex`].
 pub type FairMutex<T> = Mutex<T>;
 
 /// The guard of a [`FairMutex`].

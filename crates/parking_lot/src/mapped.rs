@@ -1,9 +1,10 @@
-//! Guards of a part of the data. A pointer tells which part; the guard of the whole keeps the lock.
+//! Guards of a part of the data. A pointer refers to the part; the guard of the whole
+//! keeps the lock.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// Any guard: it is kept and dropped, nothing else.
+/// Any guard, which is only kept and dropped.
 trait Guard {}
 impl<G: ?Sized> Guard for G {}
 
@@ -17,7 +18,7 @@ macro_rules! mapped {
             lends: PhantomData<&'a $($mutable)? T>,
         }
 
-        // SAFETY: it lends what a reference of its kind does.
+        // SAFETY: it lends the same as a reference of its kind.
         #[allow(unsafe_code)]
         unsafe impl<'a, T: ?Sized> Sync for $name<'a, T> where &'a $($mutable)? T: Sync {}
 
@@ -45,7 +46,8 @@ macro_rules! mapped {
                 $name { part, whole: s.whole, lends: PhantomData }
             }
 
-            /// The same if there is such a part; else returns the guard.
+            /// Makes a guard of a part of this part if the function returns one; otherwise
+            /// returns this guard.
             pub fn try_map<U: ?Sized, F>(
                 #[allow(unused_mut)] mut s: Self,
                 f: F,

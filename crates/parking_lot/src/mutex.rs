@@ -17,7 +17,7 @@ pub struct Mutex<T: ?Sized>(sync::Mutex<T>);
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct MutexGuard<'a, T: ?Sized> {
     lock: &'a Mutex<T>,
-    /// None only while the lock is given up for a moment.
+    /// `None` only while the lock is released for a moment.
     held: Option<sync::MutexGuard<'a, T>>,
 }
 
@@ -33,7 +33,7 @@ impl<T> Mutex<T> {
         Self(sync::Mutex::new(value))
     }
 
-    /// Returns the data, without the lock.
+    /// Returns the data, consuming the lock.
     pub fn into_inner(self) -> T {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -108,7 +108,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         s.lock
     }
 
-    /// Keeps the lock for ever and returns the data.
+    /// Holds the lock for ever and returns the data.
     pub fn leak(s: Self) -> &'a mut T {
         let mut kept = std::mem::ManuallyDrop::new(s);
         let value: *mut T = &mut **kept;
@@ -130,7 +130,8 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         MappedMutexGuard::new(held, value)
     }
 
-    /// The same if there is such a part; else returns the guard.
+    /// Makes a guard of a part of the data if the function returns one; otherwise
+    /// returns this guard.
     pub fn try_map<U: ?Sized, F>(mut s: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
     where
         F: FnOnce(&mut T) -> Option<&mut U>,
@@ -143,7 +144,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         }
     }
 
-    /// Asks a condition about the data, which leaves it as it is unless it says otherwise.
+    /// Evaluates a condition on the data, which is assumed not to change it.
     pub(crate) fn looks(&mut self, condition: &mut impl FnMut(&mut T) -> bool) -> bool {
         facade::peek(
             self.held.as_mut().expect("the guard holds the lock"),
@@ -151,7 +152,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         )
     }
 
-    /// Replaces what the guard holds by what a function makes of it.
+    /// Passes the inner guard to a function, and keeps the guard that it returns.
     pub(crate) fn give_to<R>(
         &mut self,
         wait: impl FnOnce(sync::MutexGuard<'a, T>) -> (sync::MutexGuard<'a, T>, R),

@@ -9,7 +9,7 @@ use mazurka_rt::sync;
 /// Runs a function once.
 pub struct Once {
     once: sync::Once,
-    /// The number of its state outside a model, where `once` does not tell.
+    /// The number of its state outside a model, where `once` does not reveal it.
     state: AtomicU8,
 }
 
@@ -21,7 +21,7 @@ const STATES: [OnceState; 4] = [
     OnceState::Done,
 ];
 
-/// Whether the function of a [`Once`] has run.
+/// The state of a [`Once`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnceState {
     /// It has not been called.
@@ -30,7 +30,7 @@ pub enum OnceState {
     Poisoned,
     /// It is being called.
     InProgress,
-    /// It has run.
+    /// It has completed.
     Done,
 }
 
@@ -40,14 +40,14 @@ impl OnceState {
         self == Self::Poisoned
     }
 
-    /// Whether the function has run.
+    /// Whether the function has completed.
     pub fn done(self) -> bool {
         self == Self::Done
     }
 }
 
 impl Once {
-    /// Makes one that has run nothing.
+    /// Makes one that has not run anything.
     #[track_caller]
     pub const fn new() -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Once {
         }
     }
 
-    /// Whether a function has run, runs, or panicked.
+    /// Returns whether a function has completed, is running, or has panicked.
     ///
     /// ```
     /// use mazurka_parking_lot::{Once, OnceState};
@@ -76,7 +76,7 @@ impl Once {
         }
     }
 
-    /// Runs a function, and keeps the state of the time outside models.
+    /// Runs a function, and tracks the state for uses outside models.
     fn run(&self, f: impl FnOnce()) {
         let mut running = Running(&self.state, OnceState::Poisoned);
         self.state
@@ -85,7 +85,7 @@ impl Once {
         running.1 = OnceState::Done;
     }
 
-    /// Runs the function, unless another one has run; waits if one is being run.
+    /// Runs the function, unless one has completed; waits if one is running.
     ///
     /// # Panics
     ///
@@ -95,7 +95,7 @@ impl Once {
         self.once.call_once(|| self.run(f));
     }
 
-    /// The same, also if an earlier function panicked.
+    /// Runs the function, unless one has completed, even if an earlier one panicked.
     #[track_caller]
     pub fn call_once_force<F: FnOnce(OnceState)>(&self, f: F) {
         self.once.call_once_force(|before| {
@@ -109,7 +109,7 @@ impl Once {
     }
 }
 
-/// A function that runs, and the state when it has ended.
+/// A running function, and the state to set when it ends.
 struct Running<'a>(&'a AtomicU8, OnceState);
 
 impl Drop for Running<'_> {

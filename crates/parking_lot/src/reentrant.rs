@@ -1,6 +1,6 @@
-//! `parking_lot::ReentrantMutex`: a mutex that the thread that holds it can take again.
+//! `parking_lot::ReentrantMutex`: a mutex that its holder can take again.
 //!
-//! Which thread holds it, and how often, is data under a mutex; threads that wait do so at a
+//! The holder, and how often it has taken the lock, are data under a mutex; other threads wait at a
 //! condition variable.
 
 use std::fmt;
@@ -13,7 +13,7 @@ use mazurka_rt::thread::{self, ThreadId};
 
 use crate::{Condvar, Mutex, MutexGuard};
 
-/// A lock that the thread that holds it can take again.
+/// A lock that its holder can take again.
 pub struct ReentrantMutex<T: ?Sized> {
     owner: Mutex<Option<Owner>>,
     free: Condvar,
@@ -34,7 +34,7 @@ unsafe impl<T: ?Sized + Send> Sync for ReentrantMutex<T> {}
 #[must_use = "if unused the ReentrantMutex will immediately unlock"]
 pub struct ReentrantMutexGuard<'a, T: ?Sized> {
     lock: &'a ReentrantMutex<T>,
-    /// It stays with its thread.
+    /// Makes the guard neither `Send` nor `Sync`.
     stays: PhantomData<*const ()>,
 }
 
@@ -60,7 +60,7 @@ impl<T> ReentrantMutex<T> {
         }
     }
 
-    /// Returns the data, without the lock.
+    /// Returns the data, consuming the lock.
     pub fn into_inner(self) -> T {
         self.value
     }

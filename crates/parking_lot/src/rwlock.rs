@@ -1,4 +1,4 @@
-//! `parking_lot::RwLock`: a writer that waits keeps new readers out (`FairLock` of `mazurka-rt`).
+//! `parking_lot::RwLock`: a waiting writer keeps new readers out (`FairLock` of `mazurka-rt`).
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
-use mazurka_rt::facade::{self, Change, FairLock, Wish};
+use mazurka_rt::facade::{self, Change, FairLock, LockMode};
 
 use crate::mapped::{MappedRwLockReadGuard, MappedRwLockWriteGuard};
 
@@ -18,11 +18,11 @@ pub struct RwLock<T: ?Sized> {
     data: UnsafeCell<T>,
 }
 
-// SAFETY: the lock lends the data to readers at the same time, and to one writer alone.
+// SAFETY: the lock lends the data to several readers at a time, or to one writer alone.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
-/// A guard stays with its thread.
+/// Keeps a guard in its thread.
 type Stays = PhantomData<*const ()>;
 
 type Place = &'static Location<'static>;
@@ -80,14 +80,14 @@ impl<T> RwLock<T> {
         }
     }
 
-    /// Returns the data, without the lock.
+    /// Returns the data, consuming the lock.
     pub fn into_inner(self) -> T {
         self.data.into_inner()
     }
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// The lock that threads of this model use: a static has one in each execution.
+    /// Returns the lock that threads of this model use: a static has a copy in each execution.
     fn here(&self) -> &Self {
         // SAFETY: a static that was not used owns no memory, since it was made by the compiler, and
         // a static that owns memory and was used is refused.
@@ -126,20 +126,20 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Waits for read access. A thread that has read access already may wait for ever, if a writer
+    /// Waits for read access. A thread that already has read access may wait for ever if a writer
     /// waits: see [`RwLock::read_recursive`].
     #[track_caller]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         let this = self.here();
-        this.raw.wait(Wish::Read, "read");
+        this.raw.wait(LockMode::Read, "read");
         this.read_guard()
     }
 
-    /// Waits for read access; never for a writer that waits itself, if there are readers.
+    /// Waits for read access; if there are readers, it does not wait for a waiting writer.
     #[track_caller]
     pub fn read_recursive(&self) -> RwLockReadGuard<'_, T> {
         let this = self.here();
-        this.raw.wait(Wish::ReadAgain, "read_recursive");
+        this.raw.wait(LockMode::ReadAgain, "read_recursive");
         this.read_guard()
     }
 
@@ -147,7 +147,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T> {
         let this = self.here();
-        this.raw.wait(Wish::Upgradable, "upgradable_read");
+        this.raw.wait(LockMode::Upgradable, "upgradable_read");
         this.upgradable_guard()
     }
 
@@ -163,15 +163,18 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
         let this = self.here();
-        let taken = this.raw.attempt(&[Wish::Read], "try_read");
+        let taken = this.raw.attempt(&[LockMode::Read], "try_read");
         if taken { Some(this.read_guard()) } else { None }
     }
 
-    /// The same, also beside a writer that waits, if there are readers.
+    /// Takes the lock for reading if that is possible now, even beside a waiting writer if
+    /// there are readers.
     #[track_caller]
     pub fn try_read_recursive(&self) -> Option<RwLockReadGuard<'_, T>> {
         let this = self.here();
-        let taken = this.raw.attempt(&[Wish::ReadAgain], "try_read_recursive");
+        let taken = this
+            .raw
+            .attempt(&[LockMode::ReadAgain], "try_read_recursive");
         if taken { Some(this.read_guard()) } else { None }
     }
 
@@ -179,7 +182,9 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_upgradable_read(&self) -> Option<RwLockUpgradableReadGuard<'_, T>> {
         let this = self.here();
-        let taken = this.raw.attempt(&[Wish::Upgradable], "try_upgradable_read");
+        let taken = this
+            .raw
+            .attempt(&[LockMode::Upgradable], "try_upgradable_read");
         if taken {
             Some(this.upgradable_guard())
         } else {
@@ -191,7 +196,9 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
         let this = self.here();
-        let taken = this.raw.attempt(&[Wish::Bar, Wish::Alone], "try_write");
+        let taken = this
+            .raw
+            .attempt(&[LockMode::Bar, LockMode::Alone], "try_write");
         if taken {
             Some(this.write_guard())
         } else {
@@ -275,7 +282,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     }
 }
 
-/// What all guards have; with the method that takes the lock again.
+/// The common parts of guards, each with the method that takes the lock again.
 macro_rules! guards {
     ($($guard:ident $take:ident)*) => {
         $(
@@ -288,7 +295,7 @@ macro_rules! guards {
                 /// Releases the lock while a function runs.
                 #[track_caller]
                 pub fn unlocked<F: FnOnce() -> U, U>(s: &mut Self, f: F) -> U {
-                    /// Takes the lock again, also when the function panics.
+                    /// Takes the lock again, even if the function panics.
                     struct Again<'a, T: ?Sized>(&'a RwLock<T>);
                     impl<T: ?Sized> Drop for Again<'_, T> {
                         #[track_caller]
@@ -323,7 +330,7 @@ macro_rules! guards {
             impl<T: ?Sized> Deref for $guard<'_, T> {
                 type Target = T;
                 fn deref(&self) -> &T {
-                    // SAFETY: the guard has read access, at least.
+                    // SAFETY: the guard has at least read access.
                     #[allow(unsafe_code)]
                     unsafe { &*self.lock.data.get() }
                 }
@@ -371,7 +378,8 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         MappedRwLockReadGuard::new(s, value.cast_mut())
     }
 
-    /// The same if there is such a part; else returns the guard.
+    /// Makes a guard of a part of the data if the function returns one; otherwise
+    /// returns this guard.
     pub fn try_map<U: ?Sized, F>(s: Self, f: F) -> Result<MappedRwLockReadGuard<'a, U>, Self>
     where
         F: FnOnce(&T) -> Option<&U>,
@@ -394,7 +402,7 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         raw.change(Change::EndUpgradable, false, self.place);
     }
 
-    /// Waits until there are no other readers, and turns it into write access. New readers are
+    /// Waits until there are no other readers, and turns this into write access. New readers are
     /// kept out at once.
     #[track_caller]
     pub fn upgrade(s: Self) -> RwLockWriteGuard<'a, T> {
@@ -403,7 +411,7 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         lock.write_guard()
     }
 
-    /// Turns it into write access if there are no other readers; else returns the guard.
+    /// Turns this into write access if there are no other readers; otherwise returns the guard.
     #[track_caller]
     pub fn try_upgrade(s: Self) -> Result<RwLockWriteGuard<'a, T>, Self> {
         if s.lock.raw.attempt_upgrade() {
@@ -413,7 +421,7 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         }
     }
 
-    /// Waits for write access until the time is over; else returns the guard.
+    /// Waits for write access until the time is over; then returns the guard.
     #[track_caller]
     pub fn try_upgrade_for(s: Self, timeout: Duration) -> Result<RwLockWriteGuard<'a, T>, Self> {
         let raw = &s.lock.raw;
@@ -424,20 +432,20 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         }
     }
 
-    /// Waits for write access until this moment; else returns the guard.
+    /// Waits for write access until this moment; then returns the guard.
     #[track_caller]
     pub fn try_upgrade_until(s: Self, timeout: Instant) -> Result<RwLockWriteGuard<'a, T>, Self> {
         Self::try_upgrade_for(s, timeout.saturating_duration_since(Instant::now()))
     }
 
-    /// Runs a function with write access, and has an upgradable read again afterwards.
+    /// Runs a function with write access, and returns to an upgradable read afterwards.
     #[track_caller]
     pub fn with_upgraded<R, F: FnOnce(&mut T) -> R>(&mut self, f: F) -> R {
         self.lock.raw.upgrade();
         self.run_upgraded(f)
     }
 
-    /// The same if there are no other readers.
+    /// Runs a function with write access if there are no other readers.
     #[track_caller]
     pub fn try_with_upgraded<R, F: FnOnce(&mut T) -> R>(&mut self, f: F) -> Option<R> {
         let upgraded = self.lock.raw.attempt_upgrade();
@@ -447,7 +455,7 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
     /// Runs a function while the lock is held for writing.
     #[track_caller]
     fn run_upgraded<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> R {
-        /// Goes back to an upgradable read, also when the function panics.
+        /// Returns to an upgradable read, even if the function panics.
         struct Back<'a>(&'a FairLock, Place);
         impl Drop for Back<'_> {
             fn drop(&mut self) {
@@ -460,7 +468,7 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         f(unsafe { &mut *self.lock.data.get() })
     }
 
-    /// Turns it into plain read access, so that other threads can have an upgradable one.
+    /// Turns this into plain read access, so that other threads can have an upgradable one.
     #[track_caller]
     pub fn downgrade(s: Self) -> RwLockReadGuard<'a, T> {
         let lock = Self::keep(s);
@@ -510,7 +518,8 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         MappedRwLockWriteGuard::new(s, value)
     }
 
-    /// The same if there is such a part; else returns the guard.
+    /// Makes a guard of a part of the data if the function returns one; otherwise
+    /// returns this guard.
     pub fn try_map<U: ?Sized, F>(mut s: Self, f: F) -> Result<MappedRwLockWriteGuard<'a, U>, Self>
     where
         F: FnOnce(&mut T) -> Option<&mut U>,

@@ -4,10 +4,11 @@ use mazurka_core::bench::{Benchmark, Clock, Measure, Measured};
 
 use crate::{Paint, View};
 
-/// A column: its title, whether it is text, and what it shows of a row.
+/// A column: its title, whether it is text, and its content for a row.
 type Column = (&'static str, bool, fn(&Measured) -> String);
 
-/// What was measured, with the figures of others beside it, and if asked the targets.
+/// Returns the measurements, with the figures of other tools beside them and, if asked for, the
+/// targets.
 pub fn bench(benchmark: &Benchmark, targets: bool, view: &View) -> String {
     let clock = match benchmark.clock {
         Clock::ThreadCpu => "CPU time of the one thread that explores",
@@ -110,7 +111,7 @@ fn peers(row: &Measured) -> String {
     row.peers.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong with a measurement.
+/// Returns the problem of a measurement, if any.
 fn note(row: &Measured) -> Option<String> {
     match (row.agrees(), row.bounds.first()) {
         (false, _) => Some("WRONG".to_owned()),
@@ -136,7 +137,7 @@ fn value(measure: Measure, n: f64) -> String {
     }
 }
 
-/// Three digits say all that a measurement knows.
+/// Shows a number with three digits, which is as precise as a measurement is.
 fn short(n: f64) -> String {
     let (n, unit) = match n {
         n if n < 1e3 => (n, ""),
@@ -150,7 +151,7 @@ fn short(n: f64) -> String {
     }
 }
 
-/// Text to the left, numbers to the right; empty columns are left out.
+/// Returns a table with text aligned left and numbers aligned right; empty columns are left out.
 fn table(columns: &[Column], rows: &[&Measured], paint: Paint) -> String {
     let mut lines = vec![String::from(" "); rows.len() + 1];
     for (title, left, show) in columns {

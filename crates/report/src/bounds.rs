@@ -7,7 +7,7 @@ use mazurka_core::record::Record;
 
 use crate::shell::check_command;
 
-/// What to do next, in the imperative.
+/// Returns what to do next, in the imperative.
 ///
 /// ```
 /// use mazurka_core::Bound;
@@ -62,10 +62,10 @@ pub fn advice(bound: &Bound) -> &'static str {
     }
 }
 
-/// What to do next about a bound of this search.
+/// Returns what to do next about a bound of this search.
 pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
-    // Only this engine sees that a run comes back to a state; and it has no limit of depth. `check`
-    // uses it by itself, unless there are unknown values.
+    // Only `stateful` recognises that a run comes back to a state, and it has no limit on depth.
+    // `check` uses it by itself, unless there are unknown values.
     let is_maz = record.program.file.ends_with(".maz");
     let stateful = match record.command.as_str() {
         _ if record.memory_model.is_some() || record.algorithm == "stateful" => None,
@@ -82,7 +82,7 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
         )
     };
     let last = match bound {
-        // Other languages have no such loops.
+        // Other languages do not have such loops.
         Bound::MaxDepth(_) if !is_maz => "raise --max-depth, or let the loop end that does not",
         _ => advice(bound),
     };
@@ -104,7 +104,7 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
     }
 }
 
-/// The bound that was hit, in words.
+/// Returns the bound that was hit, in words.
 pub(crate) fn name(bound: &Bound) -> String {
     match *bound {
         Bound::MemoryLimit(bytes) => format!("--memory-limit {} was reached", size(bytes)),
@@ -116,7 +116,7 @@ pub(crate) fn name(bound: &Bound) -> String {
     }
 }
 
-/// Bytes as a user would write them.
+/// Returns a number of bytes as a user would write it.
 fn size(bytes: u64) -> String {
     let units = [(30, "G"), (20, "M"), (10, "K")];
     let fits =

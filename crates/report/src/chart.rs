@@ -1,6 +1,6 @@
 //! The message sequence chart of a run of actors, as text and as a picture: a lane for each object,
-//! a bar for each step of a task, an arrow for each message and each new object, a mark where a
-//! task waits, fails or ends. Nothing is cut: what does not fit into its lane goes on below.
+//! a bar for each step of a task, an arrow for each message and each new object, and a mark where a
+//! task waits, fails or ends. Nothing is cut: text that does not fit into its lane is wrapped.
 
 use mazurka_core::Kind;
 use mazurka_core::record::{Actor, Ending, Message, Record, Run, Step};
@@ -13,7 +13,7 @@ const MARGIN: f64 = 40.0;
 const BAR: f64 = 10.0;
 const GAP: f64 = 6.0;
 
-/// Width of a lane, in letters, at least and at most.
+/// The least and the greatest width of a lane, in letters.
 const LANE_LETTERS: std::ops::RangeInclusive<usize> = 16..=40;
 
 const RUNS: &str = "#2980b9";
@@ -21,18 +21,18 @@ const WAITS: &str = "#b9770e";
 const FAILS: &str = "#c0392b";
 const FAINT: &str = "#7f8c8d";
 
-/// What stands in a row of the chart.
+/// A row of the chart.
 struct Row {
-    /// The number of the step, where one starts.
+    /// The number of the step, if one starts here.
     number: Option<usize>,
     lane: usize,
-    /// For an arrow: where it leads, and whether to a new object.
+    /// For an arrow: the lane that it leads to, and whether to a new object.
     arrow: Option<(usize, bool)>,
     text: String,
     color: &'static str,
 }
 
-/// The chart laid out: lanes in the order in which their objects appear, and rows.
+/// A chart with its layout: lanes in the order in which their objects appear, and rows.
 struct Chart<'a> {
     lanes: Vec<&'a str>,
     rows: Vec<Row>,
@@ -40,14 +40,14 @@ struct Chart<'a> {
     width: usize,
 }
 
-/// How a message is written: `store(3) [0.1]`.
+/// Returns the text of a message: `store(3) [0.1]`.
 fn written(sent: &Message) -> String {
     let arguments = sent.arguments.join(", ");
     format!("{}({arguments}) [{}]", sent.method, sent.process)
 }
 
 impl<'a> Chart<'a> {
-    /// None if the run has no actors.
+    /// Makes the chart of a run; none if the run has no actors.
     fn from_run(record: &'a Record, run: &'a Run) -> Option<Self> {
         let mut chart = Self {
             lanes: Vec::new(),
@@ -68,7 +68,7 @@ impl<'a> Chart<'a> {
             let text = format!("✗ [{}] waits for {}{holder}", waiting.process, waiting.what);
             chart.words(object, text, FAILS);
         }
-        // What went wrong may take several lines.
+        // A mishap may take several lines.
         let rows = chart.rows.iter().filter(|row| row.color != FAILS);
         let needed = rows.map(|row| chart.needs(row)).max()?;
         let names = chart.lanes.iter().map(|name| name.chars().count() + 2);
@@ -86,7 +86,7 @@ impl<'a> Chart<'a> {
         let lane = self.lane(&actor.object);
         let mut new: Vec<&String> = actor.creates.iter().collect();
         for sent in &actor.sends {
-            // An object is there before it is sent anything.
+            // An object is created before it receives a message.
             if let Some(at) = new.iter().position(|name| **name == sent.object) {
                 new.drain(..=at).for_each(|name| self.created(lane, name));
             }
@@ -124,7 +124,7 @@ impl<'a> Chart<'a> {
         });
     }
 
-    /// The lane of an object, a new one if it has none.
+    /// Returns the lane of an object; a new one if it has none.
     fn lane(&mut self, object: &'a str) -> usize {
         let known = self.lanes.iter().position(|lane| *lane == object);
         known.unwrap_or_else(|| {
@@ -133,7 +133,7 @@ impl<'a> Chart<'a> {
         })
     }
 
-    /// How many letters wide lanes must be for the words of a row to fit in one line.
+    /// Returns the width of lanes, in letters, at which the text of a row fits into one line.
     fn needs(&self, row: &Row) -> usize {
         let letters = row.text.chars().count();
         match row.arrow {
@@ -142,7 +142,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// How many letters of a row there is room for.
+    /// Returns the number of letters of a row that fit into one line.
     fn room(&self, row: &Row) -> usize {
         match row.arrow {
             Some((to, _)) if to != row.lane => self.width * to.abs_diff(row.lane) - 6,
@@ -151,7 +151,7 @@ impl<'a> Chart<'a> {
     }
 }
 
-/// The object that a task runs on.
+/// Returns the object that a task runs on.
 fn object_of<'a>(run: &'a Run, process: &str) -> Option<&'a str> {
     let actors = || run.steps.iter().filter_map(|step| step.actor.as_deref());
     let mut sent = actors().flat_map(|actor| &actor.sends);
@@ -162,7 +162,7 @@ fn object_of<'a>(run: &'a Run, process: &str) -> Option<&'a str> {
         .or_else(|| own.map(|actor| actor.object.as_str()))
 }
 
-/// What stands beside the bar of a step, and its colour.
+/// Returns the text beside the bar of a step, and its colour.
 fn said(run: &Run, step: &Step, actor: &Actor) -> (String, &'static str) {
     let process = &step.process;
     let sign = if actor.starts { "▶" } else { "▷" };
@@ -187,7 +187,7 @@ fn said(run: &Run, step: &Step, actor: &Actor) -> (String, &'static str) {
     (format!("{sign} {named} {end}"), color)
 }
 
-/// Lines of at most so many letters, broken at blanks where there are some.
+/// Wraps text into lines of at most `most` letters, at blanks if there are any.
 fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest: Vec<char> = text.chars().collect();
@@ -209,7 +209,7 @@ const LEGEND: [&str; 2] = [
     "┆ keeps the object  ✗ fails, or waits for ever  [0.1] a task  ┄ new object",
 ];
 
-/// The chart as text; none if the run is not one of actors.
+/// Returns the chart as text; none if the run has no actors.
 pub fn chart(record: &Record, run: &Run) -> Option<String> {
     let chart = Chart::from_run(record, run)?;
     let (width, lanes) = (chart.width, chart.lanes.len());
@@ -244,7 +244,7 @@ pub fn chart(record: &Record, run: &Run) -> Option<String> {
         let mut lines = wrapped(&row.text, chart.room(row));
         let from = row.lane * width;
         let arrow = row.arrow.filter(|&(to, _)| to != row.lane);
-        // The last line stands on the arrow.
+        // The last line is on the arrow.
         let last = arrow.and_then(|_| lines.pop());
         for (at, said) in lines.iter().enumerate() {
             line(row.number.filter(|_| at == 0), &|letters| {
@@ -282,7 +282,7 @@ fn put(letters: &mut [char], start: usize, said: &str) {
     }
 }
 
-/// A message from one column to another.
+/// Draws a message from one column to another.
 fn draw_arrow(letters: &mut [char], (from, to): (usize, usize), new: bool, said: &str) {
     let (left, right) = (from.min(to), from.max(to));
     let stroke = if new { '┄' } else { '─' };
@@ -302,7 +302,7 @@ fn draw_arrow(letters: &mut [char], (from, to): (usize, usize), new: bool, said:
     );
 }
 
-/// The chart as SVG; none if the run is not one of actors.
+/// Returns the chart as SVG; none if the run has no actors.
 pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     let chart = Chart::from_run(record, run)?;
     let lane = chart.width as f64 * LETTER + 2.0 * BAR;
@@ -333,7 +333,7 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     }
     let first = y - LINE / 2.0;
     let mut bars = String::new();
-    // Where the bar of the last step starts, its lane and its colour.
+    // The start of the bar of the last step, its lane and its colour.
     let mut open: Option<(f64, usize, &str)> = None;
     let close = |open: Option<(f64, usize, &str)>, end: f64| {
         open.map_or_else(String::new, |(start, lane, color)| {
@@ -394,7 +394,7 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     Some(sheet(width, height) + &head + &lifelines + &bars + &body + "</svg>\n")
 }
 
-/// The bar of a step.
+/// Returns the bar of a step.
 fn bar(x: f64, start: f64, end: f64, fill: &str) -> String {
     format!(
         "<rect x=\"{:.1}\" y=\"{start:.1}\" width=\"{BAR}\" height=\"{:.1}\" fill=\"{fill}\" fill-opacity=\"0.75\"/>\n",
@@ -403,7 +403,7 @@ fn bar(x: f64, start: f64, end: f64, fill: &str) -> String {
     )
 }
 
-/// A message, or the arrow to a new object.
+/// Returns the arrow of a message, or to a new object.
 fn arrow(from: f64, to: f64, y: f64, new: bool) -> String {
     let dashes = if new { " stroke-dasharray=\"4 3\"" } else { "" };
     let end = "marker-end=\"url(#head)\"";

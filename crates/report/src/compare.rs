@@ -7,24 +7,25 @@ use crate::events::{Columns, bindings};
 use crate::verdict::cut;
 use crate::{View, replay_command};
 
-/// Two programs and how many ways to end each of them has.
+/// Two programs, and the numbers of their outcomes.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
     /// The first and the second program.
     pub programs: [&'a ProgramRecord; 2],
     /// The number of outcomes of each.
     pub outcomes: [u64; 2],
-    /// Whether the second was only to have no others than the first.
+    /// Whether the question was only that the second has no other outcomes than the first.
     pub within: bool,
     /// Whether one of them may run for ever.
     pub endless: bool,
-    /// Which program has an outcome that the other has not, and a run that ends like this.
+    /// The program that has an outcome which the other does not have, and a run with it.
     pub only: Option<(usize, &'a Run)>,
-    /// The unknown values for which that is so.
+    /// The unknown values for which it has this outcome.
     pub values: &'a [Binding],
 }
 
-/// Whether two programs end in the same ways, and a run of one that ends as none of the other does.
+/// Returns whether two programs have the same outcomes, and otherwise a run of one with an outcome
+/// that the other does not have.
 pub fn compared(record: &Record, sides: &Sides<'_>, view: &View) -> String {
     let paint = view.paint;
     let [one, two] = sides.programs.map(|program| &program.file);

@@ -6,26 +6,26 @@ use crate::events::bindings;
 use crate::verdict::cut;
 use crate::{View, replay_command};
 
-/// For which values a property holds.
+/// The values for which a property holds.
 #[derive(Clone, Debug)]
 pub struct Conditioned<'a> {
-    /// The property as it was asked for.
+    /// The property, as the user gave it.
     pub property: &'a str,
-    /// The values for which it holds.
+    /// The values for which it holds, as a formula.
     pub holds: &'a str,
-    /// Those for which it does not.
+    /// The values for which it does not hold.
     pub fails: &'a str,
-    /// Those of which neither is known.
+    /// The values for which neither is known.
     pub unknown: Option<&'a str>,
-    /// Those for which no run counts.
+    /// The values for which no run counts.
     pub discarded: Option<&'a str>,
-    /// Whether all of these were made to be read.
+    /// Whether all of these formulas are in readable form.
     pub readable: bool,
-    /// Parts of the values that runs show, one choice of each, and the runs.
+    /// Cases of the values that runs show: each with an example of its values, and the runs.
     pub cases: Vec<(&'a str, &'a [Binding], &'a [Run])>,
 }
 
-/// For which values a property holds, and runs that show it.
+/// Returns the values for which a property holds, and runs that show it.
 pub fn conditioned(record: &Record, told: &Conditioned<'_>, view: &View) -> String {
     let paint = view.paint;
     let property = told.property;

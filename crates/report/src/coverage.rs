@@ -1,13 +1,14 @@
-//! What a set of tests covers.
+//! The coverage of a set of tests.
 
 use mazurka_core::record::{Branch, Coverage};
 
 use crate::events::line_of;
 
-/// Branches named at most.
+/// Limit on the branches that are listed.
 const MOST: usize = 10;
 
-/// How many sides of branches the tests in a folder take, and which they do not.
+/// Returns how many sides of branches the tests in a folder take, and lists those that they do not
+/// take.
 pub fn coverage(tests: u64, coverage: &Coverage, folder: &str) -> String {
     let branches = &coverage.branches;
     let taken = |branch: &Branch| usize::from(branch.held) + usize::from(branch.failed);

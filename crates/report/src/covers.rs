@@ -1,11 +1,11 @@
-//! What must be reachable: which run gets there, or what was explored where none does.
+//! The `cover` statements: a run that reaches each, or what was explored if there is none.
 
 use mazurka_core::record::{CoverAnswer, CoverRecord, Record};
 
 use crate::shell::flags_of;
 use crate::{View, bounds, counted, replay_command};
 
-/// A line for each cover of the file.
+/// Returns a line for each `cover` of the file.
 pub(crate) fn covers(record: &Record, view: &View) -> String {
     let line = |cover: &CoverRecord| format!("{}\n", told(record, cover, view));
     record.covers.iter().map(line).collect()
@@ -18,8 +18,8 @@ fn told(record: &Record, cover: &CoverRecord, view: &View) -> String {
         None => format!("`{}`", cover.condition),
     };
     let counts = &cover.counts;
-    let explored = match counts.states {
-        Some(states) => counted(states, "state", "states"),
+    let explored = match crate::verdict::states(counts) {
+        Some(states) => states,
         None => counted(counts.executions, "execution", "executions"),
     };
     let explored = format!("{explored} by {}", cover.algorithm);

@@ -4,10 +4,10 @@ use mazurka_core::record::{Leaf, Record, Tree};
 
 use crate::tree::{details, ending, fill, scheduling, step, stroke, title};
 
-/// The tree as a `digraph`: states are nodes, steps are edges. Final states are double boxes,
-/// deadlocks octagons, failures double octagons, runs that another one covers dashed circles. A
-/// step that was moved before another one with which it races is dashed, and both have the same
-/// colour and number.
+/// Returns the tree as a `digraph`: states are nodes, steps are edges. Final states are double
+/// boxes, deadlocks octagons, failures double octagons, and runs that another run covers dashed
+/// circles. A step that was moved before another one with which it races is dashed, and both have
+/// the same colour and number.
 pub fn dot(record: &Record, tree: &Tree) -> String {
     let mut text = String::from("digraph exploration {\n");
     text += &format!("  label={};\n", quoted(&title(record, tree)));
@@ -58,7 +58,7 @@ pub(crate) fn shape(leaf: Leaf) -> &'static str {
     }
 }
 
-/// A string as DOT reads it back.
+/// Returns a string quoted for DOT.
 pub(crate) fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", escaped.replace('\n', "\\n"))

@@ -7,7 +7,7 @@ use mazurka_core::record::{Binding, Change, Ending, Run, Step};
 use crate::fit::visible;
 use crate::{Paint, View, clip, pad};
 
-/// Where a line is: of which file, if the program has several.
+/// Returns a line number, with its file if the program has several.
 pub(crate) fn line_of(line: usize, file: Option<&str>) -> String {
     match file {
         Some(file) => format!("line {line} of {file}"),
@@ -15,14 +15,14 @@ pub(crate) fn line_of(line: usize, file: Option<&str>) -> String {
     }
 }
 
-/// Labels and values may be as wide as the program likes; the table may not.
+/// Limits on the widths of labels, values and process names in a table.
 const LABEL_WIDTH: usize = 60;
 const VALUES_WIDTH: usize = 48;
 const PROCESS_WIDTH: usize = 32;
-/// Labels and values have at least so much room, even if a line is wider than the terminal then.
+/// The least width of labels and values together, even if a line is then wider than the terminal.
 const LEAST_ROOM: usize = 24;
 
-/// Beside its values, a label gets at least so much of the room that both have.
+/// The least part of the common width of labels and values that labels get.
 const PART_OF_LABELS: (usize, usize) = (3, 5);
 
 /// Tables of steps with the same columns.
@@ -32,12 +32,12 @@ pub(crate) struct Columns {
     label: usize,
     values: usize,
     line: usize,
-    /// How wide a line may be.
+    /// The greatest width of a line.
     most: Option<usize>,
 }
 
 impl Columns {
-    /// As wide as these runs need, and no wider than the view.
+    /// Makes columns as wide as these runs need, but no wider than the view.
     pub fn fitting(runs: &[Run], view: &View) -> Self {
         let rows: Vec<Row> = runs
             .iter()
@@ -46,7 +46,7 @@ impl Columns {
         Self::for_rows(&rows, view)
     }
 
-    /// As wide as these rows need, and no wider than the view.
+    /// Makes columns as wide as these rows need, but no wider than the view.
     pub fn for_rows(rows: &[Row], view: &View) -> Self {
         let widest = |cell: fn(&Row) -> &str| {
             let widths = rows.iter().map(|row| cell(row).chars().count());
@@ -66,7 +66,7 @@ impl Columns {
         columns
     }
 
-    /// Takes from labels and values what is too much.
+    /// Narrows labels and values so that a line fits.
     fn narrow(&mut self, most: usize) {
         let gaps = 2 + 2 + 2 + 2 + if self.values > 0 { 2 } else { 0 };
         let fixed = gaps + self.number + self.process + self.line;
@@ -77,13 +77,13 @@ impl Columns {
         self.label = self.label.min(room - self.values);
     }
 
-    /// Where labels begin.
+    /// Returns the column where labels begin.
     fn label_column(&self) -> usize {
         2 + self.number + 2 + self.process + 2
     }
 
-    /// Some steps of a run. At most `most` of them, if that is given, and the racing ones: from the
-    /// middle of a long run the rest is left out, and the text says so and how to see it.
+    /// Returns some steps of a run. If `most` is given, at most that many and the racing ones: in
+    /// the middle of a long run the rest is left out, and the text says so and how to see it.
     pub fn steps(
         &self,
         run: &Run,
@@ -115,7 +115,7 @@ impl Columns {
         text
     }
 
-    /// A row as a line, with what is to be said of its step.
+    /// Returns a row as a line, followed by a mark.
     pub fn line(&self, row: &Row, mark: &str, paint: Paint) -> String {
         let number = self.number;
         let mut line = format!(
@@ -165,12 +165,12 @@ fn elided(steps: usize) -> String {
     format!("  … {steps} left out: `mazurka run` with the schedule below shows all …\n")
 }
 
-/// For each step what is to be said of it beside the others that race.
+/// Returns, for each step, a note on the steps that it races with.
 pub(crate) fn marks(run: &Run) -> Vec<String> {
     let racing: Vec<usize> = (0..run.steps.len())
         .filter(|&at| run.steps[at].racing)
         .collect();
-    // Locks that are taken crosswise are different ones; a race is about one.
+    // Locks that are taken crosswise are different locks; a race is about one lock.
     let label = |&at: &usize| run.steps[at].label.as_str();
     let crossing = run.ending == Ending::Deadlock
         && racing.iter().all(|at| label(at).contains("lock("))
@@ -190,7 +190,7 @@ pub(crate) fn marks(run: &Run) -> Vec<String> {
     (0..run.steps.len()).map(mark).collect()
 }
 
-/// What a table says of a step.
+/// The cells of a step in a table.
 pub(crate) struct Row {
     pub number: String,
     pub process: String,
@@ -202,7 +202,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A step of a run.
+    /// Makes the row of a step.
     pub fn new(run: &Run, at: usize) -> Self {
         let step = &run.steps[at];
         let mut process = clip(run.name_of(&step.process), PROCESS_WIDTH);
@@ -215,7 +215,7 @@ impl Row {
             process,
             label: clip(&step.label, LABEL_WIDTH),
             values: clip(&values(step), VALUES_WIDTH),
-            // The clock of a program has no line.
+            // Steps of the clock of a program have no line.
             line: match step.line {
                 0 => String::new(),
                 line => line_of(
@@ -229,7 +229,7 @@ impl Row {
     }
 }
 
-/// What a step changed. A step that changes nothing is there for what it saw.
+/// Returns the values that a step changed, or those that it read if it changed nothing.
 pub(crate) fn values(step: &Step) -> String {
     let change = |c: &Change| format!("{}: {} -> {}", c.name, c.from, c.to);
     if step.changes.is_empty() {

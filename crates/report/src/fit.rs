@@ -1,16 +1,16 @@
 //! Lines that fit a terminal.
 
-/// How far the rest of a long line stands behind its beginning.
+/// Indentation of the continuation of a long line.
 const HANGING: usize = 4;
 
-/// The narrowest column in which text is broken: below that nothing can be read either way.
+/// The narrowest column in which text is wrapped: below this it would be unreadable anyway.
 const NARROWEST: usize = 20;
 
-/// ` = ` where no line is to be broken: with blanks that are none, and that no source has there.
+/// ` = ` where a line must not be broken: with no-break spaces, which no source has there.
 const TOGETHER: &str = "\u{a0}=\u{a0}";
 
-/// Breaks lines that are wider than this, at blanks, and indents what follows. Commands to be
-/// copied stay whole: a terminal breaks them without a trace.
+/// Wraps lines that are wider than `width` at blanks, and indents the continuations. Commands to be
+/// copied stay whole: a terminal wraps them without inserting anything.
 ///
 /// ```
 /// use mazurka_report::fit;
@@ -39,7 +39,7 @@ fn fit_line(line: &str, width: usize) -> String {
     let indent = (indent + HANGING).min(width.saturating_sub(NARROWEST));
     let mut text = String::new();
     let mut column = 0;
-    // A name stays with its value.
+    // A name stays on one line with its value.
     let line = line.replace(" = ", TOGETHER);
     for word in line.split_inclusive(' ') {
         let wide = visible(word.trim_end());
@@ -56,7 +56,7 @@ fn fit_line(line: &str, width: usize) -> String {
     text.replace(TOGETHER, " = ")
 }
 
-/// Number of characters that a terminal shows: without colours.
+/// Returns the number of characters that a terminal shows, without escape codes for colours.
 pub(crate) fn visible(text: &str) -> usize {
     let mut count = 0;
     let mut escaped = false;

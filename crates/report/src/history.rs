@@ -1,4 +1,4 @@
-//! The history of an object's operations as a chart, and the clients that it was checked with.
+//! A chart of the history of an object's operations, and the clients with which it was checked.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use mazurka_history::History;
 
 use crate::{View, counted};
 
-/// A text that is shown as it is.
+/// A text whose `Debug` output is the text itself.
 struct Shown(String);
 
 impl fmt::Debug for Shown {
@@ -17,7 +17,7 @@ impl fmt::Debug for Shown {
     }
 }
 
-/// A line for each call of a run, from its call to its return.
+/// Returns a line for each call of a run, from its call to its return.
 pub(crate) fn chart(run: Option<&Run>, calls: &[HistoryOperation]) -> String {
     let mut processes: Vec<&str> = calls.iter().map(|call| call.process.as_str()).collect();
     processes.sort_unstable();
@@ -51,7 +51,7 @@ pub(crate) fn chart(run: Option<&Run>, calls: &[HistoryOperation]) -> String {
     chart.lines().map(|line| format!("  {line}\n")).collect()
 }
 
-/// A line about the clients, if the file specifies an object.
+/// Returns a line about the clients, if the file specifies an object.
 pub(crate) fn clients(record: &Record, view: &View) -> String {
     let Some(object) = &record.object else {
         return String::new();

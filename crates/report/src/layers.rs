@@ -1,27 +1,27 @@
-//! Nodes in layers, for nets and graphs.
+//! A layout of nodes in layers, for nets and graphs.
 //!
-//! Within a layer nodes stand near those they are connected with: each in turn is moved to the
-//! middle of its neighbours above, then below, a few times.
+//! Within a layer nodes are near the nodes that they are connected with: layer by layer they are
+//! moved towards the middle of their neighbours above, then below, a few times.
 
 use crate::svg::MARGIN;
 
 const GAP: f64 = 14.0;
-/// How often nodes are moved towards their neighbours.
+/// Number of passes that move nodes towards their neighbours.
 const SWEEPS: usize = 12;
 
-/// Where nodes stand.
+/// The positions of nodes.
 pub(crate) struct Layers {
-    /// For each node its layer, and its middle.
+    /// For each node, its layer and the position of its middle.
     pub places: Vec<(usize, f64)>,
     pub widths: Vec<f64>,
     layers: Vec<Vec<usize>>,
-    /// For each node those above and those below it.
+    /// For each node, its neighbours above and below.
     above: Vec<Vec<usize>>,
     below: Vec<Vec<usize>>,
 }
 
 impl Layers {
-    /// Nodes with their layers and widths, and connections from one down to another.
+    /// Lays out nodes with these layers and widths, and connections from one node down to another.
     pub fn new(layer: &[usize], widths: Vec<f64>, connections: &[(usize, usize)]) -> Self {
         let mut layers = vec![Vec::new(); layer.iter().max().map_or(0, |last| last + 1)];
         for (at, &layer) in layer.iter().enumerate() {
@@ -60,24 +60,24 @@ impl Layers {
         all
     }
 
-    /// How many layers there are.
+    /// Returns the number of layers.
     pub fn len(&self) -> usize {
         self.layers.len()
     }
 
-    /// The left end of a node.
+    /// Returns the left end of a node.
     pub fn left(&self, node: usize) -> f64 {
         self.places[node].1 - self.widths[node] / 2.0
     }
 
-    /// The right end of all nodes.
+    /// Returns the right end of all nodes.
     pub fn right(&self) -> f64 {
         let ends = self.places.iter().zip(&self.widths);
         let ends = ends.map(|(place, width)| place.1 + width / 2.0);
         ends.fold(MARGIN, f64::max)
     }
 
-    /// Puts the nodes of a layer side by side, in their order.
+    /// Places the nodes of a layer side by side, in their order.
     fn spread(&mut self, layer: usize) {
         let mut x = 0.0;
         for &node in &self.layers[layer] {
@@ -111,7 +111,7 @@ impl Layers {
             self.places[node].1 = x;
             end = x + half + GAP;
         }
-        // A node that was pushed right pushes no other: the layer as a whole is moved back.
+        // Nodes were only pushed to the right, so the whole layer is moved back.
         let moved: f64 = wanted
             .iter()
             .map(|&(middle, node)| self.places[node].1 - middle)

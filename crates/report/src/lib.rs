@@ -6,10 +6,10 @@
 //! | function | what it shows |
 //! |---|---|
 //! | [`verdict()`] | the answer of `check`: one line, the evidence, the command that replays it |
-//! | [`table()`] | the counts of `explore`, and what it found |
+//! | [`table()`] | the counts of `explore`, and its findings |
 //! | [`run()`] | one execution, in the papers' notation |
 //! | [`Lanes`] | a run as a picture: a lane for each process |
-//! | [`stepped`], [`situation`] | the steps of `step`, what can come next, and a whole state |
+//! | [`stepped`], [`situation`] | the steps of `step`, the possible next steps, and a whole state |
 //! | [`dot()`], [`svg()`] | the exploration tree of a small program |
 //! | [`outline_html`] | the exploration tree of a larger one, as a list that folds |
 //! | [`states_dot`], [`states_svg`] | the graph of the states of a program |
@@ -29,7 +29,7 @@
 //! | [`proved`] | the answer of `prove` |
 //! | [`proof_tree`], [`proof_html`], [`proof_svg`] | a proof to read |
 //! | [`html()`] | one file for a browser: verdict, figures, stepping, the record itself |
-//! | [`bench()`] | what was measured, beside the figures of others |
+//! | [`bench()`] | measurements, beside the figures of other tools |
 //! | [`sarif()`], [`junit()`], [`github()`], [`itf()`] | the formats of other tools |
 //! | [`Sheet`], [`Plot`] | tables and plots |
 //! | [`json()`] | any record, as the stable interface |
@@ -108,14 +108,14 @@ pub use symbolic::{curve_svg, curves_svg, reductions, symbolic_states};
 pub use table::table;
 pub use verdict::{headline, replayed, verdict};
 
-/// How a view is to be made.
+/// How to render a view.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// Colours or none.
+    /// Whether to use colours.
     pub paint: Paint,
-    /// Flags beside `--set` without which a witness would not run again.
+    /// Flags besides `--set` that are needed to replay a witness.
     pub flags: Vec<String>,
-    /// How many columns there are; as many as needed, if that is not given.
+    /// The number of columns; unlimited if it is not given.
     pub width: Option<usize>,
 }
 
@@ -124,9 +124,9 @@ fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// On one line, and no longer than `width` characters.
+/// Returns a text on one line of at most `width` characters.
 ///
-/// Labels are pieces of source text, which may be long and may span lines.
+/// Labels are pieces of source text, which may be long and may span several lines.
 fn clip(text: &str, width: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= width {
@@ -136,7 +136,7 @@ fn clip(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// With blanks behind it, so that columns align.
+/// Pads a text with blanks, so that columns align.
 fn pad(text: &str, width: usize) -> String {
     let missing = width.saturating_sub(text.chars().count());
     format!("{text}{}", " ".repeat(missing))

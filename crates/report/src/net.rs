@@ -1,9 +1,9 @@
-//! The net of a small program as a picture, in the unfolding thesis's style: events are boxes,
-//! conditions circles, arcs of shared variables and locks dashed, read arcs plain lines without an
-//! arrow, terminals crossed.
+//! The net of a small program as a picture, in the style of the unfolding thesis: events are boxes,
+//! conditions circles, arcs of shared variables and locks dashed, read arcs lines without an arrow,
+//! terminals crossed.
 //!
-//! The SVG is drawn in layers: a node stands below everything it needs. Where processes wait for
-//! ever, the conditions have the colour of deadlocks and their numbers.
+//! The SVG is drawn in layers: a node is below everything that it needs. Conditions at which
+//! processes wait for ever have the colour of deadlocks, and the numbers of these.
 
 use mazurka_core::record::{Leaf, Net, Record};
 
@@ -18,7 +18,7 @@ const RADIUS: f64 = 7.0;
 const BOX: f64 = 20.0;
 const LABEL_WIDTH: usize = 36;
 
-/// What the pictures are called.
+/// Returns the title of a picture.
 fn title(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     let mut title = format!(
         "{}: {kind} net: {}, {}, {}",
@@ -38,7 +38,7 @@ fn title(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     title
 }
 
-/// The net for Graphviz.
+/// Returns the net for Graphviz.
 pub fn net_dot(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     let mut text = String::from("digraph unfolding {\n");
     text += &format!("  label={};\n", quoted(&title(record, kind, tests, net)));
@@ -92,7 +92,7 @@ pub fn net_dot(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     text
 }
 
-/// The places and transitions of a model, as text.
+/// Returns the places and transitions of a model, as text.
 pub fn model_table(record: &Record, tests: u64, model: &Net) -> String {
     let mut text = format!(
         "{}: model of the stateful net: {}, {}, {}\n\n",
@@ -137,7 +137,7 @@ enum NetNode {
     Event(usize),
 }
 
-/// Where everything stands: conditions, then events.
+/// The positions of all nodes: conditions, then events.
 struct Layout {
     layers: Layers,
     conditions: usize,
@@ -186,7 +186,7 @@ impl Layout {
 
     fn point(&self, at: usize) -> (f64, f64) {
         let (layer, x) = self.layers.places[at];
-        // Words stand to the right of a circle, which is at the left end of its room.
+        // The text is to the right of a circle, which is at the left end of its space.
         let x = match self.node(at) {
             NetNode::Condition(_) => self.layers.left(at) + RADIUS,
             NetNode::Event(_) => x,
@@ -195,7 +195,7 @@ impl Layout {
     }
 }
 
-/// What a condition is, and in which deadlocks a process waits there for ever.
+/// Returns the label of a condition, with the deadlocks in which a process waits there for ever.
 fn condition_label(net: &Net, at: usize) -> String {
     let label = &net.conditions[at].label;
     let waits = waits(net, at);
@@ -210,7 +210,7 @@ fn condition_label(net: &Net, at: usize) -> String {
     }
 }
 
-/// The deadlocks, from 1, in which a process waits at a condition.
+/// Returns the numbers, from 1, of the deadlocks in which a process waits at a condition.
 fn waits(net: &Net, at: usize) -> Vec<usize> {
     let all = net.deadlocks.iter().enumerate();
     let own = all.filter(|(_, conditions)| conditions.contains(&at));
@@ -222,7 +222,7 @@ fn label(net: &Net, event: usize) -> String {
     clip(&format!("{}: {}", event.process, event.label), LABEL_WIDTH)
 }
 
-/// The net for a browser. The signs are explained at its foot.
+/// Returns the net as SVG, with a legend at the bottom.
 pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     let layout = Layout::new(net);
     let heading = title(record, kind, tests, net);
@@ -284,7 +284,7 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     text
 }
 
-/// What the signs mean, as far as they occur.
+/// Returns the meaning of the signs that occur.
 fn legend(net: &Net) -> Vec<String> {
     let mut lines = vec![
         "box: event; circle: condition (grey: shared); dashed: arcs of variables and locks; no arrow: reads and leaves it; crossed: its state was met before".to_owned(),
@@ -297,7 +297,7 @@ fn legend(net: &Net) -> Vec<String> {
     lines
 }
 
-/// A condition: a circle, or a square where a process waits for ever.
+/// Returns a condition: a circle, or a square if a process waits there for ever.
 fn condition_svg(net: &Net, at: usize, x: f64, y: f64) -> String {
     let thread = net.conditions[at].thread;
     let waits = !waits(net, at).is_empty();
@@ -317,7 +317,7 @@ fn condition_svg(net: &Net, at: usize, x: f64, y: f64) -> String {
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" fill=\"{fill}\" stroke=\"{INK}\"/>\n"
         )
     };
-    // White around the letters keeps them legible where arcs cross.
+    // A white outline keeps the letters legible where arcs cross them.
     let small = "font-size=\"9\" paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
     let small = if waits {
         format!("{small} fill=\"#c0392b\"")
@@ -327,7 +327,7 @@ fn condition_svg(net: &Net, at: usize, x: f64, y: f64) -> String {
     shape + &words(x + RADIUS + 2.0, y + 3.0, &condition_label(net, at), &small)
 }
 
-/// What marks an event after which the net stops.
+/// Returns the mark of an event after which the net stops.
 fn cross(x: f64, y: f64, half: f64) -> String {
     let (top, bottom) = (y - BOX / 2.0, y + BOX / 2.0);
     let (left, right) = (x - half, x + half);
@@ -337,7 +337,7 @@ fn cross(x: f64, y: f64, half: f64) -> String {
     )
 }
 
-/// An arc from one node down to another, of which one is a condition.
+/// Returns an arc between a condition and an event, from top to bottom.
 fn arc(layout: &Layout, net: &Net, from: usize, to: usize, arrow: bool) -> String {
     let condition = match layout.node(from) {
         NetNode::Condition(condition) => condition,
@@ -369,7 +369,7 @@ fn arc(layout: &Layout, net: &Net, from: usize, to: usize, arrow: bool) -> Strin
     )
 }
 
-/// What was unfolded, the counts, what was found, and how to see it.
+/// Returns the program, the counts, the findings, and how to see them.
 pub fn net_table(
     record: &Record,
     kind: &str,
@@ -395,7 +395,7 @@ pub fn net_table(
     crate::table::listed(record, &what, "the net is complete", &rows, view)
 }
 
-/// The same where the states of a model were gone through one by one.
+/// The same for a walk through the states of a model.
 pub fn states_table(record: &Record, tests: u64, states: u64, view: &crate::View) -> String {
     let size = [
         ("states", states.to_string(), "of the model"),

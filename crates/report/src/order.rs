@@ -1,8 +1,8 @@
-//! The partial order of the events of one run, with a lane for each process: for Graphviz, and as a
-//! picture of its own.
+//! The partial order of the events of one run, with a lane for each process: for Graphviz, and as
+//! an SVG picture.
 //!
-//! In the picture time runs downwards. An event stands one row below the lowest of those that come
-//! before it, so what stands in one row is independent, and a lane is as wide as its labels.
+//! In the picture time runs downwards. An event is one row below its lowest predecessor, so all
+//! events in one row are independent. A lane is as wide as its labels.
 
 use mazurka_core::record::{OrderedEvent, PartialOrder};
 
@@ -29,7 +29,7 @@ fn details(order: &PartialOrder, event: &OrderedEvent) -> String {
     text.trim_end().to_owned()
 }
 
-/// The order as a `digraph`: events are nodes, in a cluster for each process.
+/// Returns the order as a `digraph`: events are nodes, in a cluster for each process.
 pub fn order_dot(title: &str, order: &PartialOrder) -> String {
     let mut text = String::from("digraph class {\n");
     text += &format!("  label={};\n  labelloc=t;\n", quoted(title));
@@ -60,7 +60,7 @@ pub fn order_dot(title: &str, order: &PartialOrder) -> String {
     text
 }
 
-/// The row of each event.
+/// Returns the row of each event.
 fn rows(order: &PartialOrder) -> Vec<usize> {
     let mut rows: Vec<usize> = Vec::with_capacity(order.events.len());
     for event in &order.events {
@@ -70,7 +70,7 @@ fn rows(order: &PartialOrder) -> Vec<usize> {
     rows
 }
 
-/// The order as SVG, one column for each process.
+/// Returns the order as SVG, with a column for each process.
 pub fn order_svg(title: &str, order: &PartialOrder) -> String {
     let rows = rows(order);
     let mut columns: Vec<(f64, f64)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Which orders of accesses have to be stronger, and which can be weaker.
+//! The orders of accesses that must be stronger, and those that can be weaker.
 
 use mazurka_core::record::{Advice, AdvisedAccess, Orders, Record};
 
@@ -6,10 +6,10 @@ use crate::events::line_of;
 use crate::verdict::{cut, headline};
 use crate::{View, clip, counted, pad};
 
-/// The text of an access is shown up to here.
+/// Limit on the length of the text of an access.
 const WIDTH: usize = 60;
 
-/// The answer of `orders`: the verdict, and what to do about the orders.
+/// Returns the answer of `orders`: the verdict, and the advice on the orders.
 pub fn orders(record: &Record, orders: &Orders, view: &View) -> String {
     let paint = view.paint;
     let changes = orders.accesses.iter().filter(|access| access.changes());
@@ -56,7 +56,7 @@ fn shortened(access: &AdvisedAccess) -> String {
     clip(&access.place.text, WIDTH)
 }
 
-/// What becomes of an order.
+/// Returns the advised change of an order.
 fn change(access: &AdvisedAccess) -> String {
     let Some(advised) = &access.advised else {
         return "not decided".to_owned();
@@ -83,7 +83,7 @@ fn written(order: &str, failure: Option<&str>) -> String {
     }
 }
 
-/// Below the evidence of `check`: the orders that would forbid it.
+/// Returns the orders that would forbid a violation, for the evidence of `check`.
 pub(crate) fn stronger(record: &Record) -> String {
     let told = |access: &AdvisedAccess| {
         let (what, line) = (shortened(access), line(access));

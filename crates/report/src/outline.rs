@@ -1,7 +1,7 @@
-//! A tree that is too large for a picture, as a list that folds.
+//! A tree that is too large for a picture, as a folding list.
 //!
-//! The element has the tree as data, and the script of the page (html/view.js) makes rows of what
-//! is unfolded and of nothing else: so a tree of a hundred thousand states opens at once.
+//! The element contains the tree as data. The script of the page (html/view.js) makes rows only for
+//! the unfolded parts, so a tree of a hundred thousand states opens at once.
 
 use std::collections::HashMap;
 
@@ -11,15 +11,15 @@ use serde::Serialize;
 use crate::html::inert;
 use crate::tree::name;
 
-/// The tree in few letters.
+/// The tree in a compact form.
 #[derive(Serialize)]
 struct Outline<'a> {
-    /// The steps that differ: process, label, and what went wrong.
+    /// The different steps: process, label, and mishap.
     steps: Vec<(&'a str, &'a str, &'a str)>,
     /// The names of endings.
     endings: Vec<&'static str>,
-    /// For each state but the first the state before it, the number of its step, and that of its
-    /// ending, which is 0 for none.
+    /// For each state except the first: the state before it, the index of its step, and the index
+    /// of its ending, which is 0 for none.
     states: Vec<(usize, usize, usize)>,
 }
 
@@ -32,7 +32,7 @@ const ENDINGS: [Leaf; 6] = [
     Leaf::Cut,
 ];
 
-/// The tree as HTML.
+/// Returns the tree as HTML.
 ///
 /// ```
 /// use mazurka_core::record::Tree;
@@ -58,7 +58,7 @@ pub fn outline_html(tree: &Tree) -> String {
         endings: ENDINGS.map(name).to_vec(),
         states,
     };
-    // It is made of texts and numbers.
+    // Serialising texts and numbers cannot fail.
     let json = serde_json::to_string(&outline).unwrap_or_default();
     format!(
         "<h2>The tree that the search has walked</h2>\n\

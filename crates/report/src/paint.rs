@@ -1,11 +1,11 @@
-//! Colours, or none.
+//! Colours of text.
 
 use anstyle::{AnsiColor, Style};
 
 /// Whether text carries colours. The binary decides; plain text is the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Paint {
-    /// None.
+    /// No colours.
     #[default]
     Plain,
     /// ANSI escape codes, which the writer may still strip.
@@ -21,27 +21,27 @@ impl Paint {
         }
     }
 
-    /// Good news.
+    /// Paints good news.
     pub(crate) fn good(self, text: &str) -> String {
         self.with(AnsiColor::Green.on_default().bold(), text)
     }
 
-    /// Bad news.
+    /// Paints bad news.
     pub(crate) fn bad(self, text: &str) -> String {
         self.with(AnsiColor::Red.on_default().bold(), text)
     }
 
-    /// No news.
+    /// Paints an uncertain result.
     pub(crate) fn unsure(self, text: &str) -> String {
         self.with(AnsiColor::Yellow.on_default().bold(), text)
     }
 
-    /// What can be skipped on a first reading.
+    /// Paints text that can be skipped on a first reading.
     pub(crate) fn dim(self, text: &str) -> String {
         self.with(Style::new().dimmed(), text)
     }
 
-    /// A heading.
+    /// Paints a heading.
     pub(crate) fn strong(self, text: &str) -> String {
         self.with(Style::new().bold(), text)
     }

@@ -8,13 +8,13 @@ use crate::table::{counts_with_meanings, findings};
 use crate::verdict::cut;
 use crate::{View, clip, counted, pad, replay_command};
 
-/// Labels of the recorded run that are shown.
+/// Limit on the labels of the recorded run that are shown.
 const LABELS_SHOWN: usize = 40;
 const SCHEDULE_WIDTH: usize = 100;
 const STATE_WIDTH: usize = 60;
 const CONDITION_WIDTH: usize = 80;
 
-/// The answer, the recorded run, the counts, the classes, and how they end.
+/// Returns the answer, the recorded run, the counts, the classes, and their results.
 pub fn permutations(record: &Record, permuted: &Permutations, view: &View) -> String {
     let paint = view.paint;
     let mut text = headline(record, permuted, view);
@@ -38,7 +38,7 @@ pub fn permutations(record: &Record, permuted: &Permutations, view: &View) -> St
     text
 }
 
-/// The permutations from any initial values, and where they disagree.
+/// Returns the permutations from any initial values, and where they disagree.
 fn from_any_start(record: &Record, permuted: &AnyStartPermutations, view: &View) -> String {
     let paint = view.paint;
     let title = format!(
@@ -68,7 +68,7 @@ fn from_any_start(record: &Record, permuted: &AnyStartPermutations, view: &View)
     text
 }
 
-/// The answer in one line.
+/// Returns the answer in one line.
 fn headline(record: &Record, permuted: &Permutations, view: &View) -> String {
     let paint = view.paint;
     let found = counted(

@@ -1,16 +1,16 @@
-//! Where executions come from: a table of pairs of steps.
+//! The profile of a search: a table of the pairs of steps whose races start executions.
 
 use mazurka_core::record::{Place, ReversedPair};
 
 use crate::events::line_of;
 use crate::{View, clip, counted, pad};
 
-/// So many pairs are shown; the record has all.
+/// Limit on the pairs that are shown; the record has all of them.
 const PAIRS_SHOWN: usize = 20;
-/// The words of a step are cut after this.
+/// Limit on the length of the text of a step.
 const TEXT_WIDTH: usize = 40;
 
-/// The pairs of steps whose reversals have started most executions.
+/// Returns the pairs of steps whose reversals have started the most executions.
 pub(crate) fn profile(pairs: &[ReversedPair], view: &View) -> String {
     if pairs.is_empty() {
         return "\nno race was reversed: there is one execution to begin with, and no other\n"

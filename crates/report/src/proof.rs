@@ -1,4 +1,4 @@
-//! Proofs: the answer of `prove`, and a proof as a folded tree, a page and a picture.
+//! Proofs: the answer of `prove`, and a proof as a tree, an HTML page and a picture.
 
 use mazurka_core::proof::{GoalOutcome, GoalRecord, Proof, RuleRecord, Status};
 use mazurka_core::record::{PathEvent, ProgramRecord, Record};
@@ -8,7 +8,7 @@ use crate::symbolic::path_events;
 use crate::verdict::cut;
 use crate::{View, bounds, clip, counted, witness};
 
-/// How far a proof was checked that was not checked to its end, and why.
+/// Returns how far a proof was checked if a limit ended the check.
 pub fn unchecked(bound: &Bound, how_far: &str, view: &View) -> String {
     let unsure = view.paint.unsure("inconclusive:");
     let name = view.paint.unsure(&bounds::name(bound));
@@ -20,7 +20,7 @@ pub fn unchecked(bound: &Bound, how_far: &str, view: &View) -> String {
     format!("{unsure} {how_far}\n  {name}: {todo}\n")
 }
 
-/// The answer: each goal, what became of it, and what is missing or wrong.
+/// Returns the answer: each goal, its status, and what is missing or wrong.
 pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {
     let paint = view.paint;
     let mut text = String::new();
@@ -89,13 +89,13 @@ fn size(goal: &GoalOutcome) -> String {
     )
 }
 
-/// Goals in the order in which a proof is read, each once: how deep, and by which process.
+/// Reads the goals of a proof in depth-first order, each once.
 struct Reading<'a> {
     proof: &'a Proof,
     seen: Vec<bool>,
-    /// How many goals below each are not closed.
+    /// For each goal, the number of goals below it that are not closed.
     open: Vec<usize>,
-    /// How many goals are below each, itself included.
+    /// For each goal, the number of goals below it, including itself.
     size: Vec<usize>,
 }
 
@@ -107,13 +107,13 @@ impl<'a> Reading<'a> {
             open: vec![0; proof.goals.len()],
             size: vec![1; proof.goals.len()],
         };
-        // A goal has a greater number than the one it follows from.
+        // A goal has a greater number than the one that it follows from.
         for goal in proof.goals.iter().rev() {
             let bad = matches!(goal.rule, RuleRecord::Open { .. })
                 || goal.rule.leaves().iter().any(|leaf| !leaf.is_proved());
             reading.open[goal.id] += usize::from(bad);
             for (_, child) in children(&proof.program, goal) {
-                // What was not written down is not known to be closed.
+                // A goal that was not written is not known to be closed.
                 reading.open[goal.id] += usize::from(child >= proof.goals.len());
                 if child > goal.id && child < proof.goals.len() {
                     let (open, size) = (reading.open[child], reading.size[child]);
@@ -131,7 +131,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The goals that a goal was reduced to and that were made for it, with the step that leads there.
+/// Returns the goals that a goal was reduced to, with the steps that lead to them.
 fn children(program: &ProgramRecord, goal: &GoalRecord) -> Vec<(String, usize)> {
     match &goal.rule {
         RuleRecord::Schedule { steps, .. } => steps
@@ -140,7 +140,7 @@ fn children(program: &ProgramRecord, goal: &GoalRecord) -> Vec<(String, usize)> 
                 let mut pool = goal.pool.iter();
                 let thread = pool.find(|thread| thread.process == step.process);
                 let next = thread.and_then(|thread| thread.work.last());
-                // "assign 3:5": what it is says the rule.
+                // "assign 3:5": only the place is used, because the rule says the rest.
                 let place = next.and_then(|next| next.rsplit(' ').next()).unwrap_or("");
                 let process = program.name_of(&step.process);
                 let name = format!("{process} {} {place}", step.rule);
@@ -155,9 +155,7 @@ fn children(program: &ProgramRecord, goal: &GoalRecord) -> Vec<(String, usize)> 
     }
 }
 
-/// A proof as a tree. Parts without anything open are folded below a depth.
-///
-/// `depth` says how deep to unfold what is closed.
+/// Returns a proof as a tree. Parts without open goals are folded below `depth`.
 pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
     let mut reading = Reading::new(proof);
     let mut text = String::new();
@@ -165,8 +163,7 @@ pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
         let mark = if leaf.is_proved() { "✓" } else { "✗" };
         text += &format!("{mark} {}: {}\n", leaf.what, clip(&leaf.must, 100));
     }
-    // Proofs are deep: no recursion. What is next, the step that leads there and from where, and
-    // how deep it is.
+    // Proofs are deep, so an explicit stack replaces recursion.
     let mut next: Vec<Branch> = Vec::new();
     let roots = reading.roots().into_iter().rev();
     next.extend(roots.map(|root| Branch {
@@ -194,7 +191,7 @@ pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
     text
 }
 
-/// What a goal has that the one before has not: values, and what is assumed.
+/// Returns what a goal adds to the one before: new values, and new assumptions.
 fn news(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String) {
     let (values, condition) = match before {
         Some(before) => (&before.substitution[..], &before.condition[..]),
@@ -204,7 +201,7 @@ fn news(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String) {
         .substitution
         .iter()
         .filter(|pair| !values.contains(pair));
-    // Hidden locals count rounds, and are not shown here.
+    // Hidden locals, which count rounds, are not shown here.
     let changed = changed.filter(|(name, _)| before.is_some() && !name.contains('$'));
     let changed: Vec<String> = changed.map(|(x, e)| format!("{x} ↦ {e}")).collect();
     let assumed = goal
@@ -222,14 +219,14 @@ fn news(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String) {
 /// A goal in the tree of a proof.
 struct Branch {
     at: usize,
-    /// The step that leads to it, and the goal that this is a step from.
+    /// The step that leads to it, and the goal that the step is made from.
     step: String,
     from: Option<usize>,
     level: usize,
 }
 
 impl Branch {
-    /// Its line; if it is unfolded, with the questions that are not answered.
+    /// Returns its line; if it is unfolded, with the questions that were not proved.
     fn told(&self, reading: &Reading<'_>, unfold: bool, view: &View) -> String {
         let Branch {
             at,
@@ -271,7 +268,8 @@ impl Branch {
     }
 }
 
-/// A proof as a part of a [page](crate::Page): every goal can be unfolded; what is open is open.
+/// Returns a proof as a part of a [page](crate::Page): every goal can be unfolded, and open goals
+/// are unfolded.
 pub fn proof_html(goals: &[GoalOutcome], proofs: &[Proof]) -> String {
     let mut text = String::new();
     for (goal, proof) in goals.iter().zip(proofs) {
@@ -302,7 +300,7 @@ pub fn proof_html(goals: &[GoalOutcome], proofs: &[Proof]) -> String {
 }
 
 fn page(reading: &mut Reading<'_>, root: usize, step: &str, text: &mut String) {
-    // Proofs are deep: no recursion.
+    // Proofs are deep, so an explicit stack replaces recursion.
     enum Task {
         Open(usize, String),
         Close,
@@ -340,7 +338,7 @@ fn page(reading: &mut Reading<'_>, root: usize, step: &str, text: &mut String) {
         let program = &reading.proof.program;
         let pool = goal.pool.iter().map(|thread| {
             let next = thread.work.last().map_or("", String::as_str);
-            // "test of while 3:5" is about what stands there.
+            // "test of while 3:5" refers to the statement at that place.
             let point = next.rsplit(" of ").next().unwrap_or(next);
             let statement = reading.proof.statements.get(point);
             let next = statement.map_or(next, String::as_str);
@@ -397,20 +395,20 @@ fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// More goals than this are no picture.
+/// Limit on the goals of a picture.
 pub const MOST_GOALS: usize = 400;
 
-/// A line of the picture of a proof.
+/// A line in the picture of a proof.
 #[derive(Clone, Copy)]
 enum Line<'a> {
-    /// To a goal that another was reduced to, by a step of this process if it is one.
+    /// To a goal that another one was reduced to, by a step of this process if it is one.
     Reduced(Option<&'a str>),
-    /// To a goal elsewhere that says the same.
+    /// To an existing goal that says the same.
     Elsewhere,
 }
 
-/// A proof as a picture: goals in rows by the number of steps that lead to them; what was merged or
-/// went back is dashed. None if there are too many.
+/// Returns a proof as a picture: goals are in rows by the number of steps that lead to them; lines
+/// to existing goals are dashed. None if there are too many goals.
 pub fn proof_svg(proof: &Proof) -> Option<String> {
     if proof.goals.len() > MOST_GOALS {
         return None;
@@ -438,7 +436,7 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
         .collect();
     let legend =
         "green: ended or impossible · grey, dashed: merged or back · blue: invariant · red: open";
-    // A letter is 7 wide.
+    // A letter is 7 pixels wide.
     let least = 32.0 + legend.chars().count() as f64 * 7.0;
     let width = 60.0 + used.iter().max().copied().unwrap_or(0) as f64 * 46.0;
     let width = width.max(least);
@@ -460,7 +458,7 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
             "<line x1=\"{x:.0}\" y1=\"{y:.0}\" x2=\"{u:.0}\" y2=\"{v:.0}\" {style}><title>{}</title></line>\n",
             escape(title)
         );
-        // Whose step it is.
+        // The process of the step.
         if let Line::Reduced(Some(process)) = kind {
             let (x, y) = ((x + u) / 2.0 + 3.0, (y + v) / 2.0 + 3.0);
             text += &format!(

@@ -7,7 +7,7 @@ use crate::events::{Columns, bindings};
 use crate::verdict::cut;
 use crate::{View, replay_command};
 
-/// Whether the state can be reached, how much was looked at, and the run that gets there.
+/// Returns whether the state can be reached, how much was searched, and a run to it.
 pub fn reached(
     record: &Record,
     state: &str,

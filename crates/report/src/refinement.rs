@@ -1,10 +1,10 @@
-//! What a program refines, and what was looked at for that.
+//! The refinement that a program states, and how much was searched for it.
 
 use mazurka_core::record::{Record, RefinementAnswer};
 
 use crate::{View, bounds, counted};
 
-/// A line about the refinement, if one was decided.
+/// Returns a line about the refinement, if it was decided.
 pub(crate) fn refinement(record: &Record, view: &View) -> String {
     let Some(stated) = &record.refinement else {
         return String::new();

@@ -9,26 +9,26 @@ use crate::verdict::cut;
 /// A change after which the program is verified.
 #[derive(Clone, Debug)]
 pub struct Repaired<'a> {
-    /// What it does, in words.
+    /// The change in words.
     pub summary: &'a str,
     /// The change as a unified diff.
     pub diff: &'a str,
-    /// Traces, if they were counted, and final states of the program as it is.
+    /// The numbers of traces, if they were counted, and of final states before the change.
     pub before: (Option<u64>, u64),
-    /// The same with the change.
+    /// The same after the change.
     pub after: (Option<u64>, u64),
 }
 
-/// Changes of a program.
+/// The changes of a program that were found.
 #[derive(Clone, Debug)]
 pub struct Repairs<'a> {
-    /// How many were tried.
+    /// Number of changes tried.
     pub tried: u64,
-    /// Whether all were.
+    /// Whether all changes were tried.
     pub all_tried: bool,
-    /// How many are shown.
+    /// Limit on the changes that are shown.
     pub most: usize,
-    /// Those that work, the best first.
+    /// The changes that work, the best first.
     pub all: Vec<Repaired<'a>>,
 }
 
@@ -39,7 +39,7 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     }
 }
 
-/// What a change leaves.
+/// Returns what remains of the behaviour after a change.
 fn remains(repair: &Repaired<'_>) -> String {
     let traces = match (repair.after.0, repair.before.0) {
         (Some(after), Some(before)) => {
@@ -52,7 +52,7 @@ fn remains(repair: &Repaired<'_>) -> String {
     format!("leaves {traces} and {states}")
 }
 
-/// What was wrong, and the changes that mend it.
+/// Returns the violation, and the changes that repair it.
 pub fn repaired(record: &Record, repairs: &Repairs<'_>, view: &View) -> String {
     let paint = view.paint;
     let tried = format!("({} tried)", counted(repairs.tried, "change", "changes"));

@@ -9,25 +9,25 @@ use crate::symbolic::path_events;
 use crate::verdict::{cut, title};
 use crate::{View, replay_command, witness};
 
-/// What `run` shows beside its record.
+/// The data that `run` shows besides its record.
 #[derive(Clone, Copy, Debug)]
 pub struct OneRun<'a> {
     /// The run.
     pub run: &'a Run,
     /// The seed that chose it, if it was chosen at random.
     pub seed: Option<u64>,
-    /// Who could make the next step.
+    /// The processes that could make the next step.
     pub ready: &'a [String],
-    /// The run over symbolic initial values, if asked.
+    /// The run over symbolic initial values, if asked for.
     pub path: Option<&'a PathRecord>,
-    /// Its events, if asked.
+    /// Its events, if asked for.
     pub events: &'a [PathEvent],
-    /// Whether another run is equivalent, if asked.
+    /// Whether another run is equivalent, if asked for.
     pub compared: Option<&'a ComparedRuns>,
 }
 
 impl<'a> OneRun<'a> {
-    /// A run of which nothing else is known.
+    /// Makes it from a run alone, without further facts.
     pub fn of(run: &'a Run) -> Self {
         Self {
             run,
@@ -40,8 +40,8 @@ impl<'a> OneRun<'a> {
     }
 }
 
-/// The steps with the values that they changed, how the run ended, the final state, the way to see
-/// it again.
+/// Returns the steps with the values that they changed, how the run ended, the final state, and how
+/// to see it again.
 pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     let paint = view.paint;
     let run = one.run;
@@ -79,11 +79,13 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     text
 }
 
-/// What went wrong in a run, and how it has ended. Nothing, if all is well and it can go on.
+/// Returns the violations in a run, and how it has ended. The text is empty if there are none and
+/// the run can go on.
 pub fn ended(record: &Record, one: OneRun<'_>, view: &View) -> String {
     let paint = view.paint;
     let mut text = String::new();
-    // What is wrong first; a run with a failed invariant or `ensures` can still go on or be final.
+    // Violations come first; a run that violates an invariant or an `ensures` can still go on or be
+    // final.
     for evidence in &record.witnesses {
         text += &format!("{}\n", paint.bad(&title(evidence)));
         text += &witness::place(record, evidence);
@@ -100,7 +102,7 @@ pub fn ended(record: &Record, one: OneRun<'_>, view: &View) -> String {
     text
 }
 
-/// Whether another run is equivalent, or where it differs.
+/// Returns whether another run is equivalent, or where it differs.
 fn equivalence(record: &Record, compared: &ComparedRuns) -> String {
     let other = record.program.schedule(&compared.schedule);
     let lead = if compared.equivalent {
@@ -124,7 +126,7 @@ fn equivalence(record: &Record, compared: &ComparedRuns) -> String {
     format!("{lead}{why}\n")
 }
 
-/// For which initial values the run would be the same, and what it does to them.
+/// Returns the initial values for which the run would be the same, and its effect on them.
 fn path(path: &PathRecord) -> String {
     let mut text = format!("path condition: {}\n", path.condition);
     text += &format!("then: {}\n", bindings(&path.state));

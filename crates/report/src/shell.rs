@@ -3,7 +3,7 @@
 use mazurka_core::Kinds;
 use mazurka_core::record::{ProgramRecord, Record, Run};
 
-/// A word as a POSIX shell reads it back: bare if it is harmless, else in single quotes.
+/// Returns a word quoted for a POSIX shell: bare if it is harmless, else in single quotes.
 ///
 /// ```
 /// use mazurka_report::quote;
@@ -21,12 +21,12 @@ pub fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// The command that runs a schedule of a program again.
+/// Returns the command that replays a schedule of a program.
 pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> String {
     if let Some(command) = rust_command(program, run) {
         return command;
     }
-    // A schedule consists of names, digits, blanks and `().=,-`, so double quotes hold it.
+    // A schedule consists of names, digits, blanks and `().=,-`, so double quotes are enough.
     let schedule = format!("--schedule \"{}\"", program.schedule(&run.schedule));
     let mut command = format!("mazurka run {} {schedule}{}", file(program), set(program));
     if !run.inputs.is_empty() {
@@ -42,8 +42,8 @@ pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> S
     command + &cflags(program)
 }
 
-/// The same for a test of Rust code, which `mazurka-rt` has recorded: where it was called and what
-/// it is called is among the settings.
+/// The same for a test of Rust code, which `mazurka-rt` has recorded: its settings include the
+/// place of the model and the name of the test.
 fn rust_command(program: &ProgramRecord, run: &Run) -> Option<String> {
     let setting = |wanted: &str| {
         let found = program.set.iter().find(|(name, _)| name == wanted);
@@ -57,7 +57,8 @@ fn rust_command(program: &ProgramRecord, run: &Run) -> Option<String> {
     ))
 }
 
-/// The flags that a run of a record needs: where properties are named, the others halt no process.
+/// Returns the flags that a run of a record needs: if properties are named, the others halt no
+/// process.
 pub(crate) fn flags_of(record: &Record, flags: &[String]) -> Vec<String> {
     let options = record.options.as_ref();
     let asked = options.and_then(|options| options.property.as_deref());
@@ -69,7 +70,7 @@ pub(crate) fn flags_of(record: &Record, flags: &[String]) -> Vec<String> {
     asked.chain(flags.iter().cloned()).collect()
 }
 
-/// The properties that the user has named.
+/// Returns the properties that the user has named.
 pub(crate) fn named_properties(record: &Record) -> Vec<&str> {
     let options = record.options.as_ref();
     let asked = options.and_then(|options| options.property.as_deref());
@@ -78,7 +79,7 @@ pub(crate) fn named_properties(record: &Record) -> Vec<&str> {
     words.filter(named).collect()
 }
 
-/// The command that shows two runs of a program that end differently.
+/// Returns the command that shows two runs of a program with different results.
 pub(crate) fn determinism_command(record: &Record) -> String {
     let (file, set) = (file(&record.program), set(&record.program));
     let memory = record.memory_model.as_ref();
@@ -87,7 +88,7 @@ pub(crate) fn determinism_command(record: &Record) -> String {
     format!("mazurka check {file} --property deterministic{set}{memory}{last}")
 }
 
-/// The command that checks a program.
+/// Returns the command that checks a program.
 pub(crate) fn check_command(program: &ProgramRecord) -> String {
     let (file, set) = (file(program), set(program));
     format!("mazurka check {file}{set}{}", cflags(program))
@@ -103,9 +104,9 @@ fn file(program: &ProgramRecord) -> String {
 
 fn set(program: &ProgramRecord) -> String {
     let flag = |(name, value): &(String, String)| match name.strip_prefix('@') {
-        // An option of an ABS program.
+        // An option without a value.
         Some(option @ ("ignore-time" | "allow-races" | "leaks")) => format!(" --{option}"),
-        // The first follows from the names of the files, the second comes last.
+        // `files` follows from the names of the files; `cflag` comes last.
         Some("files" | "cflag") => String::new(),
         Some(option) => format!(" --{option} {}", quote(value)),
         None => format!(" --set {}", quote(&format!("{name}={value}"))),
@@ -113,7 +114,7 @@ fn set(program: &ProgramRecord) -> String {
     program.set.iter().map(flag).collect()
 }
 
-/// What the compiler of a program in C is given.
+/// Returns the flags for the compiler of a C program.
 fn cflags(program: &ProgramRecord) -> String {
     let flags = program.set.iter().filter(|(name, _)| name == "@cflag");
     let flags: Vec<String> = flags.map(|(_, flag)| quote(flag)).collect();

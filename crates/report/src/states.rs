@@ -1,8 +1,8 @@
-//! The graph of the states of a program: for Graphviz, and as a picture of its own.
+//! The graph of the states of a program: for Graphviz, and as an SVG picture.
 //!
-//! In the picture a state stands below all that are nearer to the initial state. The label of a
-//! step stands between the two states, in a layer of its own, so that no words overlap; a step to a
-//! state that is no further away goes back up on the right of its label.
+//! In the picture a state is below all states that are nearer to the initial state. The label of a
+//! step is between its two states, in a layer of its own, so that no texts overlap. A step to a
+//! state that is not further away goes back up on the right of its label.
 
 use mazurka_core::record::{GraphEdge, GraphState, Leaf, Record, StateGraph};
 
@@ -13,17 +13,17 @@ use crate::svg::{INK, LINE, Legend, MARGIN, PAPER, TITLE, shape, sheet, titled, 
 use crate::tree::{fill, name};
 use crate::{clip, counted};
 
-/// Letters of the words beside a state, and of the label of a step.
+/// Limits on the letters beside a state, and of the label of a step.
 const STATE_WIDTH: usize = 40;
 const LABEL_WIDTH: usize = 40;
 /// Sizes, in pixels.
 const ROW: f64 = 46.0;
 const RADIUS: f64 = 6.0;
-/// How far a step that goes back swings out.
+/// How far a step that goes back bulges out.
 const SWING: f64 = 26.0;
 const BAD: &str = "#c0392b";
 
-/// What is too much to be drawn, in a sentence.
+/// Returns what is not drawn, in a sentence.
 pub fn states_left_out(record: &Record, graph: &StateGraph) -> Option<String> {
     if !graph.states.iter().any(|state| state.cut) {
         return None;
@@ -56,7 +56,7 @@ fn title(record: &Record, graph: &StateGraph) -> String {
     )
 }
 
-/// What stands beside a state.
+/// Returns the lines of text beside a state.
 fn beside(state: &GraphState, at: usize) -> Vec<String> {
     let mut first = Vec::new();
     first.extend((at == 0).then_some("initial"));
@@ -69,7 +69,7 @@ fn beside(state: &GraphState, at: usize) -> Vec<String> {
     lines.iter().map(|line| clip(line, STATE_WIDTH)).collect()
 }
 
-/// The state in full.
+/// Returns the state in full.
 fn details(state: &GraphState, at: usize) -> String {
     let mut parts = vec![format!(
         "state {at}, {} from the initial one",
@@ -90,7 +90,7 @@ fn details(state: &GraphState, at: usize) -> String {
     parts.join("\n")
 }
 
-/// What stands at a step: the process and the label, and what goes wrong.
+/// Returns the label of a step: its process, its label, and its mishap.
 fn label(edge: &GraphEdge) -> Vec<String> {
     let mut lines = vec![clip(
         &format!("{}: {}", edge.process, edge.label),
@@ -101,7 +101,7 @@ fn label(edge: &GraphEdge) -> Vec<String> {
     lines
 }
 
-/// The step in full.
+/// Returns the step in full.
 fn step_details(edge: &GraphEdge) -> String {
     let mut text = format!("{}: {}", edge.process, edge.label);
     if let Some(mishap) = &edge.mishap {
@@ -110,9 +110,9 @@ fn step_details(edge: &GraphEdge) -> String {
     text
 }
 
-/// The graph as a `digraph`: each state is a node, each step an edge. Final states are double
-/// boxes, deadlocks octagons, failing states double octagons; an arrow from nowhere leads to the
-/// initial state.
+/// Returns the graph as a `digraph`: each state is a node, each step an edge. Final states are
+/// double boxes, deadlocks octagons, failing states double octagons; an arrow without a source
+/// leads to the initial state.
 pub fn states_dot(record: &Record, graph: &StateGraph) -> String {
     let mut heading = vec![title(record, graph)];
     heading.extend(states_left_out(record, graph));
@@ -155,7 +155,7 @@ pub fn states_dot(record: &Record, graph: &StateGraph) -> String {
     text
 }
 
-/// Where everything stands: states, then the labels of steps.
+/// The positions of all nodes: states, then the labels of steps.
 struct Layout<'a> {
     graph: &'a StateGraph,
     layers: Layers,
@@ -174,7 +174,7 @@ impl<'a> Layout<'a> {
         for (at, edge) in graph.edges.iter().enumerate() {
             layer.push(2 * graph.states[edge.from].depth + 1);
             let back = !goes_down(graph, edge);
-            // A step that goes back needs room to swing out.
+            // A step that goes back needs space to bulge out.
             widths.push(widest(&label(edge)) + 8.0 + if back { SWING } else { 0.0 });
             connections.push((edge.from, states + at));
             if !back {
@@ -192,12 +192,13 @@ impl<'a> Layout<'a> {
         self.top + self.layers.places[at].0 as f64 * ROW
     }
 
-    /// The middle of the shape of a state, which stands at the left end of its room.
+    /// Returns the middle of the shape of a state, which is at the left end of its space.
     fn state(&self, at: usize) -> (f64, f64) {
         (self.layers.left(at) + RADIUS + 2.0, self.row(at))
     }
 
-    /// A step: its line from one state to its label, and on to the other state; and its label.
+    /// Returns a step: its line from one state to its label and on to the other state, and its
+    /// label.
     fn edge(&self, at: usize) -> (String, String) {
         let edge = &self.graph.edges[at];
         let node = self.graph.states.len() + at;
@@ -271,7 +272,7 @@ fn goes_down(graph: &StateGraph, edge: &GraphEdge) -> bool {
     graph.states[edge.to].depth > graph.states[edge.from].depth
 }
 
-/// The graph for a browser. The shapes are explained at its foot.
+/// Returns the graph as SVG, with a legend at the bottom.
 pub fn states_svg(record: &Record, graph: &StateGraph) -> String {
     let mut heading = vec![title(record, graph)];
     heading.extend(states_left_out(record, graph));
@@ -289,7 +290,7 @@ pub fn states_svg(record: &Record, graph: &StateGraph) -> String {
         let bold = if at == 0 { "font-weight=\"bold\"" } else { "" };
         text += &words(MARGIN, MARGIN + at as f64 * LINE, line, bold);
     }
-    // All lines lie below all words.
+    // All lines are drawn below all text.
     let edges = (0..graph.edges.len()).map(|at| layout.edge(at));
     let (lines, labels): (Vec<String>, Vec<String>) = edges.unzip();
     text += &lines.concat();

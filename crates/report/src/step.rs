@@ -1,4 +1,4 @@
-//! A run that is made by hand: the steps that were made, those that can come next, and its states.
+//! A run by hand: the steps made, the possible next steps, and its states.
 
 use mazurka_core::record::{Run, Waiting};
 use mazurka_core::{NextSteps, Situation, Standing, Status};
@@ -6,21 +6,21 @@ use mazurka_core::{NextSteps, Situation, Standing, Status};
 use crate::events::{Columns, Row, bindings};
 use crate::{View, clip, counted, pad, witness};
 
-/// Values are cut after this.
+/// Limit on the length of values.
 const VALUES_WIDTH: usize = 240;
 
-/// What a command of `step` has done.
+/// The result of a command of `step`.
 #[derive(Clone, Copy, Debug)]
 pub struct Stepped<'a> {
     /// The run so far.
     pub run: &'a Run,
-    /// How many of its steps are known already.
+    /// Number of its steps that were shown before.
     pub known: usize,
-    /// What can come next.
+    /// The possible next steps.
     pub next: &'a NextSteps,
 }
 
-/// The new steps, or the state if there are none, and what can come next.
+/// Returns the new steps, or the state if there are none, and the possible next steps.
 pub fn stepped(now: Stepped<'_>, view: &View) -> String {
     let Stepped { run, known, next } = now;
     let after = Run {
@@ -54,7 +54,7 @@ pub fn stepped(now: Stepped<'_>, view: &View) -> String {
     text
 }
 
-/// Everything about a state: variables, locks, and where each process stands.
+/// Returns everything about a state: variables, locks, and the position of each process.
 pub fn situation(now: &Situation, view: &View) -> String {
     let mut text = format!("{}\n", headline(now.steps, &bindings(&now.state)));
     text += &witness::inputs(&now.inputs);
@@ -90,7 +90,7 @@ fn headline(steps: usize, state: &str) -> String {
     }
 }
 
-/// What a process can do, where it is, and its locals.
+/// Returns the status of a process, its position, and its locals.
 fn standing(one: &Standing) -> String {
     let line = one.line.map(|line| format!(" (line {line})"));
     let line = line.unwrap_or_default();

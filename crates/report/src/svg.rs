@@ -1,9 +1,9 @@
-//! The tree of an exploration as a picture of its own: no other program draws it.
+//! The tree of an exploration as an SVG picture, drawn without another program.
 //!
-//! Every leaf has a column. A state stands above the state that was explored first from it, so
-//! every state is in exactly one column, that of the run which went through it first; what was
-//! tried later branches off to the right, at the height of the state. A column is as wide as the
-//! words in it, and below a branch there is nothing but what it leads to: nothing overlaps.
+//! Every leaf has a column. A state is above the state that was explored first from it, so every
+//! state is in exactly one column: that of the first run through it. Later branches lead off to the
+//! right, at the height of the state. A column is as wide as its text, and below a branch there is
+//! only what it leads to, so nothing overlaps.
 
 use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
 
@@ -11,8 +11,8 @@ use crate::tree::{
     children, details, ending, fill, name, schedule, scheduling, step, stroke, title,
 };
 
-/// Sizes, in pixels. Monospaced letters of 12 pixels are 7.2 wide; signs that another font must
-/// supply may be wider.
+/// Sizes, in pixels. Monospaced letters of 12 pixels are 7.2 wide; glyphs from another font may be
+/// wider.
 pub(crate) const LETTER: f64 = 7.6;
 pub(crate) const LINE: f64 = 15.0;
 const ROW: f64 = 52.0;
@@ -24,7 +24,7 @@ const RADIUS: f64 = 6.0;
 pub(crate) const INK: &str = "#2c3e50";
 pub(crate) const PAPER: &str = "#ffffff";
 
-/// The tree as SVG. The shapes are explained at its foot.
+/// Returns the tree as SVG, with a legend at the bottom.
 pub fn svg(record: &Record, tree: &Tree) -> String {
     let layout = Layout::new(tree);
     let heading = title(record, tree);
@@ -38,7 +38,7 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
         .max(legend.width());
     let mut text = sheet(width, height);
     text += &words(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
-    // What branches off nearer lies above what goes further along the same row.
+    // Nearer branches are drawn over those that go further along the same row.
     for (at, node) in tree.nodes.iter().enumerate().rev() {
         if let Some(parent) = node.parent {
             text += &edge(node, layout.point(parent), layout.point(at));
@@ -47,7 +47,7 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
     for (at, node) in tree.nodes.iter().enumerate() {
         let (x, y) = layout.point(at);
         let drawn = state(tree, node, x, y);
-        // Pages run the schedule of a state that the reader chooses.
+        // Pages use this to run the schedule of a state that the reader selects.
         text += &format!(
             "<g data-node=\"{at}\" data-schedule=\"{}\">{}</g>\n",
             escaped(&schedule(tree, at)),
@@ -63,7 +63,7 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
     text
 }
 
-/// Where a state stands.
+/// The position of a state.
 struct Place {
     column: usize,
     depth: usize,
@@ -81,7 +81,7 @@ impl Layout {
         let children = children(tree);
         let mut places: Vec<Place> = Vec::with_capacity(tree.nodes.len());
         // Nodes are in the order of the search: a first child stays in the column, every other
-        // opens one.
+        // child opens a new one.
         let mut columns = 1;
         for (at, node) in tree.nodes.iter().enumerate() {
             let Some(parent) = node.parent else {
@@ -130,7 +130,7 @@ impl Layout {
     }
 }
 
-/// The step to a state: along the row of the state before it, then down.
+/// Returns the step to a state: along the row of the state before it, then down.
 fn edge(node: &TreeNode, (from_x, from_y): (f64, f64), (x, y): (f64, f64)) -> String {
     let (colour, moved) = stroke(node);
     let ink = colour.unwrap_or(INK);
@@ -167,7 +167,7 @@ fn edge(node: &TreeNode, (from_x, from_y): (f64, f64), (x, y): (f64, f64)) -> St
     text
 }
 
-/// A state, by its shape.
+/// Returns the shape of a state.
 fn state(tree: &Tree, node: &TreeNode, x: f64, y: f64) -> String {
     let shape = match node.leaf {
         Some(leaf) => shape(leaf, x, y),
@@ -236,7 +236,7 @@ pub(crate) fn shape(leaf: Leaf, x: f64, y: f64) -> String {
     }
 }
 
-/// What the shapes mean, as far as they occur.
+/// The meaning of the shapes that occur.
 pub(crate) struct Legend {
     leaves: Vec<Leaf>,
     races: bool,
@@ -252,7 +252,7 @@ impl Legend {
         }
     }
 
-    /// The meaning of those that occur.
+    /// Makes the legend of the shapes that occur.
     pub(crate) fn of(occurs: impl Fn(Leaf) -> bool) -> Self {
         let all = [
             Leaf::Final,
@@ -305,7 +305,8 @@ impl Legend {
     }
 }
 
-/// How wide a text is at most. Letters of East Asian scripts and pictograms are twice as wide.
+/// Returns an upper bound on the width of a text. Letters of East Asian scripts and pictograms
+/// count as twice as wide.
 pub(crate) fn wide(text: &str) -> f64 {
     let columns = |c: char| {
         if c >= '\u{1100}' && !is_sign(c) {
@@ -317,12 +318,12 @@ pub(crate) fn wide(text: &str) -> f64 {
     text.chars().map(columns).sum::<f64>() * LETTER
 }
 
-/// Whether it is one of the signs that pictures and labels use: arrows, operators, shapes.
+/// Whether it is one of the signs in pictures and labels: arrows, operators, shapes.
 fn is_sign(c: char) -> bool {
     ('\u{2000}'..='\u{2bff}').contains(&c)
 }
 
-/// The head of a picture of this size, with its paper.
+/// Returns the head of a picture of this size, with its background.
 pub(crate) fn sheet(width: f64, height: f64) -> String {
     let (width, height) = (width.ceil(), height.ceil());
     format!(
@@ -332,7 +333,7 @@ pub(crate) fn sheet(width: f64, height: f64) -> String {
     )
 }
 
-/// Something with an explanation for who points at it.
+/// Adds a tooltip to an element.
 pub(crate) fn titled(explanation: &str, what: &str) -> String {
     let what = what.trim_end();
     format!("<g><title>{}</title>{what}</g>\n", escaped(explanation))
@@ -348,14 +349,14 @@ pub(crate) fn words(x: f64, y: f64, text: &str, options: &str) -> String {
         "" => String::new(),
         some => format!(" {some}"),
     };
-    // Blanks must not be joined, or columns would not align.
+    // Blanks must be preserved, or columns would not align.
     format!(
         "<text x=\"{x:.1}\" y=\"{y:.1}\"{fill}{options} xml:space=\"preserve\">{}</text>\n",
         escaped(text)
     )
 }
 
-/// Text that XML reads back. Control characters have no place in it.
+/// Returns text escaped for XML. Control characters are replaced.
 pub(crate) fn escaped(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for c in text.chars() {
@@ -374,7 +375,8 @@ pub(crate) fn escaped(text: &str) -> String {
     result
 }
 
-/// Text as the value of an attribute, whose line breaks readers of XML take for blanks.
+/// Returns text as the value of an attribute, in which XML readers would turn line breaks into
+/// blanks.
 pub(crate) fn attribute(text: &str) -> String {
     escaped(text).replace('\n', "&#10;")
 }

@@ -13,17 +13,17 @@ use crate::{View, clip, counted};
 
 const CONDITION_WIDTH: usize = 240;
 const STATE_WIDTH: usize = 240;
-/// The curve in the terminal, in characters.
+/// The size of the curve in the terminal, in characters.
 const COLUMNS: usize = 64;
 const ROWS: usize = 12;
-/// The curve as a picture, in pixels.
+/// The size of the curve as a picture, in pixels.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 320.0;
 const AXIS: f64 = 64.0;
 /// The height of a line of the legend.
 const LINE: f64 = 20.0;
 
-/// The answer, the counts, the curve, and the states at the end.
+/// Returns the answer, the counts, the curve, and the states at the end.
 pub fn symbolic_states(record: &Record, states: &SymbolicStates, view: &View) -> String {
     let paint = view.paint;
     let mut text = headline(record, states, view);
@@ -105,7 +105,7 @@ fn rows<'a>(record: &Record, states: &SymbolicStates) -> Vec<(&'a str, String, &
     rows
 }
 
-/// The height of the curve at each of some columns: the last point that is not beyond.
+/// Returns the height of the curve at each of some columns: that of the last point up to there.
 fn heights(curve: &[(u64, u64)], columns: usize) -> Vec<u64> {
     let end = curve.last().map_or(0, |point| point.0);
     let at = |column: usize| {
@@ -116,7 +116,7 @@ fn heights(curve: &[(u64, u64)], columns: usize) -> Vec<u64> {
     (0..columns).map(at).collect()
 }
 
-/// The curve in characters, eight heights to a row.
+/// Returns the curve in characters, eight heights per row.
 fn plot(curve: &[(u64, u64)]) -> String {
     let end = curve.last().map_or(0, |point| point.0);
     let columns = COLUMNS.min(usize::try_from(end).unwrap_or(COLUMNS)).max(1);
@@ -171,7 +171,7 @@ fn listed(record: &Record, states: &SymbolicStates, view: &View) -> String {
     text
 }
 
-/// A path in the papers' notation: ι⟨e, W, R⟩ of symbolic paths, ι⟨W, R⟩ of runs.
+/// Returns a path in the papers' notation: ι⟨e, W, R⟩ of symbolic paths, ι⟨W, R⟩ of runs.
 pub(crate) fn path_events(program: &ProgramRecord, path: &[PathEvent]) -> String {
     let set = |names: &[String]| match names {
         [] => "∅".to_owned(),
@@ -220,7 +220,7 @@ fn ending(ending: Ending) -> &'static str {
     }
 }
 
-/// The curve as a picture.
+/// Returns the curve as a picture.
 pub fn curve_svg(record: &Record, states: &SymbolicStates) -> String {
     let title = format!(
         "{}: {} in {} ({})",
@@ -232,8 +232,8 @@ pub fn curve_svg(record: &Record, states: &SymbolicStates) -> String {
     plot_svg(&title, &[(String::new(), &states.curve)], Scale::Linear)
 }
 
-/// The curves of several reductions of one program in one picture, Fig. 9 of the SymPaths paper;
-/// both axes are logarithmic, because without reduction there are very many more.
+/// Returns the curves of several reductions of one program in one picture, Fig. 9 of the SymPaths
+/// paper. Both axes are logarithmic, because without reduction there are many more states.
 pub fn curves_svg(all: &[(&Record, &SymbolicStates)]) -> String {
     let file = all.first().map_or("", |(record, _)| &record.program.file);
     let title = format!("{file}: symbolic states during the search");
@@ -251,7 +251,7 @@ pub fn curves_svg(all: &[(&Record, &SymbolicStates)]) -> String {
     plot_svg(&title, &curves, Scale::Logarithmic)
 }
 
-/// Several reductions of one program beside each other, in words.
+/// Returns a table of several reductions of one program.
 pub fn reductions(all: &[(&Record, &SymbolicStates)]) -> String {
     let mut text = format!(
         "{:<12}{:>12}{:>12}{:>12}\n",
@@ -274,7 +274,7 @@ enum Scale {
 }
 
 impl Scale {
-    /// How far a number lies along an axis that ends with another, from 0 to 1.
+    /// Returns the position of a number on an axis that ends at `end`, from 0 to 1.
     fn place(self, value: u64, end: f64) -> f64 {
         match self {
             Scale::Linear => value as f64 / end,
@@ -290,10 +290,10 @@ impl Scale {
     }
 }
 
-/// One colour for each curve.
+/// A colour for each curve.
 const COLOURS: [&str; 3] = ["#2980b9", "#c0392b", "#1e8449"];
 
-/// Curves with their names, each a list of points, in one picture.
+/// Returns curves with their names, each a list of points, in one picture.
 fn plot_svg(title: &str, curves: &[(String, &[(u64, u64)])], scale: Scale) -> String {
     let named = curves.iter().filter(|(name, _)| !name.is_empty());
     let legend = named.clone().count() as f64 * LINE;
@@ -332,7 +332,7 @@ fn plot_svg(title: &str, curves: &[(String, &[(u64, u64)])], scale: Scale) -> St
             text += &words(end + 8.0, y, name, "");
         }
     }
-    // The numbers stand outside the axes, and each axis says what it counts.
+    // The numbers are outside the axes, and each axis names what it counts.
     let before_axis = |text: &str| left - wide(text) - 6.0;
     let highest = format!("{most:.0}");
     text += &words(before_axis(&highest), top + 4.0, &highest, "");

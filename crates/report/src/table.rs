@@ -10,7 +10,7 @@ use crate::profile::profile;
 use crate::verdict::{cut, model, not_explored, title, two_runs};
 use crate::{Paint, View, clip, pad, witness};
 
-/// What was explored, the counts, what was found, and how to see it.
+/// Returns the program, the counts, the findings, and how to see them.
 pub fn table(record: &Record, view: &View) -> String {
     let counts = &record.counts;
     let determinism = match record.deterministic {
@@ -21,7 +21,7 @@ pub fn table(record: &Record, view: &View) -> String {
     let traces = counts
         .traces
         .map_or("unknown".to_owned(), |n| n.to_string());
-    // Without traces, states were merged, and these are counted.
+    // Without traces, states were merged, and states are counted.
     let [deadlocked, failing] = match counts.traces {
         Some(_) => ["deadlocked traces", "failing events, each with its past"],
         None if record.algorithm.starts_with("context") => [
@@ -69,12 +69,21 @@ pub fn table(record: &Record, view: &View) -> String {
     ];
     let sample = drawn(record);
     for (at, (name, number, meaning)) in sample.iter().enumerate() {
-        // What was drawn comes first, what it says of traces below these.
+        // What was drawn comes first; the estimates follow the traces.
         let at = if at == 0 { 0 } else { at + 2 };
         rows.insert(at, (name, number.clone(), meaning));
     }
     if let Some(states) = counts.states {
-        rows.insert(0, ("states", states.to_string(), "different ones"));
+        let meaning = match counts.permuted_states {
+            Some(_) => "different ones, up to permutations of processes",
+            None => "different ones",
+        };
+        rows.insert(0, ("states", states.to_string(), meaning));
+    }
+    if let Some(permuted) = counts.permuted_states {
+        let meaning = "the states that these stand for";
+        let number = crate::verdict::permuted(permuted);
+        rows.insert(1, ("permuted", number, meaning));
     }
     if let Some(stored) = counts.stored_states {
         rows.push((
@@ -109,7 +118,7 @@ pub fn table(record: &Record, view: &View) -> String {
     text
 }
 
-/// What was drawn, and how much of the traces that has seen.
+/// Returns what was drawn, and how much of the traces it has seen.
 fn drawn(record: &Record) -> Vec<(&'static str, String, String)> {
     let Some(sample) = &record.sample else {
         return Vec::new();
@@ -126,7 +135,7 @@ fn drawn(record: &Record) -> Vec<(&'static str, String, String)> {
             1 => "1 trace was met only once".to_owned(),
             _ => format!("{once} traces were met only once"),
         };
-        // Nothing is known of the traces of runs that were cut or discarded.
+        // The traces of runs that were cut or discarded are unknown.
         let next = if sample.runs > estimate.executions {
             "next execution that comes to an end"
         } else {
@@ -146,19 +155,19 @@ fn drawn(record: &Record) -> Vec<(&'static str, String, String)> {
     rows
 }
 
-/// Whether a bound has kept something from being explored, so that there may be more.
+/// Whether a bound has left something unexplored, so that there may be more.
 pub(crate) fn is_partial(record: &Record) -> bool {
     !record.scope.bounds.is_empty()
 }
 
-/// How many states were met in a second, where states are merged.
+/// Returns the number of states met per second, if states are merged.
 fn speed(record: &Record) -> Option<String> {
     let states = record.counts.states? as f64;
     let rate = states / record.seconds.max(0.000_001);
     Some(format!("{} states a second", rounded(rate)))
 }
 
-/// States, speed and memory of a search that took a while.
+/// Returns the states, speed and memory of a long search.
 pub(crate) fn effort(record: &Record) -> Option<String> {
     let states = record.counts.states? as f64;
     let memory = record.memory.map(|bytes| format!(", {}", megabytes(bytes)));
@@ -171,12 +180,12 @@ pub(crate) fn effort(record: &Record) -> Option<String> {
     ))
 }
 
-/// Bytes as megabytes, one at least.
+/// Returns bytes as megabytes, rounded up.
 fn megabytes(bytes: u64) -> String {
     format!("{} MB", bytes.div_ceil(1 << 20))
 }
 
-/// Three digits are enough for what is never the same again.
+/// Shows about three digits, because the number varies from run to run.
 fn rounded(n: f64) -> String {
     match n {
         n if n < 1e4 => format!("{n:.0}"),
@@ -185,12 +194,13 @@ fn rounded(n: f64) -> String {
     }
 }
 
-/// How many of a hundred, rounded down.
+/// Returns a percentage, rounded down.
 fn share(part: u64, whole: u64) -> u64 {
     (part * 100).checked_div(whole).unwrap_or(100)
 }
 
-/// Rows of a name, a number and its meaning, below what was done and above what was found.
+/// Returns rows of a name, a number and its meaning, with a headline before and the findings after
+/// them.
 pub(crate) fn listed(
     record: &Record,
     what: &str,
@@ -200,10 +210,11 @@ pub(crate) fn listed(
 ) -> String {
     let paint = view.paint;
     let how_far = match record.stopped {
-        // A violation is no less one for a bound, so a search may be complete and have left
-        // something out.
+        // A bound does not invalidate a violation, so a search may be complete although something
+        // was left out.
         StopReason::Complete if record.scope.bounds.is_empty() => everything,
         StopReason::Certain => "stopped when certain",
+        _ if record.verdict == Verdict::Violated => "violated; not everything was explored",
         StopReason::Complete | StopReason::Bound => "not everything was explored",
     };
     let how_far = match record.verdict {
@@ -225,7 +236,7 @@ pub(crate) fn listed(
     text
 }
 
-/// Names, numbers and what they mean, in columns.
+/// Returns names, numbers and their meanings, in columns.
 pub(crate) fn counts_with_meanings(rows: &[(&str, String, &str)], paint: Paint) -> String {
     let names = rows.iter().map(|(name, ..)| name.len());
     let name_width = names.max().unwrap_or(0);
@@ -238,7 +249,7 @@ pub(crate) fn counts_with_meanings(rows: &[(&str, String, &str)], paint: Paint) 
     rows.iter().map(line).collect()
 }
 
-/// What was found, with its place and the command that shows it.
+/// Returns the findings, each with its place and the command that shows it.
 pub(crate) fn findings(record: &Record, view: &View) -> String {
     let mut text = String::new();
     for evidence in &record.witnesses {

@@ -1,4 +1,4 @@
-//! The views of records made by hand: what a search cannot be made to give on demand.
+//! Views of handmade records, for results that a search does not produce on demand.
 
 use mazurka_core::record::{
     Binding, Difference, Ending, Kind, KindsRecord, Place, ProgramRecord, Record, Run, Step,
@@ -125,8 +125,8 @@ fn a_violation_keeps_the_bounds_in_sight() {
     );
 }
 
-/// A search for all initial values may be complete with a violation, and have decided `int` in part
-/// only.
+/// A search over all initial values may be complete with a violation, and have decided `int` only
+/// in part.
 #[test]
 fn what_was_left_out_is_in_the_first_words() {
     let view = View {
@@ -138,7 +138,7 @@ fn what_was_left_out_is_in_the_first_words() {
     record.stopped = StopReason::Complete;
     let text = table(&record, &view);
     assert!(
-        text.starts_with("two.maz: naive: not everything was explored\n"),
+        text.starts_with("two.maz: naive: violated; not everything was explored\n"),
         "{text}"
     );
     let text = verdict(&record, &view);
@@ -236,7 +236,7 @@ fn an_engine_that_counts_no_traces_says_so() {
     assert!(!verdict(&unknown, &View::default()).contains("trace"));
 }
 
-/// What `stateful` counts is states; runs that end where states come again are no measure of it.
+/// `stateful` counts states; the runs that end where a state is met again measure nothing.
 #[test]
 fn an_engine_that_merges_states_says_how_many() {
     let mut merged = record(Verdict::Verified, Vec::new(), Vec::new());
@@ -251,7 +251,7 @@ fn an_engine_that_merges_states_says_how_many() {
     assert!(text.contains("\"states\": 54"), "{text}");
     let read: Record = serde_json::from_str(&text).expect("a record");
     assert_eq!(read.counts.states, Some(54));
-    // `symbolic` has an object there, and such a record can be read all the same.
+    // `symbolic` has an object there; such a record can still be read.
     let other = text.replace("\"states\": 54", "\"states\": {\"count\": 54}");
     let read: Record = serde_json::from_str(&other).expect("a record");
     assert_eq!(read.counts.states, None);
@@ -376,7 +376,7 @@ fn json_can_be_read_back() {
     );
 }
 
-/// serde_json alone reads some numbers as the one beside them (its feature `float_roundtrip`).
+/// Without its feature `float_roundtrip`, serde_json reads some numbers as a neighbouring one.
 #[test]
 fn times_are_read_back_to_the_last_bit() {
     let mut found = record(Verdict::Verified, Vec::new(), Vec::new());

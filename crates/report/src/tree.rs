@@ -1,19 +1,19 @@
-//! What the pictures of an exploration have in common: who is whose child, and the words.
+//! The common parts of the pictures of an exploration: children, labels and colours.
 
 use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
 
 use crate::events::bindings;
 use crate::{clip, counted};
 
-/// Labels may be as long as the program likes; the picture may not be as wide.
+/// Limit on the length of labels, because a picture must not be as wide as the longest one.
 const LABEL_WIDTH: usize = 40;
 
-/// Colours of races; neighbours differ.
+/// Colours of races; consecutive ones differ.
 const COLOURS: [&str; 6] = [
     "#c0392b", "#2471a3", "#1e8449", "#b9770e", "#7d3c98", "#117a65",
 ];
 
-/// The children of each node, in the order in which they were explored.
+/// Returns the children of each node, in the order in which they were explored.
 pub(crate) fn children(tree: &Tree) -> Vec<Vec<usize>> {
     let mut children = vec![Vec::new(); tree.nodes.len()];
     for (at, node) in tree.nodes.iter().enumerate() {
@@ -24,7 +24,7 @@ pub(crate) fn children(tree: &Tree) -> Vec<Vec<usize>> {
     children
 }
 
-/// The title: what was explored, and what came out.
+/// Returns the title: the program and the counts.
 pub(crate) fn title(record: &Record, tree: &Tree) -> String {
     let counts = &record.counts;
     let mut parts = vec![counted(counts.executions, "execution", "executions")];
@@ -35,7 +35,7 @@ pub(crate) fn title(record: &Record, tree: &Tree) -> String {
     format!("{file}: {}: {}", record.algorithm, parts.join(", "))
 }
 
-/// `process: label`, and the numbers of the races.
+/// Returns `process: label`, and the numbers of the races.
 pub(crate) fn step(node: &TreeNode) -> String {
     let mut text = clip(&format!("{}: {}", node.process, node.label), LABEL_WIDTH);
     for race in &node.races {
@@ -44,7 +44,7 @@ pub(crate) fn step(node: &TreeNode) -> String {
     text
 }
 
-/// The schedule that leads to a state.
+/// Returns the schedule that leads to a state.
 pub(crate) fn schedule(tree: &Tree, mut at: usize) -> String {
     let mut steps = Vec::new();
     while let Some(node) = tree.nodes.get(at)
@@ -57,7 +57,7 @@ pub(crate) fn schedule(tree: &Tree, mut at: usize) -> String {
     steps.join(" ")
 }
 
-/// The step in full, with what it led to.
+/// Returns the step in full, with its result.
 pub(crate) fn details(node: &TreeNode) -> String {
     let mut parts = Vec::new();
     if node.parent.is_some() {
@@ -72,7 +72,7 @@ pub(crate) fn details(node: &TreeNode) -> String {
     parts.join("\n")
 }
 
-/// What stands at a leaf: how the run ends, and with which values.
+/// Returns the text at a leaf: how the run ends, and with which values.
 pub(crate) fn ending(node: &TreeNode) -> Vec<String> {
     let Some(leaf) = node.leaf else {
         return Vec::new();
@@ -85,7 +85,7 @@ pub(crate) fn ending(node: &TreeNode) -> Vec<String> {
     lines
 }
 
-/// An ending in a word.
+/// Returns an ending in a word.
 pub(crate) fn name(leaf: Leaf) -> &'static str {
     match leaf {
         Leaf::Final => "final",
@@ -97,7 +97,7 @@ pub(crate) fn name(leaf: Leaf) -> &'static str {
     }
 }
 
-/// The colour of an ending.
+/// Returns the colour of an ending.
 pub(crate) fn fill(leaf: Leaf) -> &'static str {
     match leaf {
         Leaf::Final => "#d5f5e3",
@@ -107,15 +107,15 @@ pub(crate) fn fill(leaf: Leaf) -> &'static str {
     }
 }
 
-/// The colour of a state in which the schedule decides, where conditions over inputs decide in
-/// others: darker than those, as the unfolding thesis draws it.
+/// Returns the colour of a state in which the schedule decides, if conditions over inputs decide in
+/// other states: darker than those, as the unfolding thesis draws it.
 pub(crate) fn scheduling(tree: &Tree, node: &TreeNode) -> Option<&'static str> {
     let some_branch = tree.nodes.iter().any(|node| node.branches);
     (some_branch && !node.branches).then_some("#aeb6bf")
 }
 
-/// How a step is drawn: its colour, if it is part of a race, and whether it is the one that was
-/// moved.
+/// Returns how a step is drawn: its colour, if it is part of a race, and whether it is the step
+/// that was moved.
 pub(crate) fn stroke(node: &TreeNode) -> (Option<&'static str>, bool) {
     let moved = node.races.iter().find(|race| race.reversed);
     let race = moved.or(node.races.first());

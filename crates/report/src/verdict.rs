@@ -1,7 +1,7 @@
-//! The answer of `check`: the verdict in plain words with its scope, the evidence, what to do next.
+//! The answer of `check`: the verdict with its scope, the evidence, and what to do next.
 
 use mazurka_core::record::{Record, Witness};
-use mazurka_core::{Fairness, Kind, Kinds, StopReason, Verdict};
+use mazurka_core::{Counts, Fairness, Kind, Kinds, StopReason, Verdict};
 
 use crate::covers::covers;
 use crate::history::clients;
@@ -10,10 +10,11 @@ use crate::shell::{determinism_command, named_properties};
 use crate::table::effort;
 use crate::{View, bounds, counted, orders, witness};
 
-/// What takes so many seconds is long enough to want to know how fast it was.
+/// If a search takes at least this many seconds, its speed is shown.
 const LONG: f64 = 2.0;
 
-/// The verdict with its evidence. The first line is the answer; the last one says what to do next.
+/// Returns the verdict with its evidence. The first line is the answer; the last one says what to
+/// do next.
 pub fn verdict(record: &Record, view: &View) -> String {
     let mut text = headline(record, view);
     let long = record.seconds >= LONG;
@@ -60,7 +61,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
             text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &cut(record, view);
-            // Where nothing is excluded, the headline says so.
+            // If nothing is excluded, the headline says so.
             if record.kinds.open != record.kinds.counted {
                 text += &still_open(record, view);
             }
@@ -69,7 +70,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
     text
 }
 
-/// What of a native program is not explored, because it runs outside.
+/// Returns the parts of a native program that run outside the exploration.
 fn outside(record: &Record, view: &View) -> String {
     match &record.scope.outside[..] {
         [] => String::new(),
@@ -80,7 +81,7 @@ fn outside(record: &Record, view: &View) -> String {
     }
 }
 
-/// What was not explored because of failures that do not count.
+/// Returns what was not explored because of failures that do not count.
 pub(crate) fn not_explored(record: &Record, view: &View) -> String {
     if record.kinds.halted {
         let intro = view.paint.unsure("not explored:");
@@ -91,13 +92,13 @@ pub(crate) fn not_explored(record: &Record, view: &View) -> String {
     }
 }
 
-/// How to see that the results differ, where that is no violation.
+/// Returns how to see that the results differ, if that is not a violation.
 pub(crate) fn two_runs(record: &Record, view: &View) -> String {
     let intro = view.paint.strong("two runs that differ:");
     format!("{intro} {}\n", determinism_command(record))
 }
 
-/// The first line: the verdict in plain words, with its scope.
+/// Returns the first line: the verdict with its scope.
 pub fn headline(record: &Record, view: &View) -> String {
     let paint = view.paint;
     let scope = scope(record);
@@ -117,21 +118,21 @@ pub fn headline(record: &Record, view: &View) -> String {
     }
 }
 
-/// What was looked for and does not happen, and what happens and does not count.
+/// Returns what was searched for and does not happen, and what happens but does not count.
 fn verified(record: &Record) -> String {
     let counts = &record.counts;
-    // A run without an end is no execution, and not discarded.
+    // An infinite run is neither an execution nor discarded.
     let nothing = counts.failures == 0 && record.deterministic.is_none();
     if counts.executions == 0 && counts.discarded > 0 && nothing {
         return "every run is discarded by a false `assume`, so nothing can go wrong".to_owned();
     }
-    // Version 1 had no choice.
+    // Records of version 1 have no choice of kinds.
     let asked = &record.kinds.counted;
     let options = record.options.as_ref();
     let property = options.and_then(|options| options.property.as_deref());
     let chosen = property.is_some();
     let counts_as = |kind| record.version == 1 || asked.contains(&kind);
-    // Of a kind that is not named as a whole only the properties count that are named.
+    // If a kind is not named as a whole, only its named properties count.
     let whole = |kind| {
         let words = property.iter().flat_map(|all| all.split(','));
         let mut kinds = words.filter_map(Kinds::parse);
@@ -195,7 +196,8 @@ fn verified(record: &Record) -> String {
     parts.join(", ")
 }
 
-/// What is there and does not count: the file allows it, or the user has asked for something else.
+/// Returns violations that do not count: the file allows them, or the user has asked for other
+/// kinds.
 fn uncounted(violations: &str, count: u64, chosen: bool) -> String {
     match (chosen, count) {
         (true, 1) => format!("{violations} that does not count"),
@@ -205,14 +207,14 @@ fn uncounted(violations: &str, count: u64, chosen: bool) -> String {
     }
 }
 
-/// The kinds of violations that were not looked for to the end.
+/// Returns the kinds of violations whose search was not completed.
 fn still_open(record: &Record, view: &View) -> String {
     let open: Vec<&str> = record.kinds.open.iter().map(|kind| kind.name()).collect();
     if open.is_empty() {
         return String::new();
     }
     let intro = view.paint.unsure("not looked for to the end:");
-    // If a limit was hit, it is named, with what to do about it.
+    // If a limit was hit, it is named elsewhere, with what to do about it.
     let advice = if record.scope.bounds.is_empty() {
         " (--keep-going explores everything)"
     } else {
@@ -221,7 +223,8 @@ fn still_open(record: &Record, view: &View) -> String {
     format!("{intro} {}{advice}\n", open.join(", "))
 }
 
-/// The titles of all witnesses. One that several have is there once, with their number.
+/// Returns the titles of all witnesses. A title of several witnesses occurs once, with their
+/// number.
 fn titles(record: &Record) -> Vec<String> {
     let mut all: Vec<(String, Vec<&Witness>)> = Vec::new();
     for evidence in &record.witnesses {
@@ -245,7 +248,7 @@ fn titles(record: &Record) -> Vec<String> {
     all.into_iter().map(titled).collect()
 }
 
-/// The message of a witness, which names its kind if the message does not.
+/// Returns the message of a witness, preceded by its kind if the message does not start with it.
 pub(crate) fn title(evidence: &Witness) -> String {
     let kind = witness::kind(evidence.kind);
     if evidence.message.to_lowercase().starts_with(kind) {
@@ -255,7 +258,24 @@ pub(crate) fn title(evidence: &Witness) -> String {
     }
 }
 
-/// How much was looked at.
+/// How many states were met, and how many they stand for.
+pub(crate) fn states(counts: &Counts) -> Option<String> {
+    let met = counted(counts.states?, "state", "states");
+    Some(match counts.permuted_states {
+        Some(all) => format!("{met} up to permutations (of {})", permuted(all)),
+        None => met,
+    })
+}
+
+/// How many states others stand for.
+pub(crate) fn permuted(all: u64) -> String {
+    match all {
+        u64::MAX => format!("more than {all}"),
+        all => all.to_string(),
+    }
+}
+
+/// Returns how much was explored.
 fn scope(record: &Record) -> String {
     let counts = &record.counts;
     let mut parts = Vec::new();
@@ -268,9 +288,7 @@ fn scope(record: &Record) -> String {
             None => counted(traces, "trace", "traces"),
         });
     }
-    if let Some(states) = counts.states {
-        parts.push(counted(states, "state", "states"));
-    }
+    parts.extend(states(counts));
     let executions = counted(counts.executions, "execution", "executions");
     parts.push(format!("{executions} by {}", record.algorithm));
     if counts.discarded > 0 {
@@ -288,7 +306,7 @@ fn scope(record: &Record) -> String {
     parts.join(", ")
 }
 
-/// A memory model in words.
+/// Returns a memory model in words.
 pub(crate) fn model(memory: &str) -> &str {
     match memory {
         "rc11" => "rc11: C++20's orderings without load buffering",
@@ -298,7 +316,7 @@ pub(crate) fn model(memory: &str) -> &str {
     }
 }
 
-/// Every bound that was hit, and what to do about each.
+/// Returns every bound that was hit, and what to do about each.
 pub(crate) fn cut(record: &Record, view: &View) -> String {
     let mut text = String::new();
     for bound in &record.scope.bounds {
@@ -308,7 +326,7 @@ pub(crate) fn cut(record: &Record, view: &View) -> String {
     text
 }
 
-/// A record that was replayed: that everything came again, and the evidence.
+/// Returns the result of a replay: that everything was reproduced, and the evidence.
 pub fn replayed(record: &Record, view: &View) -> String {
     let runs: u64 = record.witnesses.iter().map(|w| w.runs.len() as u64).sum();
     let steps = counted(record.counts.steps, "step", "steps");

@@ -1,5 +1,5 @@
-//! Whether a picture is well-formed, and nothing of it outside its paper. For tests, those of the
-//! binary too.
+//! Checks that a picture is well-formed and that nothing is outside its area. For tests, including
+//! those of the binary.
 
 /// An element of a picture.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ impl Element {
     }
 }
 
-/// The elements of a picture. Panics if it is not well-formed.
+/// Returns the elements of a picture. Panics if it is not well-formed.
 pub fn elements(svg: &str) -> Vec<Element> {
     let mut open: Vec<String> = Vec::new();
     let mut found: Vec<Element> = Vec::new();
@@ -86,7 +86,7 @@ fn attributes(mut text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The words of a picture: where each text begins, and what it says.
+/// Returns the texts of a picture, each with its position.
 pub fn texts(svg: &str) -> Vec<(f64, f64, String)> {
     let all = elements(svg).into_iter();
     all.filter(|element| element.name == "text")
@@ -94,7 +94,7 @@ pub fn texts(svg: &str) -> Vec<(f64, f64, String)> {
         .collect()
 }
 
-/// Checks that the picture is well-formed, and that every shape and every word is on its paper.
+/// Checks that the picture is well-formed, and that every shape and every text is within its area.
 #[track_caller]
 pub fn is_sound(svg: &str) {
     let all = elements(svg);
@@ -103,7 +103,7 @@ pub fn is_sound(svg: &str) {
         .split(' ')
         .map(|n| n.parse().expect("a number"))
         .collect();
-    // The paper itself, and the heads of arrows, have no place.
+    // The background and the heads of arrows have no position.
     let placed = all.iter().filter(|element| {
         let has = |key: &str| element.attribute(key).is_some();
         let head = element.attribute("d").is_some_and(|d| d.starts_with("M0"));
@@ -120,7 +120,7 @@ pub fn is_sound(svg: &str) {
     }
 }
 
-/// Points between which an element lies.
+/// Returns points that bound an element.
 fn corners(element: &Element) -> Vec<(f64, f64)> {
     let n = |key: &str| element.number(key);
     match element.name.as_str() {
@@ -165,14 +165,14 @@ fn text_corners(element: &Element) -> Vec<(f64, f64)> {
         _ => (x, x + width),
     };
     match element.attribute("transform") {
-        // Words along a bar go up.
+        // Text along a bar goes up.
         Some(turned) if turned.starts_with("rotate(-90") => vec![(x - size, y), (x, y - width)],
         Some(other) => panic!("{other}"),
         None => vec![(ends.0, y - size * 0.8), (ends.1, y + size * 0.2)],
     }
 }
 
-/// The points of a path, those that bend it too.
+/// Returns the points of a path, including its control points.
 fn path_corners(d: &str) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     let (mut x, mut y) = (0.0, 0.0);

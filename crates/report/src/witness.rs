@@ -1,4 +1,4 @@
-//! The evidence for a violation, and how to see it again.
+//! The evidence for a violation, and how to replay it.
 
 use mazurka_core::record::{
     Binding, Ending, Kind, OrderedSteps, Record, Run, Step, Waiting, Witness,
@@ -9,11 +9,11 @@ use crate::history::chart;
 use crate::shell::flags_of;
 use crate::{View, clip, pad, replay_command};
 
-/// Steps of a run, or of a part of one, that a verdict shows; `run` shows all.
+/// Limit on the steps of a run, or of a part of it, that a verdict shows; `run` shows all.
 const STEPS_SHOWN: usize = 40;
 const STATE_WIDTH: usize = 240;
 
-/// The whole evidence, without the command that replays it.
+/// Returns the whole evidence, without the command that replays it.
 pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String {
     let paint = view.paint;
     let mut text = place(record, witness);
@@ -58,7 +58,7 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
         }
         all => {
             for (at, run) in all.iter().enumerate() {
-                // The runs of boxes inside each other start where the one before has ended.
+                // The runs of nested boxes start where the one before has ended.
                 if at > 0 {
                     text += &inputs(&run.inputs);
                 }
@@ -81,7 +81,7 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     text
 }
 
-/// Which orders of steps bring the first violation about, in two sentences.
+/// Returns the orders of steps that explain the first violation, in two sentences.
 fn explanation(record: &Record) -> String {
     let Some(explanation) = &record.explanation else {
         return String::new();
@@ -106,7 +106,7 @@ fn explanation(record: &Record) -> String {
     }
 }
 
-/// How a run goes on that violates a temporal property.
+/// Returns how a run that violates a temporal property continues.
 fn for_ever(witness: &Witness) -> String {
     let ([run], Kind::Property) = (&witness.runs[..], witness.kind) else {
         return String::new();
@@ -120,7 +120,7 @@ fn for_ever(witness: &Witness) -> String {
     }
 }
 
-/// The values of what the program leaves open: its initial values, then its inputs.
+/// Returns the values of the unknowns of a program: initial values, then inputs.
 pub(crate) fn inputs(all: &[Binding]) -> String {
     let (inputs, initial): (Vec<_>, Vec<_>) =
         all.iter().cloned().partition(|one| one.name.contains('#'));
@@ -133,7 +133,7 @@ pub(crate) fn inputs(all: &[Binding]) -> String {
     text
 }
 
-/// How many steps two runs have in common at their beginning.
+/// Returns the number of steps that two runs have in common at their beginning.
 fn common(one: &Run, other: &Run) -> usize {
     let pairs = one.steps.iter().zip(&other.steps);
     let same = |(a, b): &(&Step, &Step)| {
@@ -145,7 +145,7 @@ fn common(one: &Run, other: &Run) -> usize {
     pairs.take_while(same).count()
 }
 
-/// The steps from there on, and the state at the end.
+/// Returns the steps from a position on, and the state at the end.
 fn rest(run: &Run, from: usize, columns: &Columns, view: &View) -> String {
     let mut text = columns.steps(run, from..run.steps.len(), Some(STEPS_SHOWN), view.paint);
     if run.steps.is_empty() {
@@ -159,8 +159,8 @@ fn rest(run: &Run, from: usize, columns: &Columns, view: &View) -> String {
     text
 }
 
-/// What the steps from there on do that no interleaving does: they do not see the newest write, or
-/// write behind it.
+/// Describes the steps from a position on that no interleaving has: they do not read the newest
+/// write, or write before it in the modification order.
 pub(crate) fn weak(run: &Run, from: usize) -> String {
     let mut text = String::new();
     for (at, step) in run.steps.iter().enumerate().skip(from) {
@@ -195,7 +195,7 @@ fn steps_of(numbers: &[usize]) -> String {
     }
 }
 
-/// Where in the source it is.
+/// Returns the place in the source.
 pub(crate) fn place(record: &Record, witness: &Witness) -> String {
     match &witness.place {
         Some(place) => format!(
@@ -209,7 +209,7 @@ pub(crate) fn place(record: &Record, witness: &Witness) -> String {
     }
 }
 
-/// What the failed condition mentions, as it was then.
+/// Returns the values of the variables that the failed condition mentions.
 pub(crate) fn values(all: &[Binding]) -> String {
     if all.is_empty() {
         String::new()
@@ -218,7 +218,7 @@ pub(crate) fn values(all: &[Binding]) -> String {
     }
 }
 
-/// Who waits for what, and who holds it.
+/// Returns which processes wait, for what, and the holder of it.
 pub(crate) fn waiting(witness: &Witness) -> String {
     let all = &witness.waiting;
     let name = |process: &str| match witness.runs.first() {
@@ -243,7 +243,7 @@ pub(crate) fn waiting(witness: &Witness) -> String {
     all.iter().map(line).collect()
 }
 
-/// The commands that replay it, one line each.
+/// Returns the commands that replay it, one per line.
 pub(crate) fn replay(record: &Record, witness: &Witness, view: &View) -> String {
     let mut text = String::new();
     for (at, run) in witness.runs.iter().enumerate() {
@@ -258,7 +258,7 @@ pub(crate) fn replay(record: &Record, witness: &Witness, view: &View) -> String 
     text
 }
 
-/// What kind of evidence it is, in a word or two.
+/// Returns the kind of evidence, in a word or two.
 pub(crate) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Failure => "failure",

@@ -1,6 +1,6 @@
-//! A bounded queue on a mutex and a condition variable. With one condition variable for both sides,
-//! `notify_one` can wake a producer where a consumer should have gone on: all wait for ever, but
-//! only with three threads and an unlucky schedule.
+//! A bounded queue with a mutex and a condition variable. If both sides share one condition
+//! variable, `notify_one` can wake a producer when a consumer should have run. Then all threads
+//! wait for ever, but only with three threads and an unlucky schedule.
 //!
 //! `cargo run -p mazurka-rt --example bounded_queue`
 
@@ -13,7 +13,7 @@ struct Queue {
     items: Mutex<VecDeque<u32>>,
     changed: Condvar,
     capacity: usize,
-    /// Wakes all waiting threads, so that the right one is among them.
+    /// Whether it wakes all waiting threads, so that the right one is among them.
     careful: bool,
 }
 
@@ -53,8 +53,8 @@ impl Queue {
     }
 }
 
-/// Two producers with one item each, and a consumer of both, one place between them. Two consumers
-/// and a producer of two.
+/// Two producers, one of them the main thread, and two consumers, of one item each. The queue has
+/// room for one item.
 fn producers_and_consumers(careful: bool) -> impl Fn() + Send + Sync + 'static {
     move || {
         let queue = Arc::new(Queue::new(1, careful));
@@ -75,7 +75,7 @@ fn producers_and_consumers(careful: bool) -> impl Fn() + Send + Sync + 'static {
     }
 }
 
-/// All of it.
+/// Finds the bug in the careless version, and none in the careful one.
 pub fn main() {
     let found = std::panic::catch_unwind(|| {
         Builder::new().check(producers_and_consumers(false));

@@ -1,6 +1,6 @@
-//! A reference count like `Arc`'s. The thread that drops the last one must see everything that
-//! others did with the value before they dropped theirs: a `Relaxed` decrement, or a load and a
-//! store, is not enough.
+//! A reference count like `Arc`'s. The thread that drops the last reference must see everything
+//! that the others did with the value before they dropped theirs. A `Relaxed` decrement, or a load
+//! and a store, is not enough.
 //!
 //! `cargo run -p mazurka-rt --example reference_count`
 
@@ -12,22 +12,22 @@ use mazurka_rt::{Builder, thread};
 #[derive(Clone, Copy)]
 enum Kind {
     Right,
-    /// Decrements without publishing what was done.
+    /// Decrements without publishing earlier writes.
     Relaxed,
     /// Decrements in two steps.
     LoadThenStore,
 }
 
-/// A value and how many share it.
+/// A value and the number of its shares.
 struct Counted {
     kind: Kind,
     count: AtomicUsize,
-    /// None once it has been dropped.
+    /// `None` once it has been dropped.
     value: UnsafeCell<Option<u32>>,
 }
 
-// SAFETY: the value is touched only while a share is held, or by the one who gave back the last;
-// that this is so is what the model checks.
+// SAFETY: the value is touched only while a share is held, or by the thread that released the last
+// one; the model checks this.
 #[allow(unsafe_code)]
 unsafe impl Sync for Counted {}
 
@@ -38,7 +38,7 @@ impl Counted {
         self.value.with(|value| unsafe { *value })
     }
 
-    /// Gives a share back.
+    /// Releases a share.
     fn release(&self) {
         let old = match self.kind {
             Kind::Right => self.count.fetch_sub(1, Ordering::Release),
@@ -80,7 +80,7 @@ fn two_shares(kind: Kind) -> impl Fn() + Send + Sync + 'static {
     }
 }
 
-/// All of it.
+/// Checks the right version, and finds both bugs.
 pub fn main() {
     Builder::new().check(two_shares(Kind::Right));
     for kind in [Kind::Relaxed, Kind::LoadThenStore] {

@@ -1,4 +1,4 @@
-//! A spin lock, right and with the mistake that is made most often: to look, and then to take.
+//! A spin lock, and two common mistakes: testing before taking, and a relaxed release.
 //!
 //! `cargo run -p mazurka-rt --example spin_lock`
 
@@ -7,13 +7,13 @@ use mazurka_rt::sync::Arc;
 use mazurka_rt::sync::atomic::{AtomicBool, Ordering};
 use mazurka_rt::{Builder, hint, thread};
 
-/// How the lock is taken and given back.
+/// How the lock is taken and released.
 #[derive(Clone, Copy)]
 enum Kind {
     Right,
-    /// Looks whether the lock is free and takes it in two steps.
+    /// Tests whether the lock is free and takes it, in two steps.
     LookThenTake,
-    /// Gives it back without publishing what was written.
+    /// Releases the lock without publishing earlier writes.
     RelaxedRelease,
 }
 
@@ -75,7 +75,7 @@ fn two_increments(kind: Kind) -> impl Fn() + Send + Sync + 'static {
     }
 }
 
-/// All of it.
+/// Checks the right version, and finds both mistakes.
 pub fn main() {
     Builder::new().check(two_increments(Kind::Right));
     for kind in [Kind::LookThenTake, Kind::RelaxedRelease] {

@@ -1,6 +1,6 @@
-//! Two withdrawals from one account, for every amount: one looks at the balance before it takes the
-//! lock, and one adds before it compares. The first mistake needs a schedule, the second an amount;
-//! both are found.
+//! Two withdrawals from one account, for every amount. One mistake is to look at the balance before
+//! taking the lock; the other is to add before comparing. The first needs a certain schedule, the
+//! second a certain amount; both are found.
 //!
 //! `cargo run -p mazurka-rt --features symbolic --example withdrawals`
 
@@ -9,13 +9,13 @@ use mazurka_rt::{Builder, Symbolic, input, thread};
 
 const FEE: u32 = 2;
 
-/// How the balance is looked at.
+/// How a withdrawal checks the balance.
 #[derive(Clone, Copy)]
 enum Kind {
     Right,
-    /// Before the lock is taken for good.
+    /// Under a lock that is released before the withdrawal.
     TooEarly,
-    /// With a sum that may not fit.
+    /// With a sum that may overflow.
     Sum,
 }
 
@@ -51,14 +51,14 @@ fn two_withdrawals(kind: Kind) -> impl Fn() + Send + Sync + 'static {
     }
 }
 
-/// What is said about a mistake.
+/// Returns the message about a mistake.
 fn mistake(kind: Kind) -> String {
     let found = std::panic::catch_unwind(|| Builder::new().check(two_withdrawals(kind)));
     let message = found.expect_err("the mistake must be found");
     *message.downcast().expect("a text")
 }
 
-/// All of it.
+/// Checks the right version, and finds both mistakes.
 pub fn main() {
     let found = Builder::new().check(two_withdrawals(Kind::Right));
     assert!(found.is_complete());

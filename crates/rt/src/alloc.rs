@@ -1,8 +1,7 @@
-//! `std::alloc` and values that are watched: what is never freed is a failure, and what is freed
-//! twice.
+//! `std::alloc`, and watched memory and values: leaking one and freeing one twice are failures.
 //!
-//! The names are loom's. Only what is asked for here is watched; with [`Builder::leaks`] the memory
-//! of every [`Arc`](crate::sync::Arc) is, too.
+//! The names are loom's. Only memory and values from this module are watched. With
+//! [`Builder::leaks`], the memory of every [`Arc`](crate::sync::Arc) is watched too.
 //!
 //! [`Builder::leaks`]: crate::Builder::leaks
 
@@ -15,14 +14,14 @@ use rustc_hash::FxHashMap;
 
 use crate::world::{Failure, Inner, Place, world};
 
-/// What is watched in an execution.
+/// The memory and the values that an execution watches.
 #[derive(Default)]
 pub(crate) struct Watched {
-    /// Memory by its address, and where it was asked for.
+    /// Allocated blocks: address, and where the block was allocated.
     memory: FxHashMap<usize, Place>,
-    /// Values by their number, and where they were made.
+    /// Live values: number, and where the value was made.
     values: FxHashMap<u64, Place>,
-    /// How many values there were.
+    /// Number of values made so far.
     made: u64,
     /// Whether the memory of `Arc`s is watched, too.
     arcs: bool,
@@ -38,7 +37,7 @@ impl Watched {
         }
     }
 
-    /// Forgets the execution before.
+    /// Forgets the previous execution.
     pub fn begin(&mut self) {
         self.memory.clear();
         self.values.clear();
@@ -47,7 +46,7 @@ impl Watched {
 }
 
 impl Inner {
-    /// Returns what the execution, whose last thread has ended, has not freed.
+    /// Returns a failure if the execution, whose last thread has ended, leaked anything.
     pub fn leaked(&self) -> Option<Failure> {
         let watched = &self.watched;
         let first = |places: &mut dyn Iterator<Item = &Place>| {
@@ -83,7 +82,7 @@ fn allocated(pointer: *mut u8, place: Place) {
     }
 }
 
-/// Asks for memory: [`std::alloc::alloc`].
+/// Allocates memory: [`std::alloc::alloc`].
 ///
 /// # Safety
 ///
@@ -97,7 +96,7 @@ pub unsafe fn alloc(layout: Layout) -> *mut u8 {
     pointer
 }
 
-/// Asks for memory that is zero: [`std::alloc::alloc_zeroed`].
+/// Allocates zeroed memory: [`std::alloc::alloc_zeroed`].
 ///
 /// # Safety
 ///
@@ -111,7 +110,7 @@ pub unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
     pointer
 }
 
-/// Gives memory back: [`std::alloc::dealloc`].
+/// Frees memory: [`std::alloc::dealloc`].
 ///
 /// # Safety
 ///
@@ -119,7 +118,7 @@ pub unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
 ///
 /// # Panics
 ///
-/// If a model gives memory back that it has not asked for here, or twice.
+/// If a model frees memory twice, or frees memory that this module did not allocate.
 #[track_caller]
 #[allow(unsafe_code)]
 pub unsafe fn dealloc(pointer: *mut u8, layout: Layout) {
@@ -141,7 +140,7 @@ pub struct Track<T> {
     _watch: Watch,
 }
 
-/// The number of a value, in a model.
+/// The number of a watched value and its execution; none outside a model.
 struct Watch(Option<(u64, u64)>);
 
 impl Drop for Watch {

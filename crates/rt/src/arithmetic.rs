@@ -1,8 +1,8 @@
-//! Arithmetic of machine integers, on numbers and on terms: the result, and whether it fits.
+//! Arithmetic of machine integers, on numbers and on terms: the result, and whether it overflows.
 
 use mazurka_smt::{Sort, Term, Terms};
 
-/// Returns the number that the bits stand for.
+/// Returns the number that these bits represent.
 pub(crate) fn exact(sort: Sort, bits: i64) -> i128 {
     match sort {
         Sort::Unsigned(_) => i128::from(bits as u64),
@@ -19,7 +19,7 @@ pub(crate) fn extremes(sort: Sort) -> (i128, i128) {
     }
 }
 
-/// Returns the bits of a number that a sort keeps.
+/// Wraps a number to the width of a sort.
 pub(crate) fn wrapped(sort: Sort, number: i128) -> i64 {
     match sort {
         Sort::Signed(bits) => (number as i64) << (64 - bits) >> (64 - bits),
@@ -60,7 +60,7 @@ impl Operation {
         }
     }
 
-    /// Returns the term that is true if the result does not fit.
+    /// Returns the term that is true if the result overflows.
     pub fn overflows(self, terms: &mut Terms, a: Term, b: Term) -> Term {
         let sort = terms.sort(a);
         let signed = matches!(sort, Sort::Signed(_));
@@ -118,7 +118,7 @@ fn least_by_minus_one(terms: &mut Terms, a: Term, b: Term) -> Term {
     terms.and(least, minus)
 }
 
-/// Returns the term that is true if `a * b` does not fit.
+/// Returns the term that is true if `a * b` overflows.
 fn product_overflows(terms: &mut Terms, a: Term, b: Term) -> Term {
     let sort = terms.sort(a);
     let (least, greatest) = extremes(sort);
@@ -160,8 +160,8 @@ mod tests {
 
     use super::*;
 
-    /// All numbers of four bits: results and overflows are those of mathematics, whichever side is
-    /// a constant.
+    /// All numbers of four bits, with a constant on either side: results and overflows agree with
+    /// exact arithmetic.
     #[test]
     fn overflows_are_exact() {
         use Operation::*;

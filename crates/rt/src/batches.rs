@@ -1,7 +1,7 @@
-//! Executions that are drawn by several workers, and how many of them were different.
+//! Draws random executions with several workers, and counts how many of them are different.
 //!
-//! What is drawn must not depend on the number of workers, so it is divided into batches, each with
-//! a seed of its own. The failure that counts is that of the first batch that has one.
+//! The executions must not depend on the number of workers. So they are divided into batches, each
+//! with its own seed. If several batches fail, the failure of the first one counts.
 //!
 //! How much a sample has covered is estimated from how often each execution was met
 //! (`core/src/record/sample.rs`).
@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use crate::builder::{Builder, Summary};
 use crate::simulate::Simulator;
 
-/// So many different executions are told apart.
+/// Number of different executions that are told apart.
 const MOST_MET: usize = 1 << 20;
 
 /// Executions that one worker draws in a row.
@@ -30,13 +30,13 @@ pub(crate) struct Batch {
     pub before: u64,
 }
 
-/// How often each execution was met, by fingerprint. Equal ones differ at most in the order of
-/// independent steps.
+/// How often each execution was met, by fingerprint. Executions with equal fingerprints differ at
+/// most in the order of independent steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Met {
     times: FxHashMap<u128, u32>,
     executions: u64,
-    /// There were too many to tell them apart.
+    /// Whether there were too many different executions to tell them all apart.
     full: bool,
 }
 
@@ -104,23 +104,22 @@ impl Observer<Simulator> for Met {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coverage {
-    /// The number of executions drawn that are really different.
+    /// Number of really different executions among those drawn.
     pub different: u64,
-    /// The estimated chance that the next execution is one that was not met before (Good and
-    /// Turing).
+    /// Estimated probability that the next execution is a new one (Good and Turing).
     pub unseen: f64,
-    /// The estimated least number of different executions that there are (Chao).
+    /// Estimated lower bound on the number of different executions (Chao).
     pub at_least: u64,
 }
 
 impl Summary {
     /// Returns how much was covered, if executions were drawn at random and there were not too many
-    /// different ones to tell.
+    /// different ones to tell apart.
     pub fn coverage(&self) -> Option<Coverage> {
         self.met.coverage().filter(|_| self.random)
     }
 
-    /// Adds what another batch has drawn.
+    /// Adds the results of another batch.
     fn join(&mut self, other: Self) {
         self.executions += other.executions;
         self.blocked += other.blocked;
@@ -129,7 +128,7 @@ impl Summary {
                 self.bounds.push(bound);
             }
         }
-        // Weaker orderings may be met in one batch only.
+        // Only one of the batches may have met weaker orderings.
         if other.memory != self.memory && !other.no_weak_ordering_met {
             self.memory = other.memory;
         }
@@ -148,13 +147,13 @@ impl Summary {
     }
 }
 
-/// What became of a batch: what it has drawn, or how it ended the test.
+/// The result of a batch: its summary, or the panic that ended the test.
 type Drawn = Result<Summary, Box<dyn Any + Send>>;
 
 impl Builder {
-    /// Draws so many executions in batches. If one fails, the test ends as the first that does.
+    /// Draws `most` executions in batches. If some fail, the test fails as the first of them does.
     pub(crate) fn in_batches(&self, most: u64, draw: impl Fn(&Batch) -> Summary + Sync) -> Summary {
-        // Steps are counted by each batch alone.
+        // Each batch counts its own steps, so a limit on steps needs a single batch.
         let size = if self.max_steps.is_some() {
             most.max(1)
         } else {
@@ -172,7 +171,7 @@ impl Builder {
                 }
                 let batch = self.batch(number, size, most);
                 let drawn = catch_unwind(AssertUnwindSafe(|| draw(&batch)));
-                // Those after one that fails or is cut do not count.
+                // Batches after one that fails or is cut do not count.
                 let cut = |drawn: &Summary| drawn.executions < batch.executions;
                 if drawn.as_ref().map_or(true, cut) {
                     last.fetch_min(number + 1, Ordering::SeqCst);
@@ -186,14 +185,14 @@ impl Builder {
         if workers == 1 {
             work();
         } else {
-            // The name of a test is that of its thread.
+            // The test's name is the name of its thread.
             let current = std::thread::current();
             let name = current.name().unwrap_or("main");
             std::thread::scope(|scope| {
                 for _ in 0..workers {
                     let worker = std::thread::Builder::new().name(name.to_owned());
                     if worker.spawn_scoped(scope, work).is_err() {
-                        // There are no more threads: this one does the work of all.
+                        // No more threads can be started: this one does all the work.
                         return work();
                     }
                 }

@@ -41,9 +41,9 @@ use crate::world::{Inner, Place};
 /// | `MAZURKA_LEAKS` (1) | `leaks` |
 /// | `MAZURKA_CHECKPOINT` (a folder) | `checkpoint` |
 ///
-/// With `MAZURKA_REPORT`, a folder, each search writes a line to `models.txt` there, and each
-/// failure a text and a record of its own, which `mazurka show` renders: what tests print is
-/// captured, and a search that a bound has cut is not seen otherwise.
+/// If `MAZURKA_REPORT` names a folder, each search adds a line to `models.txt` there. Each failure
+/// writes a text and a record, which `mazurka show` renders. Test runners capture what tests print,
+/// so without this file a search that a bound has cut goes unnoticed.
 ///
 /// A variable whose name is nearly one of these is an error.
 ///
@@ -71,46 +71,47 @@ pub struct Builder {
     pub max_executions: Option<u64>,
     /// Limit on time.
     pub time_limit: Option<Duration>,
-    /// Limit on the time of one step: a thread that takes longer loops without steps or really
-    /// waits, and that is an error. Default: 60 seconds, or less if `time_limit` is. On Linux only.
+    /// Limit on the time of one step. A thread that exceeds it loops without a step or really
+    /// blocks, which is an error. Default: 60 seconds, or `time_limit` if that is less. Linux only.
     pub step_limit: Option<Duration>,
-    /// Limit on preemptions of one execution: how often a thread that could go on is interrupted.
-    /// With this bound, executions that differ only in the order of independent steps are not
-    /// recognised as equal.
+    /// Limit on the preemptions of one execution: how often a thread that could continue is
+    /// interrupted. With this bound, executions that differ only in the order of independent steps
+    /// are not recognised as equal.
     pub max_preemptions: Option<u32>,
     /// Limit on comparisons of inputs in one execution (feature `symbolic`). Default: 500, and
     /// reaching it is an error.
     pub max_decisions: Option<u64>,
-    /// Number of rounds that a thread may spin in vain before it is suspended until something
-    /// changes. Default: 0, and up to 8 in a loop that gives up after so many.
+    /// Number of futile rounds that a thread may spin before it is suspended until something
+    /// changes. Default: 0, and up to 8 in a loop that gives up after that many.
     pub spins: u32,
-    /// How often `Condvar::wait` and `park` may return to a thread for no reason, in an execution.
-    /// Each such call is a choice then. Default: 0.
+    /// How often `Condvar::wait` and `park` may return spuriously, for each thread of an execution.
+    /// If not 0, each such call is a choice. Default: 0.
     pub spurious_wakes: u32,
-    /// How often the `block_on`s of a thread may poll for no reason. Default: 0.
+    /// How often a thread's `block_on` calls may poll spuriously. Default: 0.
     pub spurious_polls: u32,
-    /// How often the `compare_exchange_weak`s of a thread may fail for no reason, in an execution.
-    /// Each such call is a choice then. Default: 0.
+    /// How often a thread's `compare_exchange_weak` calls may fail spuriously, in an execution. If
+    /// not 0, each such call is a choice. Default: 0.
     pub spurious_failures: u32,
     /// Size of a thread's stack in bytes. Default: 2 MiB, as in std.
     pub stack_size: usize,
     /// Seed for random schedules.
     pub seed: u64,
-    /// Number of real threads that draw random schedules, 0 for all cores. What is drawn does not
+    /// Number of real threads that draw random schedules; 0 for all cores. The result does not
     /// depend on it. Default: 0.
     pub workers: u32,
     /// Replays only this schedule.
     pub replay: Option<String>,
-    /// The schedule is that of the model that is called at this place; others are searched as ever.
+    /// Replays the schedule only in the model that is called at this place; others are
+    /// searched as usual.
     pub replay_at: Option<String>,
-    /// Panics if a search finds nothing and a bound was hit. Samples and replays are never complete
-    /// and do not count.
+    /// Panics if a search hits a bound and finds nothing. Samples and replays are never complete,
+    /// and are exempt.
     pub require_complete: bool,
-    /// Whether an [`Arc`](crate::sync::Arc) that is made in an execution and never dropped is a
-    /// failure. Not in executions that keep values in a `OnceLock`.
+    /// Whether leaking an [`Arc`](crate::sync::Arc) that was made in an execution is a failure.
+    /// Executions that keep values in a `OnceLock` are exempt.
     pub leaks: bool,
-    /// A folder in which [`check`](Builder::check) saves how far it has come, every few seconds and
-    /// when a limit ends it. The next run of the same test goes on from there. Not with
+    /// A folder in which [`check`](Builder::check) saves its progress, every few seconds and when a
+    /// limit ends it. The next run of the same test continues from there. Ignored with
     /// `max_preemptions`.
     pub checkpoint: Option<PathBuf>,
     /// Prints nothing if the search finds nothing.
@@ -120,16 +121,16 @@ pub struct Builder {
     /// Explores execution graphs under sequential consistency too, for tests of the engine.
     #[doc(hidden)]
     pub graphs: bool,
-    /// Whether threads that wait when an execution is given up are unwound.
+    /// Whether waiting threads are unwound when an execution is given up.
     #[doc(hidden)]
     pub unwinds: bool,
     /// Whether the first thread has no name, as in loom.
     #[doc(hidden)]
     pub nameless: bool,
-    /// The part of the time limit that searches before this one have used up.
+    /// The part of the time limit that earlier searches have used up.
     #[doc(hidden)]
     pub spent: Duration,
-    /// This is a part of a sample, and so many executions were drawn before it.
+    /// Set if this is a batch of a sample: the number of executions drawn before it.
     #[doc(hidden)]
     pub drawn: Option<u64>,
 }
@@ -169,7 +170,7 @@ impl Default for Builder {
     }
 }
 
-/// The variables that are read, without what they begin with.
+/// The variables that are read, without their prefix.
 const VARIABLES: [&str; 21] = [
     "MEMORY",
     "MAX_DEPTH",
@@ -194,7 +195,7 @@ const VARIABLES: [&str; 21] = [
     crate::say::REPORT,
 ];
 
-/// Fails if one of these variables is nearly one that is read.
+/// Panics if one of these variables looks like a misspelling of one that is read.
 fn refuse_misspelt(names: impl Iterator<Item = OsString>) {
     for name in names {
         let name = name.to_string_lossy();
@@ -216,13 +217,13 @@ fn variable<T: FromStr>(name: &str, what: &str) -> Option<T> {
     }
 }
 
-/// Whether a variable is set, and not to 0.
+/// Whether a variable is set to a number other than 0.
 fn is_set(name: &str) -> bool {
     variable(name, "1 or 0").is_some_and(|wanted: u8| wanted != 0)
 }
 
 impl Builder {
-    /// Limit on the steps of one execution, if none is given.
+    /// Default limit on the steps of one execution.
     #[doc(hidden)]
     pub const DEPTH: u64 = 50_000;
 
@@ -230,7 +231,7 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// If a variable has a value that cannot be parsed, or a name that is nearly that of another.
+    /// If a variable has a value that cannot be parsed, or a name that looks like a misspelling.
     pub fn new() -> Self {
         refuse_misspelt(std::env::vars_os().map(|(name, _)| name));
         let number = "a number";
@@ -298,13 +299,13 @@ impl Builder {
         }
     }
 
-    /// Returns the model whose execution graphs are to be explored; none for interleavings.
+    /// Returns the model whose execution graphs are explored; `None` for interleavings.
     pub(crate) fn graph_model(&self) -> Option<Memory> {
         let wanted = self.memory.filter(|&memory| memory != Memory::Sc);
         wanted.or_else(|| self.graphs.then_some(Memory::Sc))
     }
 
-    /// Returns the schedule to replay, if it is for the model that is called at this place.
+    /// Returns the schedule to replay, if it belongs to the model that is called at this place.
     pub(crate) fn replay_for(&self, place: Place) -> Option<&str> {
         let here = |wanted: &String| *wanted == place.to_string();
         let here = self.replay_at.as_ref().is_none_or(here);
@@ -336,7 +337,7 @@ impl Builder {
 }
 
 impl Builder {
-    /// The same for a search that goes on where others have spent this time.
+    /// Returns these settings for a search that starts after others have spent this time.
     pub(crate) fn after(&self, spent: Duration) -> Self {
         Self {
             spent: self.spent + spent,
@@ -344,7 +345,8 @@ impl Builder {
         }
     }
 
-    /// Returns bounds with the time limit that was asked for, not with what was left of it.
+    /// Returns the bounds with the time limit as it was set, rather than the time that
+    /// was left of it.
     pub(crate) fn as_asked(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {
         for bound in &mut bounds {
             if let (Bound::TimeLimit(_), Some(time)) = (&bound, self.time_limit) {
@@ -360,8 +362,8 @@ impl Builder {
 pub struct Summary {
     /// Number of really different executions.
     pub executions: u64,
-    /// Number of runs that turned out to be explored already, or to be no executions. Under
-    /// sequential consistency there are some only with `RwLock`.
+    /// Number of runs that were already explored, or that turned out not to be executions. Under
+    /// sequential consistency, only programs with an `RwLock` have any.
     pub blocked: u64,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,
@@ -373,33 +375,32 @@ pub struct Summary {
     pub random: bool,
     /// Whether the program used orderings weaker than `SeqCst`, which were explored as `SeqCst`.
     pub weak_orderings: bool,
-    /// Why they were, if C++20's orderings would have been explored otherwise.
+    /// Why weaker orderings were explored as `SeqCst`, if rc11 was tried first and refused.
     pub weak_refused: Option<String>,
-    /// Whether a weaker ordering would have been explored as such, and none was met.
+    /// Whether weaker orderings would have been explored as such, but the program used none.
     pub no_weak_ordering_met: bool,
-    /// Whether spinning threads were suspended: what they do after more rounds without a change was
-    /// not explored.
+    /// Whether spinning threads were suspended: further rounds without a change were not explored.
     pub suspended_spins: bool,
-    /// What could have happened for no reason and was not explored, since that is off.
+    /// The spurious events that were possible and not explored, because they are off.
     pub spurious_left_out: Option<String>,
-    /// What loops that spin and then give up do after more rounds than were explored.
+    /// Loops that spin and then give up, whose later rounds were not explored.
     pub rounds_left_out: Option<String>,
-    /// Whether threads were started and none used a shared object of this crate, so that nothing
-    /// was explored.
+    /// Whether threads were started but none used a shared object of this crate, so that
+    /// nothing was explored.
     pub nothing_shared: bool,
     /// Why the solver could not decide whether a side of a comparison is feasible; that side was
     /// not explored.
     pub undecided: Option<String>,
-    /// Where an input had to be a plain number and had more values than are tried.
+    /// Where an input had to be a concrete number and had more values than are tried.
     pub values_left_out: Option<String>,
-    /// Whether the search went on from a checkpoint: the counts include those of earlier runs.
+    /// Whether the search continued from a checkpoint: the counts include earlier runs.
     pub resumed: bool,
-    /// What was drawn at random.
+    /// The executions that were drawn at random.
     pub(crate) met: Met,
 }
 
 impl Summary {
-    /// Makes a summary of the assumptions made so far.
+    /// Makes a summary from the assumptions made so far.
     pub(crate) fn new(inner: &Inner) -> Self {
         Self {
             executions: 0,
@@ -428,7 +429,7 @@ impl Summary {
         }
     }
 
-    /// Whether no bound was hit.
+    /// Whether everything was explored.
     pub fn is_complete(&self) -> bool {
         let inputs = self.undecided.is_none() && self.values_left_out.is_none();
         let bounds = self.bounds.is_empty() && self.max_preemptions.is_none();
@@ -436,7 +437,7 @@ impl Summary {
     }
 }
 
-/// Describes a bound and the setting that moves it.
+/// Describes a bound and the setting that changes it.
 pub(crate) fn explain(bound: Bound) -> String {
     match bound {
         Bound::MaxDepth(n) => format!("an execution reached {n} steps (max_depth)"),
@@ -451,7 +452,7 @@ pub(crate) fn explain(bound: Bound) -> String {
     }
 }
 
-/// What is said where nothing was explored.
+/// The warning if nothing was explored.
 const NOTHING_SHARED: &str = "\n\
     warning: threads were started, and none used a lock, an atomic or a channel of mazurka_rt.\n\
     Does the code under test still use those of std? In tests/ a library is built without cfg(test): see \

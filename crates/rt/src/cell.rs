@@ -14,13 +14,13 @@ pub use std::cell::{BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, 
 
 pub(crate) const KIND: &str = "UnsafeCell";
 
-/// Data that threads share at their own risk; the counterpart of [`std::cell::UnsafeCell`].
+/// Data that threads share at their own risk: the counterpart of [`std::cell::UnsafeCell`].
 ///
-/// Accesses by [`with`](Self::with) and [`with_mut`](Self::with_mut) (loom's names) are checked:
-/// two accesses, at least one of them a write, that no synchronisation orders are a data race, and
-/// the model fails. Orderings count: a `Relaxed` store publishes nothing. Accesses are no steps, so
-/// they cost no executions. Accesses through the pointer that [`get`](Self::get) returns are not
-/// checked.
+/// Accesses by [`with`](Self::with) and [`with_mut`](Self::with_mut) (loom's names) are checked.
+/// Two accesses form a data race if at least one is a write and no synchronisation orders them;
+/// then the model fails. Orderings count: a `Relaxed` store publishes nothing. Accesses are not
+/// steps, so they add no executions. Accesses through the pointer that [`get`](Self::get) returns
+/// are not checked.
 pub struct UnsafeCell<T: ?Sized> {
     meta: OwnedMeta,
     inner: std::cell::UnsafeCell<T>,
@@ -28,7 +28,7 @@ pub struct UnsafeCell<T: ?Sized> {
 
 impl<T> UnsafeCell<T> {
     /// Makes a cell with a value. In a model this is a write by the current thread, so unlike in
-    /// std this is no `const fn`.
+    /// std this is not a `const fn`.
     #[track_caller]
     pub fn new(value: T) -> Self {
         let cell = Self::const_new(value);
@@ -53,15 +53,15 @@ impl<T> UnsafeCell<T> {
     #[track_caller]
     pub fn into_inner(self) -> T {
         self.check(true, Location::caller());
-        // It has been taken apart, not dropped.
+        // The cell is taken apart, not dropped.
         std::mem::forget(self.meta);
         self.inner.into_inner()
     }
 
-    /// Returns a pointer to the value in the cell that a pointer points to, as
-    /// [`get`](Self::get) does. Unlike in std the value must have a size.
+    /// Returns a pointer to the value in the cell that `this` points to, as [`get`](Self::get)
+    /// does. Unlike in std, the type must be sized.
     pub const fn raw_get(this: *const Self) -> *mut T {
-        // std's cell is laid out as the value in it.
+        // std's cell has the same layout as its value.
         let inside = std::mem::offset_of!(Self, inner);
         this.wrapping_byte_add(inside).cast::<T>().cast_mut()
     }
@@ -80,7 +80,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.inner.get_mut()
     }
 
-    /// Gives a function a pointer to read the value.
+    /// Calls a function with a pointer for reading the value.
     #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
     where
@@ -93,7 +93,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         result
     }
 
-    /// Gives a function a pointer to write the value.
+    /// Calls a function with a pointer for writing the value.
     #[track_caller]
     pub fn with_mut<F, R>(&self, f: F) -> R
     where
@@ -106,7 +106,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         result
     }
 
-    /// Begins an access that ends when what is returned is dropped, for facades of other crates.
+    /// Begins an access that ends when the returned value is dropped, for facades of other crates.
     #[doc(hidden)]
     #[track_caller]
     pub fn access(&self, writes: bool) -> AccessOfCell {
@@ -127,8 +127,8 @@ impl<T: ?Sized> UnsafeCell<T> {
         }
     }
 
-    /// Checks an access that ends. Under a memory model it is a point in the order of the thread's
-    /// accesses, so there is nothing to check if no other access came since it began.
+    /// Checks the end of an access. Under a memory model an access is a point in the order of the
+    /// thread's accesses. So nothing needs checking if the thread made no other access in between.
     fn check_end(&self, writes: bool, place: Place, begun: u32) {
         let modelled = world().filter(|world| world.memory.is_some());
         if modelled.is_none_or(|world| world.answers() != begun) {
@@ -136,8 +136,8 @@ impl<T: ?Sized> UnsafeCell<T> {
         }
     }
 
-    /// Checks an access when it begins. Returns how many answers of a memory model the thread has
-    /// got.
+    /// Checks the beginning of an access. Returns how many answers the memory model has
+    /// given the thread.
     fn check(&self, writes: bool, place: Place) -> u32 {
         let Some(world) = world() else {
             return 0;
@@ -157,13 +157,13 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 }
 
-/// Returns the cell that the clocks know an `UnsafeCell` by.
+/// Returns the number by which the clocks know an `UnsafeCell`.
 fn plain(world: &World, meta: &Meta) -> u32 {
     let meta = world.here(meta);
     world.inner.borrow_mut().plain(meta)
 }
 
-/// Checks an access under a memory model. Returns how many answers the thread has got.
+/// Checks an access under a memory model. Returns how many answers the model has given the thread.
 fn check_weakly(world: &World, cell: u32, writes: bool, place: Place) -> u32 {
     let verb = if writes { "write" } else { "read" };
     let pending = Pending::new(None, (KIND, verb), place);
@@ -183,7 +183,7 @@ fn check_there(world: &World, cell: u32, pending: &Pending) {
     }
 }
 
-/// Notes that the current thread drops a cell: a write, that must come after all accesses.
+/// Records that the current thread drops a cell: a write that must come after all accesses.
 pub(crate) fn drops(world: &World, cell: u32) {
     let after = world.inner.borrow_mut().me().pending.place;
     if world.memory.is_some() {
@@ -236,7 +236,7 @@ fn check_cell(world: &World, cell: u32, writes: bool, place: Place) {
 }
 
 impl Inner {
-    /// Notes a race of the current thread with another one.
+    /// Records a race of the current thread with another one.
     fn races(&mut self, message: String, place: Place, other: ProcessId) {
         let process = self.current;
         self.effects.races_with = Some(other);
@@ -256,7 +256,7 @@ impl Inner {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct AccessOfCell {
-    /// The execution, and the cell there.
+    /// The epoch of the execution, and the cell in it.
     cell: Option<(u64, u32)>,
     writes: bool,
     place: Place,

@@ -16,15 +16,15 @@ use crate::builder::{Builder, Summary};
 use crate::checkpoint::Checkpoint;
 use crate::inputs::Rivals;
 use crate::report::{self, Report};
-use crate::simulate::{Simulator, Stop};
+use crate::simulate::{SearchAbort, Simulator};
 use crate::verdict::{at_caller, end_test};
 use crate::version::without_version;
 use crate::weak::{Refused, Way};
 use crate::world::world;
 use crate::{facts, hook, inputs, say, weak};
 
-/// Explores a closure: every execution of its threads that is really different. Panics if any of
-/// them has a panic, a deadlock or a data race; the message lists the steps that lead to it.
+/// Explores every really different execution of a closure's threads. Panics if one of them has a
+/// panic, a deadlock or a data race; the message lists the steps that lead to it.
 ///
 /// ```should_panic
 /// use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -43,7 +43,7 @@ use crate::{facts, hook, inputs, say, weak};
 /// });
 /// ```
 ///
-/// The closure may return a `Result`, as a function with `#[test]` may: an error is a failure.
+/// The closure may return a `Result`, like a function with `#[test]`: an error is a failure.
 ///
 /// ```
 /// mazurka_rt::model(|| {
@@ -61,7 +61,7 @@ where
     Builder::new().check(f);
 }
 
-/// Explores a closure and compares its results, which must be the same in every execution.
+/// Explores a closure and compares its results: every execution must return the same.
 ///
 /// ```
 /// use mazurka_rt::sync::{Arc, Mutex};
@@ -88,8 +88,8 @@ where
     Builder::new().assert_deterministic(f);
 }
 
-/// Runs a closure under the schedule that a failure printed, in any process. It fails as it did
-/// then.
+/// Runs a closure under the schedule that a failure printed, possibly in another process. It fails
+/// as it did then.
 ///
 /// ```should_panic
 /// mazurka_rt::replay(|| panic!("as before"), "");
@@ -111,20 +111,20 @@ where
 /// The results of an exploration that collects all outcomes.
 #[derive(Clone, Debug)]
 pub struct Outcomes<T> {
-    /// The values that the closure can return, in the order of discovery.
+    /// The values that the closure can return, in order of discovery.
     pub results: Vec<T>,
     /// Number of really different executions.
     pub executions: u64,
     /// Number of executions that end in a deadlock.
     pub deadlocks: u64,
-    /// Number of panics of the main thread and of threads that are never joined, each counted with
-    /// its past.
+    /// Number of panics of the main thread and of threads that are never joined. Each is counted
+    /// together with its past.
     pub failures: u64,
     /// The bounds that were hit; if there are none, the exploration is complete.
     pub bounds: Vec<Bound>,
-    /// What loops that spin and then give up do after more rounds than were explored.
+    /// Loops that spin and then give up, whose later rounds were not explored.
     pub rounds_left_out: Option<String>,
-    /// Number of runs that turned out to be explored already.
+    /// Number of runs that were already explored.
     #[doc(hidden)]
     pub blocked: u64,
 }
@@ -192,7 +192,7 @@ impl Builder {
         at_caller(|| self.check_body(&body, &about))
     }
 
-    /// The same, compiled once and not for each closure.
+    /// The body of [`check`](Self::check), compiled only once instead of for each closure.
     fn check_body(&self, body: &Rc<dyn Fn()>, about: &report::About) -> Summary {
         if let Some(replay) = self.replay_for(about.place) {
             return self.follow_any(body.clone(), replay, about);
@@ -225,8 +225,9 @@ impl Builder {
         )
     }
 
-    /// Explores interleavings, execution graphs, or what the orderings of the program ask for:
-    /// interleavings until one is met that is weaker than sequential consistency.
+    /// Explores the program under the memory model that was set. By default it explores
+    /// interleavings until the program uses an ordering weaker than sequential consistency, then
+    /// execution graphs under rc11. If rc11 refuses the program, it explores interleavings again.
     pub(crate) fn under_model<R>(
         &self,
         mut interleavings: impl FnMut(&Self, &Orders) -> Result<R, WeakOrder>,
@@ -280,7 +281,8 @@ impl Builder {
         at_caller(|| self.compare_results(f, &about))
     }
 
-    /// The same, compiled for each type of results and not for each closure.
+    /// The body of [`assert_deterministic`](Self::assert_deterministic), compiled for each type of
+    /// results instead of for each closure.
     fn compare_results<T>(&self, f: Rc<dyn Fn() -> T>, about: &report::About) -> Summary
     where
         T: PartialEq + Debug + 'static,
@@ -331,8 +333,8 @@ impl Builder {
         Ok(self.summary(&simulator, &found, cut, orders))
     }
 
-    /// Explores all executions and collects the results of the closure; panics and deadlocks are
-    /// only counted.
+    /// Explores all executions and collects the results of the closure; panics and deadlocks
+    /// are only counted.
     ///
     /// ```
     /// use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -358,7 +360,8 @@ impl Builder {
         at_caller(|| self.outcomes_of(&f))
     }
 
-    /// The same, compiled for each type of results and not for each closure.
+    /// The body of [`outcomes`](Self::outcomes), compiled for each type of results instead of
+    /// for each closure.
     fn outcomes_of<T: PartialEq + 'static>(&self, f: &Rc<dyn Fn() -> T>) -> Outcomes<T> {
         self.under_model(
             |this, orders| {
@@ -446,7 +449,8 @@ impl Builder {
                 }
             }
         });
-        // A failure is told as it was found: what is weaker is met too late to matter.
+        // A failure is reported as it was found: a weaker ordering that appears now comes too
+        // late to matter.
         (simulator.searching, simulator.switches) = (false, false);
         result.map(|(mut found, cut)| {
             found.bounds = self.as_asked(found.bounds);
@@ -472,8 +476,7 @@ impl Builder {
         }
     }
 
-    /// Panics if an execution has compared inputs too often, and there is no limit that was asked
-    /// for.
+    /// Panics if an execution has compared inputs too often and no limit was set explicitly.
     pub(crate) fn few_decisions(&self, bounds: &[Bound], executions: u64) {
         let mut bounds = bounds.iter();
         if self.max_decisions.is_none()
@@ -497,7 +500,7 @@ impl Builder {
         self.say(self.findings(simulator, found, cut, orders))
     }
 
-    /// Summarises what was found.
+    /// Summarises the findings.
     fn findings(
         &self,
         simulator: &Simulator,
@@ -517,7 +520,7 @@ impl Builder {
         }
     }
 
-    /// Says what was explored; fails if that is less than was asked for.
+    /// Prints the summary; fails if the search had to be complete and is not.
     pub(crate) fn say(&self, summary: Summary) -> Summary {
         if self.drawn.is_some() {
             return summary;
@@ -532,7 +535,7 @@ impl Builder {
         summary
     }
 
-    /// Runs the steps of a schedule, and then goes on to an end of the run.
+    /// Runs the steps of a schedule, then continues to the end of the run.
     fn follow(&self, simulator: &mut Simulator, text: &str, about: &report::About) -> Summary {
         let (schedule, inputs) = inputs::split(text);
         let schedule: Schedule = match schedule.parse() {
@@ -596,11 +599,11 @@ impl Builder {
     }
 }
 
-/// What is to be done about orderings weaker than sequential consistency.
+/// How a search treats orderings weaker than sequential consistency.
 pub(crate) enum Orders {
-    /// The search ends at the first.
+    /// The search ends at the first one.
     Watched,
-    /// They are explored as sequential consistency; why not otherwise.
+    /// They are explored as sequential consistency; the reason, if rc11 was tried and refused.
     Accepted(Option<String>),
 }
 
@@ -617,11 +620,11 @@ impl Orders {
     }
 }
 
-/// The program has asked for an ordering weaker than sequential consistency.
+/// The program has used an ordering weaker than sequential consistency.
 pub(crate) struct WeakOrder;
 
-/// Makes a closure of a test, which may return what a function with `#[test]` may: nothing, or a
-/// `Result`. An error fails the execution.
+/// Wraps the closure of a test. Like a function with `#[test]` it returns nothing or a `Result`; an
+/// error fails the execution.
 pub(crate) fn test_body<R: Termination>(f: impl Fn() -> R + 'static) -> Rc<dyn Fn()> {
     Rc::new(move || {
         let success = f().report() == ExitCode::SUCCESS;
@@ -629,7 +632,7 @@ pub(crate) fn test_body<R: Termination>(f: impl Fn() -> R + 'static) -> Rc<dyn F
     })
 }
 
-/// Makes a closure that keeps what it returns.
+/// Wraps a closure so that its result is kept.
 fn observed<T>(f: Rc<dyn Fn() -> T>) -> (Rc<dyn Fn()>, Rc<Results<T>>)
 where
     T: PartialEq + 'static,
@@ -646,7 +649,7 @@ where
     (body, results)
 }
 
-/// Panics if an execution was cut off because of its length.
+/// Panics if an execution was cut off because it was too long.
 pub(crate) fn too_long(bounds: &[Bound], executions: u64) {
     let mut bounds = bounds.iter();
     if let Some(&bound) = bounds.find(|b| matches!(b, Bound::MaxDepth(_))) {
@@ -673,17 +676,19 @@ pub(crate) fn fail(
     report.end(executions, about)
 }
 
-/// Makes a report. Ends the test if the runs that this needs are not those that were made before.
+/// Makes a report. Ends the test if the runs that the report needs do not repeat the earlier ones.
 fn told(report: impl FnOnce() -> Report) -> Report {
     let payload = match catch_unwind(AssertUnwindSafe(report)) {
         Ok(report) => return report,
         Err(payload) => payload,
     };
-    match payload.downcast::<Stop>() {
+    match payload.downcast::<SearchAbort>() {
         Ok(stop) => {
             let how = match *stop {
-                Stop::Diverged(how) => how,
-                Stop::Restart | Stop::Refused(_) | Stop::Weak => "something new was met".into(),
+                SearchAbort::Diverged(how) => how,
+                SearchAbort::Restart | SearchAbort::Refused(_) | SearchAbort::Weak => {
+                    "something new was met".into()
+                }
             };
             end_test!("{}", report::divergence(&how));
         }
@@ -692,32 +697,32 @@ fn told(report: impl FnOnce() -> Report) -> Report {
 }
 
 /// Runs a function on a program, and again from the start whenever a run shows something that the
-/// search must know from the start.
+/// search must know from its start.
 pub(crate) fn persevere<R>(
     simulator: &mut Simulator,
     mut run: impl FnMut(&mut Simulator) -> R,
 ) -> Result<R, WeakOrder> {
     simulator.searching = true;
     loop {
-        // The program may have asked for it before its first step.
+        // The program may have used a weaker ordering before its first step.
         if simulator.switches && simulator.inner(|inner| inner.weak) {
             return Err(WeakOrder);
         }
         let stop = match catch_unwind(AssertUnwindSafe(|| run(simulator))) {
             Ok(result) => return Ok(result),
-            Err(payload) => match payload.downcast::<Stop>() {
+            Err(payload) => match payload.downcast::<SearchAbort>() {
                 Ok(stop) => *stop,
                 Err(other) => resume_unwind(other),
             },
         };
         match stop {
-            Stop::Restart => simulator.start_anew(),
-            Stop::Diverged(_) if simulator.inner(|inner| inner.names.blocks.distrust()) => {
+            SearchAbort::Restart => simulator.start_anew(),
+            SearchAbort::Diverged(_) if simulator.inner(|inner| inner.names.blocks.distrust()) => {
                 simulator.start_anew();
             }
-            Stop::Diverged(how) => end_test!("{}", report::divergence(&how)),
-            Stop::Weak => return Err(WeakOrder),
-            Stop::Refused(what) => end_test!("mazurka: this cannot be explored: {what}"),
+            SearchAbort::Diverged(how) => end_test!("{}", report::divergence(&how)),
+            SearchAbort::Weak => return Err(WeakOrder),
+            SearchAbort::Refused(what) => end_test!("mazurka: this cannot be explored: {what}"),
         }
     }
 }

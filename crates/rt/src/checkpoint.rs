@@ -1,14 +1,15 @@
-//! Searches that take hours: what is done is saved, and a later run of the test goes on from there.
+//! Checkpoints for searches that take hours: progress is saved, and a later run of the test
+//! continues from there.
 //!
 //! A search is explored in parts (`mazurka_explore::Parts`, and `mazurka_memory::Part` for
-//! execution graphs), which depend on the program alone. A checkpoint has the parts that are left,
-//! the counts of the others, and what the search has learned about the program, which every part
-//! must know (facts.rs). It belongs to one build of the test, one call of `model` and one choice of
-//! settings; any other is told, and the search starts anew. A search that comes to its end, or
-//! finds a failure, removes it.
+//! execution graphs), which depend on the program alone. A checkpoint holds the remaining parts,
+//! the counts of the finished ones, and the facts that the search has learned about the program,
+//! which every part must know (facts.rs). It belongs to one build of the test, one call of `model`
+//! and one choice of settings. If any of these differs, a message says so and the search starts
+//! again. The checkpoint is removed when the search finishes or finds a failure.
 //!
-//! A search starts again when it learns something new about the program (`Stop::Restart`): so does
-//! one that went on from a checkpoint, with nothing done.
+//! A search starts again when it learns something new about the program (`Stop::Restart`). A search
+//! that continued from a checkpoint then starts from nothing, too.
 
 use std::cell::{Cell, RefCell};
 use std::hash::Hasher;
@@ -27,30 +28,30 @@ use crate::report::About;
 use crate::simulate::Simulator;
 use crate::{facts, say};
 
-/// The version of the files.
+/// The version of the file format.
 const VERSION: u64 = 1;
-/// The least time between two saves.
+/// Minimum time between two saves.
 pub(crate) const EVERY: Duration = Duration::from_secs(5);
 
-/// Where a search of a test is saved.
+/// The file in which the search of a test is saved, and what was read from it.
 pub(crate) struct Checkpoint {
     file: say::Saved,
-    /// What must be equal: the build, the model and the settings.
+    /// Identifies the build, the model and the settings; a saved search must have the same key.
     key: Value,
-    /// What was saved before, until a search goes on from it.
+    /// The saved search, until a search continues from it.
     before: RefCell<Option<Value>>,
-    /// What earlier runs have assumed.
+    /// The assumptions of earlier runs.
     assumed: RefCell<Option<Value>>,
-    /// Whether this search has gone on from a checkpoint.
+    /// Whether this search has continued from a checkpoint.
     pub resumed: Cell<bool>,
 }
 
-/// How far a check has come: the memory model that is explored, and why not another.
+/// The stage of a check: which memory model is being explored, and why not another.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stage {
-    /// Interleavings, until an ordering is met that is weaker than sequential consistency.
+    /// Interleavings, until the program uses an ordering weaker than sequential consistency.
     Watched,
-    /// Interleavings, whatever the orderings are; why they are not explored as such.
+    /// Interleavings, whatever the orderings; the reason, if rc11 was tried and refused.
     Accepted(Option<String>),
     /// Execution graphs.
     Graphs(Memory),
@@ -84,15 +85,15 @@ impl Stage {
 }
 
 impl Checkpoint {
-    /// The checkpoint of a model, if the settings ask for one.
+    /// Returns the checkpoint of a model, if the settings ask for one.
     pub fn of(settings: &Builder, about: &About) -> Option<Self> {
         let folder = settings.checkpoint.as_ref()?;
-        // It explores in another way.
+        // A search with this bound has no parts.
         if settings.max_preemptions.is_some() {
             return None;
         }
         let file = say::Saved::new(folder, about.place);
-        // What may differ from one run to the next: how long it takes, and what is said.
+        // Settings that may change between runs: the limits and the output.
         let same = Builder {
             checkpoint: None,
             time_limit: None,
@@ -132,7 +133,7 @@ impl Checkpoint {
         })
     }
 
-    /// How far the saved search has come.
+    /// Returns the stage of the saved search.
     pub fn stage(&self) -> Option<Stage> {
         let before = self.before.borrow();
         before
@@ -147,14 +148,14 @@ impl Checkpoint {
             .flatten()
     }
 
-    /// A search starts anew: nothing is left of earlier runs.
+    /// Forgets earlier runs, because the search starts again.
     pub fn start_anew(&self) {
         self.resumed.set(false);
         self.before.take();
         self.assumed.take();
     }
 
-    /// Saves a search: its stage, what it has learned, and the rest.
+    /// Saves a search: its stage, the facts it has learned, and its progress.
     pub fn save(&self, stage: &Stage, summary: &Summary, facts: &str, rest: Value) {
         let saved = json!({
             "key": self.key,
@@ -166,12 +167,12 @@ impl Checkpoint {
         self.file.write(&sealed(&saved));
     }
 
-    /// The search has ended, or a failure was found.
+    /// Removes the file: the search has ended, or has found a failure.
     pub fn remove(&self) {
         self.file.remove();
     }
 
-    /// Why execution graphs were not explored by an earlier run, if a model was refused.
+    /// Returns why an earlier run did not explore execution graphs, if a model was refused.
     pub fn refused(&self) -> Option<String> {
         match self.stage()? {
             Stage::Accepted(why) => why,
@@ -179,12 +180,12 @@ impl Checkpoint {
         }
     }
 
-    /// Says that what was saved cannot be used.
+    /// Reports that the saved search cannot be used.
     pub fn tell_damage(&self) {
         self.file.tell(&"it is damaged; the search starts anew");
     }
 
-    /// Adds what earlier runs have left out.
+    /// Adds what earlier runs left out.
     pub fn add_earlier(&self, mut summary: Summary) -> Summary {
         summary.resumed = self.resumed.get();
         let assumed = self.assumed.borrow();
@@ -210,7 +211,7 @@ impl Checkpoint {
         orders: &Orders,
     ) -> Result<Findings, WeakOrder> {
         let stage = Stage::of(orders);
-        // A later stage was reached before.
+        // An earlier run has reached a later stage.
         if orders.are_watched() && self.stage().is_some_and(|saved| saved != stage) {
             return Err(WeakOrder);
         }
@@ -258,7 +259,7 @@ impl Checkpoint {
     }
 }
 
-/// What a summary says that was not explored.
+/// Returns what a summary lists as not explored.
 fn assumptions(summary: &Summary) -> Value {
     json!({
         "spins": summary.suspended_spins,
@@ -270,7 +271,7 @@ fn assumptions(summary: &Summary) -> Value {
     })
 }
 
-/// The parts that are left, and the counts of the others.
+/// Serialises the remaining parts, and the counts of the finished ones.
 fn written(parts: &Parts) -> Value {
     let part = |part: &Part| {
         let asleep: Vec<String> = part.asleep.iter().map(ToString::to_string).collect();
@@ -284,7 +285,7 @@ fn written(parts: &Parts) -> Value {
     })
 }
 
-/// The search that was saved; tells the program what it had learned.
+/// Reads a saved search, and tells the program the facts that it had learned.
 fn parts_of(saved: &Value, simulator: &mut Simulator, search: Search<Stateless>) -> Option<Parts> {
     for fact in saved["facts"].as_str()?.split_whitespace() {
         facts::give(simulator, fact).ok().filter(|known| *known)?;
@@ -315,13 +316,13 @@ fn checksum(bytes: &[u8]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// The text of a file: its checksum in the first line, then the rest.
+/// Returns the text of a file: a checksum in the first line, then the JSON.
 fn sealed(saved: &Value) -> String {
     let text = saved.to_string();
     format!("{}\n{text}\n", checksum(text.as_bytes()))
 }
 
-/// What is in a file, if it is whole.
+/// Returns the contents of a file, if its checksum matches.
 fn opened(text: &str) -> Option<Value> {
     let (sum, rest) = text.split_once('\n')?;
     let rest = rest.trim_end();

@@ -1,16 +1,16 @@
-//! Nondeterministic data: all values are explored.
+//! Nondeterministic data: every value is explored.
 
 use std::ops::{Range, RangeInclusive};
 use std::panic::Location;
 
 use crate::world::world;
 
-/// What can be chosen from: a range of numbers or of `bool`, or an array.
+/// Something to choose from: a range of numbers or of `bool`, or an array.
 pub trait Choices {
-    /// What is chosen.
+    /// The type of the chosen value.
     type Item;
 
-    /// The numbers that stand for the values; the end is not one of them.
+    /// The numbers that stand for the values: start and exclusive end.
     #[doc(hidden)]
     fn numbers(&self) -> (i64, i64);
 
@@ -19,7 +19,7 @@ pub trait Choices {
     fn value(self, number: i64) -> Self::Item;
 }
 
-/// Values that are numbered: those of a range can be chosen.
+/// Types whose values are numbered, so that ranges of them can be chosen from.
 pub trait Numbered: Copy {
     #[doc(hidden)]
     fn to_i64(self) -> i64;
@@ -87,11 +87,11 @@ impl<T, const N: usize> Choices for [T; N] {
     }
 }
 
-/// Returns a value of a range or an array; each of them is explored. Outside a model it is the
-/// first.
+/// Returns a value of a range or an array, and explores each of them. Outside a model it
+/// returns the first.
 ///
-/// It models values that real code would get from outside (an argument, a message, the length of a
-/// buffer). With the feature `symbolic`, `input` lets a solver find the values that matter.
+/// It models values that real code would get from outside: an argument, a message, the length of a
+/// buffer. With the feature `symbolic`, `input` lets a solver find the values that matter.
 ///
 /// ```
 /// use mazurka_rt::{Builder, choose};

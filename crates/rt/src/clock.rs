@@ -1,17 +1,16 @@
-//! Happens-before as the memory model has it, to find data races.
+//! Happens-before as the memory model defines it, to find data races.
 //!
-//! Explorers order all conflicting accesses. A data race is a weaker notion: two accesses to one
-//! `UnsafeCell`, at least one of them a write, that no *synchronisation* orders. Vector clocks find
-//! them (Flanagan and Freund, "FastTrack", PLDI 2009; here with whole clocks for reads). All
-//! conflicting accesses are checked in every explored execution, so accesses to an `UnsafeCell`
-//! need not be steps: if no execution has a race, synchronisation orders them, and synchronisation
-//! is explored.
+//! Explorers order all conflicting accesses. A data race is about a weaker order: two accesses to
+//! one `UnsafeCell`, at least one of them a write, that no *synchronisation* orders. Vector clocks
+//! find races (Flanagan and Freund, "FastTrack", PLDI 2009; here with whole clocks for reads).
+//! Every explored execution checks all conflicting accesses, so accesses to an `UnsafeCell` need
+//! not be steps. If no execution has a race, then synchronisation orders these accesses, and the
+//! order of synchronisation is explored.
 //!
-//! Orderings count as they are written here: a `Relaxed` store publishes nothing and a `Relaxed`
-//! load acquires nothing, unless fences help; a read-modify-write continues a release sequence. So
-//! an ordering that is too weak shows as a race, though all values are those of sequential
-//! consistency. A weaker memory model would change the values that loads return (sync/atomic.rs)
-//! and keep this.
+//! Orderings count as written: a `Relaxed` store publishes nothing and a `Relaxed` load acquires
+//! nothing, unless fences help; a read-modify-write continues a release sequence. So an ordering
+//! that is too weak shows up as a race, although all values are those of sequential consistency. A
+//! weaker memory model would change which values loads return (sync/atomic.rs), but not this file.
 //!
 //! The clocks are off until the execution first uses an `UnsafeCell`.
 
@@ -50,11 +49,11 @@ struct ThreadClock {
 #[derive(Default)]
 struct Data {
     write: Option<(ProcessId, u32, Place)>,
-    /// For each thread, its last read.
+    /// The last read of each thread.
     reads: Vec<Option<(u32, Place)>>,
 }
 
-/// An access that races with one before it.
+/// An earlier access that the current one races with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Race {
     pub other: ProcessId,
@@ -67,7 +66,7 @@ pub(crate) struct Race {
 pub(crate) struct Clocks {
     on: bool,
     threads: Vec<ThreadClock>,
-    /// For each cell, the clock that it publishes.
+    /// The clock that each cell publishes.
     cells: Vec<Clock>,
     data: Vec<Data>,
 }
@@ -125,8 +124,8 @@ impl Clocks {
         self.thread(thread).now[thread.index()] += 1;
     }
 
-    /// Orders the past of one thread before the future of another: when a thread starts another, or
-    /// joins it.
+    /// Orders the past of one thread before the future of another, when a thread starts or
+    /// joins another.
     #[inline]
     pub fn order(&mut self, first: ProcessId, then: ProcessId) {
         if self.on {
@@ -201,8 +200,8 @@ impl Clocks {
         }
     }
 
-    /// Handles an access to an `UnsafeCell`. Returns the access that it races with, if there is
-    /// one.
+    /// Handles an access to an `UnsafeCell`. Fails with the earlier access that it
+    /// races with, if any.
     pub fn access(
         &mut self,
         thread: ProcessId,

@@ -1,5 +1,6 @@
-//! What crates with the API of other libraries need beyond that of std (`mazurka-parking-lot`,
-//! `mazurka-crossbeam-channel`, `mazurka-tokio`). Not for users: it may change at any time.
+//! Support for crates that offer the API of other libraries (`mazurka-parking-lot`,
+//! `mazurka-crossbeam-channel`, `mazurka-tokio`), beyond what std has. Not for users: it may
+//! change at any time.
 
 use std::panic::Location;
 use std::time::{Duration, Instant};
@@ -7,12 +8,12 @@ use std::time::{Duration, Instant};
 use crate::sync::{Condvar, MutexGuard};
 use crate::world::world;
 
-pub use crate::fair::{Change, FairLock, Wish};
+pub use crate::fair::{Change, FairLock, LockMode};
 pub use crate::future::Bell;
 pub use crate::monitor::{Gate, Monitor};
 pub use crate::sync::OnceStage;
 
-/// A guard is shown as what it guards.
+/// Formats a guard like the value that it guards.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shown_as_content {
@@ -31,8 +32,8 @@ macro_rules! shown_as_content {
     };
 }
 
-/// Tries something until it succeeds or the time is over. In a model it is tried once: at every
-/// moment that matters, since the moment of a step is explored, and no time passes.
+/// Repeats an attempt until it succeeds or the time is over. In a model it makes one attempt: the
+/// step is explored at every moment that matters, and no time passes.
 #[track_caller]
 pub fn until_timeout<T>(
     verb: &'static str,
@@ -63,7 +64,7 @@ pub fn in_model() -> bool {
     world().is_some()
 }
 
-/// Ends a round of a loop that waits for other threads, as `thread::yield_now` at this place.
+/// Ends a round of a loop that waits for other threads, like `thread::yield_now` at this place.
 pub fn yield_at(place: &'static Location<'static>) {
     match world() {
         None => std::thread::yield_now(),
@@ -71,29 +72,29 @@ pub fn yield_at(place: &'static Location<'static>) {
     }
 }
 
-/// Whether choices are drawn, because schedules are random.
+/// Whether choices are drawn at random, because schedules are.
 pub fn draws() -> bool {
     world().is_none_or(|world| world.inner.borrow().lottery.is_some())
 }
 
-/// Chooses a number below `end`, as `choose` at this place.
+/// Chooses a number below `end`, like `choose` at this place.
 pub fn choose_at(end: i64, place: &'static Location<'static>) -> i64 {
     world().map_or(0, |world| world.choose(0, end, place))
 }
 
-/// Wakes one waiting thread. Returns in a model how many were woken.
+/// Wakes one waiting thread. In a model, returns how many were woken.
 #[track_caller]
 pub fn notify_one(condvar: &Condvar) -> Option<usize> {
     condvar.notify("notify_one", Location::caller())
 }
 
-/// Wakes all waiting threads. Returns in a model how many were woken.
+/// Wakes all waiting threads. In a model, returns how many were woken.
 #[track_caller]
 pub fn notify_all(condvar: &Condvar) -> Option<usize> {
     condvar.notify("notify_all", Location::caller())
 }
 
-/// Shows protected data to a condition, which is taken to leave it as it is.
+/// Shows protected data to a condition, which is assumed not to change it.
 pub fn peek<T: ?Sized, R>(guard: &mut MutexGuard<'_, T>, look: impl FnOnce(&mut T) -> R) -> R {
     look(guard.peek())
 }

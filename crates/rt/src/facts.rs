@@ -1,21 +1,21 @@
-//! What a search of interleavings has learned about the program, in its replays.
+//! Facts that a search of interleavings has learned about the program, as text in replays.
 //!
-//! Some things are steps only if the program does something, perhaps in another execution: a search
-//! that meets it starts again. A replay makes one execution, which may not show it, so it says
-//! behind its schedule what is to be known from the start:
+//! Some operations are steps only if the program does something special, perhaps in another
+//! execution. A search that meets this starts again. A replay makes a single execution, which may
+//! not show it. So the replay lists after its schedule the facts that it must know from the start:
 //!
 //! | text | what |
 //! |---|---|
-//! | `loop=src/a.rs:7:5*3` | so many rounds in vain are explored there |
+//! | `loop=src/a.rs:7:5*3` | number of futile rounds that are explored there |
 //! | `ends` | the end of a thread is a step: `is_finished` |
 //! | `count=0.1#3` | the count of the `Arc` that thread 0.1 made after three others is shared |
-//! | `weak=0.1#3` | so is the count of its weak references |
+//! | `weak=0.1#3` | the count of its weak references is shared |
 //! | `heap` | objects are named by the blocks of the heap that they lie in |
-//! | `names=src/a.rs:7:5` | several objects are made there, so that a thread registers with them |
-//! | `wakes=1`, `polls=1`, `failures=1` | how often it may happen for no reason, in a thread |
+//! | `names=src/a.rs:7:5` | several objects are made there, so threads register with them |
+//! | `wakes=1`, `polls=1`, `failures=1` | how many spurious ones of each kind a thread may meet |
 //!
-//! That is long, and mostly the execution shows it all. So all but the last row is said only where
-//! the schedule alone does not fit.
+//! The list is long, and the execution usually shows all of it. So a replay lists all rows but the
+//! last only where the schedule alone does not suffice.
 
 use mazurka_core::{Execution, Schedule};
 
@@ -31,7 +31,7 @@ pub(crate) fn needed(simulator: &Simulator, schedule: &Schedule) -> Vec<String> 
     }
 }
 
-/// Returns all that a search has learned.
+/// Returns all facts that a search has learned.
 pub(crate) fn all(simulator: &Simulator) -> Vec<String> {
     simulator.inner(|inner| {
         let mut facts: Vec<String> = inner.spurious.settings().collect();
@@ -57,7 +57,7 @@ pub(crate) fn word(place: impl ToString) -> String {
     place.to_string().replace(' ', "%20")
 }
 
-/// Tells a program what a word of a replay says. Returns false if it is an input.
+/// Tells a program the fact that a word of a replay states. Returns false if the word is an input.
 pub(crate) fn give(simulator: &mut Simulator, fact: &str) -> Result<bool, String> {
     let misread = || format!("`{fact}` is nothing that a replay knows");
     let (name, value) = fact.split_once('=').unwrap_or((fact, ""));
@@ -84,8 +84,8 @@ pub(crate) fn give(simulator: &mut Simulator, fact: &str) -> Result<bool, String
 }
 
 impl Simulator {
-    /// Whether the steps of a schedule can be made by a program of which nothing is known yet, and
-    /// lead to the same.
+    /// Whether a program without any facts can make the steps of a schedule, and ends with
+    /// as many events.
     fn is_shown_by(&self, schedule: &Schedule) -> bool {
         let mut other = self.anew();
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -1,17 +1,16 @@
-//! A lock for readers, one reader that may become the writer, and a writer that keeps new readers
-//! out while it waits for those that are there: what `parking_lot::RwLock` is made of. Not for
-//! users (facade.rs).
+//! A readers-writer lock with one upgradable reader, whose waiting writer keeps new readers out. It
+//! is the core of `parking_lot::RwLock`. Not for users (facade.rs).
 //!
-//! A writer takes the lock in two steps, unless it is free: it *bars* it, which keeps new readers
-//! out, and then waits until the last reader has left. So a thread that reads and asks to read
-//! again waits for ever where a writer has come between. The lock is held by its writer from the
-//! first step on (`CellState::holder`), and an upgradable reader is a reader
-//! (`CellState::readers`) with a mark (`CellState::flag`).
+//! Unless the lock is free, a writer takes it in two steps. First it *bars* the lock, which keeps
+//! new readers out; then it waits until the last reader has left. So a thread that reads and asks
+//! to read again waits for ever if a writer has come in between. The writer holds the lock from the
+//! first step on (`CellState::holder`). An upgradable reader is a reader (`CellState::readers`)
+//! with a mark (`CellState::flag`).
 //!
-//! Readers commute. `read_recursive` commutes with nothing: it is possible beside a writer that
-//! waits if there is a reader.
+//! Readers commute. `read_recursive` commutes with nothing: it is possible beside a waiting writer
+//! if there is a reader.
 //!
-//! Under a memory model the same is one location: the number of readers and two bits.
+//! Under a memory model the lock is one location: the number of readers and two bits.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,22 +25,22 @@ use crate::world::{Inner, Pending, Place, Until, World, wakes, world};
 
 const KIND: &str = "RwLock";
 
-/// How a thread wants to get hold of a lock.
+/// How a thread wants to hold a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// For reading.
+pub enum LockMode {
+    /// As a reader.
     Read,
-    /// For reading, also beside a writer that waits, if there is a reader.
+    /// As a reader, even beside a waiting writer if there is a reader.
     ReadAgain,
-    /// For reading, as the one that may become the writer.
+    /// As the reader that may become the writer.
     Upgradable,
     /// As the writer that waits for the readers to leave.
     Bar,
-    /// As the writer, which has barred it.
+    /// As the only holder, after barring the lock.
     Alone,
 }
 
-/// What holds a lock.
+/// The holders of a lock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held {
     readers: Value,
@@ -50,22 +49,22 @@ pub struct Held {
 }
 
 impl Held {
-    /// Whether a wish is possible.
-    pub(crate) fn allows(self, wish: Wish) -> bool {
+    /// Whether a wish can be granted.
+    pub(crate) fn allows(self, wish: LockMode) -> bool {
         match wish {
-            Wish::Read => !self.barred,
-            Wish::ReadAgain => !self.barred || self.readers > 0,
-            Wish::Upgradable | Wish::Bar => !self.barred && !self.upgradable,
-            Wish::Alone => self.readers == 0,
+            LockMode::Read => !self.barred,
+            LockMode::ReadAgain => !self.barred || self.readers > 0,
+            LockMode::Upgradable | LockMode::Bar => !self.barred && !self.upgradable,
+            LockMode::Alone => self.readers == 0,
         }
     }
 
-    fn grant(&mut self, wish: Wish) {
+    fn grant(&mut self, wish: LockMode) {
         match wish {
-            Wish::Read | Wish::ReadAgain => self.readers += 1,
-            Wish::Upgradable => (self.readers, self.upgradable) = (self.readers + 1, true),
-            Wish::Bar => self.barred = true,
-            Wish::Alone => {}
+            LockMode::Read | LockMode::ReadAgain => self.readers += 1,
+            LockMode::Upgradable => (self.readers, self.upgradable) = (self.readers + 1, true),
+            LockMode::Bar => self.barred = true,
+            LockMode::Alone => {}
         }
     }
 
@@ -104,7 +103,7 @@ impl Held {
     }
 }
 
-/// What a thread does with a lock that it holds.
+/// How a thread changes its hold on a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Ends a read.
@@ -124,7 +123,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Its name in reports.
+    /// The name in reports.
     fn verb(self) -> &'static str {
         match self {
             Self::EndRead => "end of read",
@@ -138,7 +137,7 @@ impl Change {
 }
 
 impl Inner {
-    /// What holds the lock of this cell.
+    /// Returns the holders of the lock of this cell.
     pub(crate) fn held(&self, cell: u32) -> Held {
         let state = &self.cells[cell as usize];
         Held {
@@ -148,17 +147,17 @@ impl Inner {
         }
     }
 
-    fn grant(&mut self, cell: u32, wish: Wish, place: Place) {
+    fn grant(&mut self, cell: u32, wish: LockMode, place: Place) {
         let current = self.current;
         let state = &mut self.cells[cell as usize];
         match wish {
-            Wish::Read | Wish::ReadAgain => state.readers.push((current, place)),
-            Wish::Upgradable => {
+            LockMode::Read | LockMode::ReadAgain => state.readers.push((current, place)),
+            LockMode::Upgradable => {
                 state.readers.push((current, place));
                 state.flag = 1;
             }
-            Wish::Bar => state.holder = Some((current, place)),
-            Wish::Alone => {}
+            LockMode::Bar => state.holder = Some((current, place)),
+            LockMode::Alone => {}
         }
         self.saw(cell, wakes::CONTENT);
         self.clocks.acquire(current, cell);
@@ -170,7 +169,7 @@ impl Inner {
         let state = &mut self.cells[cell as usize];
         let end_read = |readers: &mut Vec<_>| {
             let mine = readers.iter().rposition(|(who, _)| *who == current);
-            // A guard that was handed to another thread ends some read.
+            // A guard that was handed to another thread ends the last read instead.
             let at = mine.or(readers.len().checked_sub(1));
             at.map(|at| readers.remove(at))
         };
@@ -202,7 +201,7 @@ pub struct FairLock {
     meta: OwnedMeta,
     /// Whether it has been used outside a model.
     used: AtomicBool,
-    /// What holds it, and where threads wait outside a model.
+    /// Its holders outside a model, and the condition variable that threads wait on there.
     held: Mutex<Held>,
     bell: Condvar,
 }
@@ -225,13 +224,13 @@ impl FairLock {
     }
 
     /// Returns the object that threads of this model use in place of `owner`: a static has a copy
-    /// in each execution (statics.rs). `owns` tells whether it owns memory, and `idle` whether a
-    /// copy can be dropped.
+    /// in each execution (statics.rs). `owns` tells whether `owner` owns memory, and `idle` whether
+    /// a copy can be dropped.
     ///
     /// # Safety
     ///
-    /// The lock is a part of `owner`. As long as the lock was not used, and `owner` is a static,
-    /// its bytes must be as good a value as `owner` itself.
+    /// The lock is a part of `owner`. If `owner` is a static whose lock has not been used, then a
+    /// copy of its bytes must be as good a value as `owner` itself.
     #[inline]
     #[allow(unsafe_code)]
     pub unsafe fn here<'a, O: ?Sized>(
@@ -274,9 +273,9 @@ impl FairLock {
         world.cell(&self.meta, KIND)
     }
 
-    /// Waits until a wish is possible. Returns what holds the lock then.
+    /// Waits until a wish can be granted. Returns the holders afterwards.
     #[track_caller]
-    pub fn wait(&self, wish: Wish, verb: &'static str) -> Held {
+    pub fn wait(&self, wish: LockMode, verb: &'static str) -> Held {
         let place = Location::caller();
         let Some(world) = world() else {
             let mut held = self.real();
@@ -289,7 +288,7 @@ impl FairLock {
         let cell = self.cell(world);
         let pending = Pending {
             until: Until::Fair(cell, wish),
-            ..Self::pending(cell, wish == Wish::Read, verb, place)
+            ..Self::pending(cell, wish == LockMode::Read, verb, place)
         };
         let seen = match world.memory {
             None => {
@@ -307,7 +306,7 @@ impl FairLock {
     /// Waits for write access.
     #[track_caller]
     pub fn write(&self) {
-        let held = self.wait(Wish::Bar, "write");
+        let held = self.wait(LockMode::Bar, "write");
         self.wait_for_readers(held);
     }
 
@@ -318,19 +317,18 @@ impl FairLock {
         self.wait_for_readers(held);
     }
 
-    /// Waits until the last reader has left a lock that this thread has barred. No step if there is
-    /// none, since none can come.
+    /// Waits until the last reader has left a lock that this thread has barred. Not a step if there
+    /// is no reader, since none can come.
     #[track_caller]
     fn wait_for_readers(&self, held: Held) {
         if held.readers > 0 {
-            self.wait(Wish::Alone, "wait for readers");
+            self.wait(LockMode::Alone, "wait for readers");
         }
     }
 
-    /// Gets hold of the lock if it is free of what these exclude, and not otherwise. Returns
-    /// whether it did.
+    /// Takes the lock if all these wishes can be granted at once. Returns whether it did.
     #[track_caller]
-    pub fn attempt(&self, wishes: &[Wish], verb: &'static str) -> bool {
+    pub fn attempt(&self, wishes: &[LockMode], verb: &'static str) -> bool {
         let place = Location::caller();
         let Some(world) = world() else {
             let mut held = self.real();
@@ -339,7 +337,7 @@ impl FairLock {
             return after.is_some();
         };
         let cell = self.cell(world);
-        let pending = Self::pending(cell, wishes == [Wish::Read], verb, place);
+        let pending = Self::pending(cell, wishes == [LockMode::Read], verb, place);
         let possible = match world.memory {
             None => {
                 world.turn(pending);
@@ -364,8 +362,8 @@ impl FairLock {
         possible
     }
 
-    /// Changes how the thread holds the lock; `dirty` if the data may have changed. Returns what
-    /// holds it then.
+    /// Changes how the thread holds the lock; `dirty` if the data may have changed. Returns the
+    /// holders afterwards.
     pub fn change(&self, change: Change, dirty: bool, place: Place) -> Held {
         let Some(world) = world() else {
             let mut held = self.real();
@@ -402,7 +400,7 @@ impl FairLock {
         seen.unwrap_or_else(|| inner.held(cell))
     }
 
-    /// Turns the upgradable read of this thread into the write of the only holder, if it is that.
+    /// Upgrades the upgradable read of this thread to a write, if it is the only holder.
     #[track_caller]
     pub fn attempt_upgrade(&self) -> bool {
         let place = Location::caller();
@@ -429,7 +427,7 @@ impl FairLock {
         let mut inner = world.inner.borrow_mut();
         if possible {
             inner.change(cell, Change::Upgrade, false, place);
-            inner.grant(cell, Wish::Alone, place);
+            inner.grant(cell, LockMode::Alone, place);
             self.real().change(Change::Upgrade);
         } else {
             inner.saw(cell, wakes::STATE)
@@ -437,7 +435,7 @@ impl FairLock {
         possible
     }
 
-    /// Whether a thread holds the lock, as its writer or in any way.
+    /// Whether a thread holds the lock: as its writer if `by_writer`, otherwise in any way.
     #[track_caller]
     pub fn is_held(&self, by_writer: bool) -> bool {
         let place = Location::caller();
@@ -447,7 +445,8 @@ impl FairLock {
             return is_held(*held);
         };
         let cell = self.cell(world);
-        // It sees readers, with which reads commute: so it is no read.
+        // Its result depends on the readers, whose reads commute with each other: so it
+        // is not a read.
         let pending = Self::pending(cell, false, "is_locked", place);
         let found = match world.memory {
             None => {
@@ -473,12 +472,12 @@ impl FairLock {
     }
 }
 
-/// What holds the lock after a wish, if that is possible.
-fn allow(held: Held, wish: Wish) -> Option<Held> {
+/// Returns the holders after a wish, if it can be granted.
+fn allow(held: Held, wish: LockMode) -> Option<Held> {
     allow_all(held, &[wish])
 }
 
-fn allow_all(mut held: Held, wishes: &[Wish]) -> Option<Held> {
+fn allow_all(mut held: Held, wishes: &[LockMode]) -> Option<Held> {
     for &wish in wishes {
         if !held.allows(wish) {
             return None;
@@ -489,8 +488,8 @@ fn allow_all(mut held: Held, wishes: &[Wish]) -> Option<Held> {
 }
 
 impl World {
-    /// Changes what holds a lock, under a memory model. Returns what holds it then, if it could be
-    /// changed; it can if it waits.
+    /// Changes the holders of a lock under a memory model. Returns the new holders, or `None` if
+    /// the change is not possible now; with `waits` it waits until it is.
     fn fair(
         &self,
         cell: u32,
@@ -518,16 +517,16 @@ mod tests {
     fn a_value_is_what_holds_the_lock() {
         for wishes in [
             &[][..],
-            &[Wish::Read, Wish::Read],
-            &[Wish::Upgradable, Wish::Read],
+            &[LockMode::Read, LockMode::Read],
+            &[LockMode::Upgradable, LockMode::Read],
         ] {
             let held = allow_all(Held::default(), wishes).unwrap();
             let read = Held::from_value(held.value());
             assert_eq!(format!("{held:?}"), format!("{read:?}"));
         }
-        let barred = allow_all(Held::default(), &[Wish::Read, Wish::Bar]).unwrap();
+        let barred = allow_all(Held::default(), &[LockMode::Read, LockMode::Bar]).unwrap();
         assert!(Held::from_value(barred.value()).barred);
-        assert!(!barred.allows(Wish::Read) && barred.allows(Wish::ReadAgain));
-        assert!(!barred.allows(Wish::Alone) && !barred.allows(Wish::Upgradable));
+        assert!(!barred.allows(LockMode::Read) && barred.allows(LockMode::ReadAgain));
+        assert!(!barred.allows(LockMode::Alone) && !barred.allows(LockMode::Upgradable));
     }
 }

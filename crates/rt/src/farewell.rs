@@ -1,19 +1,19 @@
-//! The end of an execution that is left before its end.
+//! How an execution ends that is abandoned midway.
 //!
-//! An execution is left early by guards, bounds and failures. Under sequential consistency it is
-//! first run to its end by any threads that can go on, so that everything on their stacks is
-//! dropped. Threads that wait for ever are left.
+//! Guards, bounds and failures abandon executions. Under sequential consistency such an execution
+//! is first run to its end by the threads that can still make steps, so that everything on their
+//! stacks is dropped. Threads that wait for ever remain.
 //!
-//! A search for everything that can happen ([`Builder::outcomes`]) may meet any number of
-//! deadlocks, so there the threads that are left *unwind*, the youngest first, as if the call that
-//! they wait in had panicked. Destructors run, but nothing waits for them: a destructor that would
-//! have to wait stops, and so do threads that need more steps than are left. Threads are unwound
-//! only out of waits of std's own (locks, channels, joins), not out of atomics and `park`: code
-//! around these is often written for calls that cannot panic, and would free twice.
+//! A search for all outcomes ([`Builder::outcomes`]) may meet any number of deadlocks. So it
+//! *unwinds* the remaining threads, the youngest first, as if the call they wait in had panicked.
+//! Destructors run, but nothing waits for them: a destructor that would have to wait stops, and so
+//! does a thread that needs more steps than are left. Threads are unwound only out of std's own
+//! waits (locks, channels, joins), not out of atomics and `park`: code around those is often
+//! written for calls that cannot panic, and would free memory twice.
 //!
-//! What is still left is forgotten: its values are leaked. So it is with every other search, which
-//! ends with its first failure, because a destructor that panics while its thread unwinds would end
-//! the process in place of a report.
+//! Threads that still remain are forgotten, and their values are leaked. Every other search forgets
+//! them at once. It ends with its first failure, and a destructor that panics while its thread
+//! unwinds would end the process before the report.
 //!
 //! [`Builder::outcomes`]: crate::Builder::outcomes
 
@@ -25,13 +25,13 @@ use mazurka_core::{ProcessId, ProcessTable, Status};
 use crate::simulate::{Stage, Table};
 use crate::world::{Inner, Life, Pending, Request, Until, World, entered};
 
-/// Number of steps to spend on finishing an execution that is left early.
+/// Number of steps to spend on finishing an abandoned execution.
 const FAREWELL: u32 = 1000;
 
-/// The panic of a thread whose execution is given up.
+/// The panic of a thread whose execution is abandoned.
 struct GivenUp;
 
-/// What a wait for the threads of a scope is called. They use what the waiting thread owns, so it
+/// Name of the wait for the threads of a scope. They use data that the waiting thread owns, so it
 /// cannot be unwound before them.
 pub(crate) const END_OF_SCOPE: &str = "end of the scope";
 
@@ -55,14 +55,14 @@ impl Stage {
         }
     }
 
-    /// Unwinds the threads that wait, as far as that is possible.
+    /// Unwinds waiting threads as far as possible.
     pub fn unwind(&self) {
         self.world.inner.borrow_mut().given_up = Some(FAREWELL);
         while self.unwind_some() {}
         self.world.inner.borrow_mut().given_up = None;
     }
 
-    /// Lets every thread that is left go on. Returns whether one has ended.
+    /// Resumes every remaining thread. Returns whether one of them has ended.
     fn unwind_some(&self) -> bool {
         let mut ended = false;
         let count = self.coroutines.borrow().len();
@@ -91,7 +91,7 @@ impl Stage {
 }
 
 impl Inner {
-    /// Whether a thread of an execution that is given up can be unwound.
+    /// Whether a thread of an abandoned execution can be unwound.
     fn may_unwind(&self, process: ProcessId) -> bool {
         let Some(thread) = self.threads.get(process.index()) else {
             return false;
@@ -102,7 +102,7 @@ impl Inner {
         thread.life == Life::Alive && (thread.leaving || (waits && !lock_free))
     }
 
-    /// Whether the current thread makes a step while its execution is given up.
+    /// Whether the current thread may make a step although its execution is abandoned.
     fn makes_last_step(&mut self, pending: &Pending) -> bool {
         let Some(left) = self.given_up.filter(|&left| left > 0) else {
             return false;
@@ -111,7 +111,7 @@ impl Inner {
             Until::Now | Until::Lock(_) | Until::Read(_) | Until::Write(_) | Until::Fair(..) => {
                 true
             }
-            // The result of a join would be an error, which a destructor may take for a panic.
+            // The join would return an error, which a destructor may take for a panic.
             Until::Ended(_) => pending.what.1 == END_OF_SCOPE,
             Until::Token | Until::Spin | Until::Flag(_) => false,
         };
@@ -124,8 +124,8 @@ impl Inner {
 }
 
 impl World {
-    /// Goes on after a wait, when the execution has been given up: by a panic, unless the thread
-    /// unwinds already.
+    /// Resumes a waiting thread of an abandoned execution: by a panic, unless the thread
+    /// already unwinds.
     #[cold]
     pub fn leave(&self, pending: Pending) {
         let unwinds = {
@@ -140,7 +140,8 @@ impl World {
         resume_unwind(Box::new(GivenUp));
     }
 
-    /// Makes a step at once, when the execution has been given up, or none any more.
+    /// Makes a step of an abandoned execution once it is possible; until then, perhaps for ever,
+    /// the thread is suspended.
     pub fn last_step(&self, pending: Pending) {
         loop {
             let yielder = {

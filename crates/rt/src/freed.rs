@@ -1,18 +1,19 @@
-//! Uses of objects that have been dropped.
+//! Finds uses of objects after their drop.
 //!
-//! To drop a cell, an atomic or a lock ends it: a thread that uses it afterwards uses freed memory.
-//! Three things find such a use:
-//! - *The mark.* The cell of an object that is dropped is marked, and a step on it fails. Memory
-//!   that was freed may have been written since, so the addresses of dropped objects are kept, too.
-//! - *The order.* To drop an `UnsafeCell` is a write, and races with accesses that nothing orders
-//!   before it (cell.rs).
-//! - *A trial.* To drop an atomic or a lock is no step, so no explorer tries to make a use come
-//!   after it. If another thread has used the object and has not been joined, and no step since
-//!   depends on that use, then the use can be made later: a trial makes the other steps first. If
-//!   that thread then meets the mark, it is a failure of the execution at hand. Otherwise something
-//!   that is not explored orders the two, such as the counts of an `Arc` of std's, and all is well.
+//! Dropping a cell, an atomic or a lock ends it: a thread that uses it afterwards uses freed
+//! memory. Three mechanisms find such a use:
+//! - *The mark.* The cell of a dropped object is marked, and a step on it fails. Freed memory may
+//!   have been overwritten, so the addresses of dropped objects are kept, too.
+//! - *The order.* Dropping an `UnsafeCell` is a write, which races with accesses that nothing
+//!   orders before it (cell.rs).
+//! - *A trial.* Dropping an atomic or a lock is not a step, so no explorer tries to move a use
+//!   behind it. Suppose another thread has used the object and has not been joined, and the
+//!   dropping step does not depend on that use. Then the drop can also come first: a trial repeats
+//!   the execution without the use and the steps that depend on it, and then makes the use. If this
+//!   meets the mark, the current execution fails. Otherwise something that is not explored orders
+//!   the two, such as the counts of std's `Arc`, and there is no failure.
 //!
-//! Trials are made in interleavings only. Under a memory model the first two find what they find.
+//! Trials are made in interleavings only; under a memory model only the first two apply.
 
 use std::panic::Location;
 use std::ptr;
@@ -24,10 +25,10 @@ use crate::names::{Meta, entry};
 use crate::simulate::Simulator;
 use crate::world::{Failure, Inner, Life, Pending, Place, World, world};
 
-/// After so many trials in vain of objects that one place makes, there are no more.
+/// Limit on the trials without a finding for the objects that one place makes.
 const TRIALS: u32 = 100;
 
-/// The [`Meta`] of an object whose end matters.
+/// The [`Meta`] of an object whose drop matters.
 pub(crate) struct OwnedMeta(Meta);
 
 impl OwnedMeta {
@@ -64,20 +65,20 @@ impl Drop for OwnedMeta {
 #[derive(Clone, Copy)]
 pub(crate) struct LastUse {
     thread: ProcessId,
-    /// The number of the step among those of the thread, from 1 on.
+    /// The index of the step among those of the thread, from 1.
     step: u32,
     place: Place,
 }
 
-/// The end of an object.
+/// The drop of an object.
 #[derive(Clone, Copy)]
 pub(crate) struct End {
     by: ProcessId,
-    /// The last step of the thread before.
+    /// Where the dropping thread made its last step before the drop.
     after: Place,
 }
 
-/// A use that might also come after the end of its object.
+/// A use that might also come after the drop of its object.
 #[derive(Clone, Copy)]
 pub(crate) struct Suspect {
     cell: u32,
@@ -88,18 +89,18 @@ pub(crate) struct Suspect {
 /// The objects that the current execution has dropped.
 #[derive(Default)]
 pub(crate) struct Freed {
-    /// Their cells, by the addresses that they had.
+    /// Their cells, by address.
     cells: FxHashMap<usize, u32>,
-    /// What the current step has dropped.
+    /// Uses of objects that the current step has dropped.
     suspects: Vec<Suspect>,
-    /// Whether a thread has used what was dropped.
+    /// Whether a thread has used a dropped object.
     pub used: bool,
-    /// The number of trials in vain, by the address of the place that made the object.
+    /// Number of trials without a finding, by the address of the place that made the object.
     trials: FxHashMap<usize, u32>,
 }
 
 impl Freed {
-    /// Forgets the execution before.
+    /// Forgets the previous execution.
     pub fn begin(&mut self) {
         self.cells.clear();
         self.suspects.clear();
@@ -112,7 +113,7 @@ fn address(place: Place) -> usize {
 }
 
 impl Inner {
-    /// Notes that the current thread uses a cell. Returns whether the object is there.
+    /// Records that the current thread uses a cell. Returns whether the object still exists.
     #[inline]
     pub fn uses_cell(&mut self, cell: u32, pending: &Pending) -> bool {
         let (thread, place) = (self.current, pending.place);
@@ -134,7 +135,7 @@ impl Inner {
         true
     }
 
-    /// The current thread uses what has been dropped: it makes no step any more.
+    /// Records that the current thread uses a dropped object. It makes no further step.
     #[cold]
     pub fn uses_freed(&mut self, cell: u32, end: End, pending: &Pending) {
         self.freed.used = true;
@@ -171,8 +172,8 @@ impl Inner {
         }
     }
 
-    /// Returns the cell of an object at whose address another one was dropped, unless it is a new
-    /// one.
+    /// Returns the cell of the object that was dropped at this address, unless a new
+    /// object lies there.
     #[inline]
     pub fn freed_cell(&mut self, meta: &Meta) -> Option<u32> {
         if self.freed.cells.is_empty() {
@@ -192,7 +193,7 @@ impl Inner {
         Some(cell)
     }
 
-    /// Whether the current thread has joined another one, or a thread that has.
+    /// Whether the current thread has joined another one, directly or through other threads.
     fn has_joined(&self, other: ProcessId) -> bool {
         let thread = &self.threads[other.index()];
         let family = &self.threads[self.current.index()].asking.family;
@@ -200,7 +201,7 @@ impl Inner {
         thread.life == Life::Ended && known >= thread.ended
     }
 
-    /// Notes that the current thread ends, for those that join it.
+    /// Records the end of the current thread, for threads that join it.
     pub fn ends_family(&mut self) {
         let me = self.current.index();
         let thread = &mut self.threads[me];
@@ -221,7 +222,7 @@ impl Inner {
         if self.cells[cell as usize].uses.len() < 2 && self.ends_alone(cell) {
             return;
         }
-        // What lies in an `Arc` lives as long as there are references.
+        // An object inside an `Arc` lives as long as there are references.
         if self.names.regions.contains(at) {
             return;
         }
@@ -234,7 +235,7 @@ impl Inner {
         self.cells[cell as usize].uses = uses;
     }
 
-    /// Whether no thread but the current one has used a cell.
+    /// Whether only the current thread has used a cell.
     fn ends_alone(&self, cell: u32) -> bool {
         let uses = &self.cells[cell as usize].uses;
         uses.iter().all(|used| used.thread == self.current)
@@ -248,10 +249,10 @@ impl World {
         self.inner.borrow_mut().freed_cell(meta).is_some()
     }
 
-    /// Notes that the current thread drops an object.
+    /// Records that the current thread drops an object.
     #[cold]
     fn dropped(&self, meta: &Meta) {
-        // The runtime itself may drop objects while it looks at its state.
+        // The runtime itself may drop objects while it borrows its state.
         let Ok(mut inner) = self.inner.try_borrow_mut() else {
             return;
         };
@@ -271,8 +272,9 @@ impl World {
 }
 
 impl Simulator {
-    /// Tries to make uses of what the last step has dropped after the drop. Returns the failure
-    /// that shows it, and whether there was a trial: then the coroutines must start again.
+    /// Tries to move uses of objects that the last step has dropped behind the drop.
+    /// Returns a failure if that succeeds, and whether there was a trial: then the
+    /// coroutines must start again.
     pub(crate) fn try_freed(&self, events: &[Event]) -> (Option<Mishap>, bool) {
         let suspects = self.inner(|inner| std::mem::take(&mut inner.freed.suspects));
         let mut tried = false;
@@ -294,8 +296,8 @@ impl Simulator {
         (None, tried)
     }
 
-    /// Makes some steps of an execution again, and then one of a thread. Returns whether that uses
-    /// what was dropped.
+    /// Repeats some steps of an execution, then makes one of a thread. Returns whether that thread
+    /// uses a dropped object.
     fn uses_later(&self, events: &[Event], order: &[usize], thread: ProcessId) -> bool {
         self.start_again();
         let ready = |process| self.inner(|inner| inner.status(process)) == Status::Ready;
@@ -333,8 +335,8 @@ impl Simulator {
     }
 }
 
-/// Returns the events that can come before a use, up to the last one; none if that depends on the
-/// use.
+/// Returns the events that can come before a use, up to the last event; `None` if the last event
+/// depends on the use.
 fn reversed(events: &[Event], used: &LastUse) -> Option<Vec<usize>> {
     let is_use = |event: &Event| event.process == used.thread && event.number + 1 == used.step;
     let at = events.iter().position(is_use)?;

@@ -15,7 +15,7 @@ use crate::sync::Mutex;
 use crate::thread::{self, Thread};
 use crate::world::{Place, world};
 
-/// Wakes the thread that polls. Of the public API only for facades of other crates (facade.rs).
+/// Wakes the polling thread. Public only for facades of other crates (facade.rs).
 #[doc(hidden)]
 pub struct Bell {
     meta: Meta,
@@ -25,7 +25,7 @@ pub struct Bell {
 }
 
 impl Bell {
-    /// Makes one of the current thread, which polls at this place.
+    /// Makes a bell for the current thread, which polls at this place.
     pub fn new(place: Place) -> Arc<Self> {
         let meta = Meta::at(place);
         if let Some(world) = world() {
@@ -64,8 +64,8 @@ impl Bell {
 }
 
 impl Bell {
-    /// The same, or until a time is over: in a model both are explored. Returns whether it may have
-    /// been woken.
+    /// Waits until the waker is called or the time is over; a model explores both. Returns whether
+    /// the thread may have been woken.
     pub fn wait_or_time_out(&self, timeout: Duration) -> bool {
         let Some(world) = world() else {
             thread::park_timeout(timeout);
@@ -103,7 +103,7 @@ impl Wake for Bell {
     }
 }
 
-/// Polls a future until it is ready, and waits for its waker in between.
+/// Polls a future until it is ready, and waits for its waker between polls.
 ///
 /// ```
 /// use mazurka_rt::{future, model};
@@ -130,7 +130,7 @@ struct Task {
     ready: Arc<Ready>,
 }
 
-/// The queue of tasks that can go on.
+/// The queue of tasks that are ready to be polled.
 struct Ready {
     queue: Mutex<VecDeque<usize>>,
     bell: Arc<Bell>,
@@ -199,7 +199,7 @@ impl Executor {
         queue.push_back(self.tasks.len() - 1);
     }
 
-    /// Runs all tasks to their ends.
+    /// Runs all tasks to completion.
     pub fn run(&mut self) {
         while self.tasks.iter().any(Option::is_some) {
             let next = {

@@ -1,26 +1,28 @@
-//! The blocks of memory of an execution, and the names of the objects in them.
+//! Blocks of memory of an execution, and names for the objects in them.
 //!
-//! Objects in a `Vec` or a `Box` are made at one place of the source, and the place cannot tell
-//! them apart. Without more knowledge a thread has to register with such an object before it uses
-//! it (names.rs), and the order of these steps multiplies the executions: five of them become 150
-//! for three threads with three atomics in one `Vec`. So the allocator tells where blocks are. A
-//! block is named by the thread that asked for it, by its size, and by the number of blocks of this
-//! size that the thread had asked for before; an object by its block, its offset, and the number of
-//! objects named there before. These are functions of what the thread has done, as the names of
-//! `Arc`s are.
+//! Objects in a `Vec` or a `Box` are made at one place of the source, which cannot tell them apart.
+//! Without further knowledge a thread has to register with such an object before using it
+//! (names.rs), and the order of these steps multiplies the executions: for three threads with three
+//! atomics in one `Vec`, 5 executions become 150. So the allocator reports where blocks are. The
+//! name of a block consists of the thread that allocated it, its size, and the number of blocks of
+//! this size that the thread had allocated before. The name of an object consists of its block, its
+//! offset, and the number of objects named there before. Like the names of `Arc`s, these are
+//! functions of what the thread has done.
 //!
-//! The stack of a thread is a block, too, named by the thread. Where a frame lies on it is what the
-//! thread has called, and objects that lie at one place one after the other are ordered.
+//! The stack of a thread is a block, too, named by the thread. The position of a frame on
+//! it depends on the calls of the thread, and objects that successively occupy one
+//! position are ordered.
 //!
-//! A block that is asked for in the first execution only, say by a cache of a library, would shift
-//! the numbers of those after it. Then an execution that is run again differs, which searches
-//! notice; they do without blocks from there on ([`Blocks::distrust`]).
+//! Some blocks are allocated in the first execution only, for example by a library's cache. They
+//! would shift the numbers of later blocks, so that a repeated execution differs. Searches notice
+//! this, and no longer use blocks from then on ([`Blocks::distrust`]).
 //!
-//! Nor are the offsets of objects in a `HashMap` names: its order differs in each execution. Its
-//! tables are told by their alignment and left out, so that threads register with these objects.
+//! Offsets in a `HashMap` cannot be names either, because its order differs in each execution. Its
+//! tables are recognised by their alignment and left out, so that threads register with the
+//! objects in them.
 //!
-//! Blocks are noted only where a place was found to make several objects. What the runtime itself
-//! asks for while it changes its state is not noted.
+//! Blocks are recorded only once a place is known to make several objects. Allocations of the
+//! runtime itself, while it changes its state, are not recorded.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -31,10 +33,10 @@ use rustc_hash::FxHashMap;
 use crate::names::{Meta, Pool};
 use crate::world::{Inner, World, world};
 
-/// An allocator that tells models where the blocks of the heap are, so that they can tell objects
-/// in a `Vec` or a `Box` apart. With the feature `heap`, which is on by default, it is the
-/// allocator of the program. A program that has another one turns the feature off and puts this
-/// one around it.
+/// An allocator that reports the blocks of the heap to models, so that they can tell objects in a
+/// `Vec` or a `Box` apart. With the feature `heap` (default) it is the global allocator of the
+/// program. A program with its own global allocator turns the feature off and wraps that
+/// allocator in this one.
 ///
 /// ```
 /// use std::alloc::{GlobalAlloc, Layout, System};
@@ -60,7 +62,7 @@ pub struct Heap<A = System>(
 #[global_allocator]
 static HEAP: Heap = Heap(System);
 
-// SAFETY: everything is left to another allocator.
+// SAFETY: every call is forwarded to another allocator.
 #[allow(unsafe_code)]
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
     #[inline]
@@ -94,11 +96,11 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
     }
 }
 
-/// The alignment of the tables of std's `HashMap`, which has another order in each execution, so
-/// that offsets in it are no names.
+/// The alignment of the tables of std's `HashMap`. Its order differs in each execution, so offsets
+/// in it cannot be names.
 const HASHED: usize = 16;
 
-/// Notes a block that a thread of a model has asked for, if it has room for an object.
+/// Records a block that a thread of a model has allocated, if an object fits into it.
 #[inline]
 fn note(block: *mut u8, layout: Layout, size: usize) {
     if let Some(world) = world()
@@ -110,14 +112,14 @@ fn note(block: *mut u8, layout: Layout, size: usize) {
     }
 }
 
-/// The number of the block that is the stack of a thread.
+/// The block number of a thread's stack.
 const STACK: u32 = u32::MAX;
 
-/// A block, and what names it.
+/// The name of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Block {
     thread: u32,
-    /// The number of blocks of this size that the thread had asked for before, or [`STACK`].
+    /// Number of blocks of this size that the thread had allocated before, or [`STACK`].
     number: u32,
     size: usize,
 }
@@ -125,18 +127,19 @@ struct Block {
 /// The blocks of an execution.
 #[derive(Default)]
 pub(crate) struct Blocks {
-    /// The blocks, by their start, in the order in which they were asked for.
+    /// The blocks with their start addresses, in the order of their allocation.
     noted: Vec<(usize, Block)>,
-    /// For each thread and size, the number of blocks.
+    /// Number of blocks of each thread and size.
     counts: FxHashMap<(u32, usize), u32>,
-    /// The objects that were at an offset of a block.
+    /// The objects at each offset of each block.
     objects: FxHashMap<(Block, usize), Pool>,
-    /// The block that was found last, which no other overlaps among the first so many.
+    /// The block that `find` found last, and a count: among the first `count` blocks no later
+    /// one overlaps it.
     last: Option<(usize, Block, usize)>,
     noting: Noting,
 }
 
-/// Whether blocks are noted.
+/// Whether blocks are recorded.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Noting {
     /// Not needed so far.
@@ -144,16 +147,16 @@ enum Noting {
     No,
     /// From the next execution on.
     Next,
-    /// Yes, and no object was named by its block yet.
+    /// Yes, but no object has been named by its block yet.
     Yes,
-    /// Yes, and objects are named by them.
+    /// Yes, and objects are named by their blocks.
     Used,
-    /// Not any more: the names have differed between executions.
+    /// No longer: the names differed between executions.
     Distrusted,
 }
 
 impl Blocks {
-    /// Starts a new execution. Returns whether blocks are to be noted.
+    /// Starts a new execution. Returns whether blocks are to be recorded.
     pub fn begin(&mut self) -> bool {
         self.noted.clear();
         self.counts.clear();
@@ -164,12 +167,13 @@ impl Blocks {
         self.are_noted()
     }
 
-    /// Whether blocks are noted.
+    /// Whether blocks are recorded.
     pub fn are_noted(&self) -> bool {
         matches!(self.noting, Noting::Yes | Noting::Used)
     }
 
-    /// Notes blocks from the next execution on. Returns false if it does already, or should not.
+    /// Records blocks from the next execution on. Returns false if they already are,
+    /// or must not be.
     pub fn start_noting(&mut self) -> bool {
         if self.noting == Noting::No {
             self.noting = Noting::Next;
@@ -177,8 +181,8 @@ impl Blocks {
         self.noting == Noting::Next
     }
 
-    /// An execution that was run again did something else. Returns whether the names of blocks may
-    /// have misled it: then they are not used any more.
+    /// Reacts to a repeated execution that diverged. Returns whether block names may have misled
+    /// it; then they are not used any more.
     pub fn distrust(&mut self) -> bool {
         let used = self.noting == Noting::Used;
         if used {
@@ -187,7 +191,7 @@ impl Blocks {
         used
     }
 
-    /// Notes the stack of a thread that starts.
+    /// Records the stack of a thread that starts.
     pub fn note_stack(&mut self, thread: ProcessId, stack: &impl Stack) {
         if self.are_noted() {
             let (start, end) = (stack.limit().get(), stack.base().get());
@@ -214,7 +218,7 @@ impl Blocks {
             self.last = Some((start, block, self.noted.len()));
             return Some((block, address - start));
         }
-        // Memory may have been in use before: the last block there is the one that lives.
+        // Memory may have been in use before: the last block recorded there is the live one.
         let at = { self.noted.iter() }.rposition(|&(start, block)| within(start, block))?;
         let (start, block) = self.noted[at];
         let alone = !overlaps(&self.noted[at + 1..], start, block);
@@ -224,7 +228,7 @@ impl Blocks {
 }
 
 impl World {
-    /// Notes a block that the current thread has asked for.
+    /// Records a block that the current thread has allocated.
     #[cold]
     fn note_block(&self, start: usize, size: usize) {
         let Ok(mut inner) = self.inner.try_borrow_mut() else {
@@ -244,7 +248,7 @@ impl World {
 }
 
 impl Inner {
-    /// Names an object that lies in a noted block, and returns its cell.
+    /// Names an object that lies in a recorded block, and returns its cell.
     pub fn name_in_block(&mut self, meta: &Meta, kind: &'static str) -> Option<u32> {
         let address = std::ptr::from_ref(meta) as usize;
         let place = self.names.blocks.find(address)?;

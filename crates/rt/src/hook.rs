@@ -1,5 +1,5 @@
-//! Keeps panics of the code under test from being printed: most of them are handled by the code
-//! itself, or become part of the one report at the end.
+//! Keeps panics of the code under test from being printed. The code itself handles most of them,
+//! and the others become part of the one report at the end.
 
 use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
@@ -7,7 +7,7 @@ use std::sync::Once;
 use crate::life::NO_TEXT;
 use crate::world::{Failure, world};
 
-/// Messages of the standard library just before it aborts.
+/// Messages that the standard library prints just before it aborts.
 const LAST_WORDS: [&str; 2] = [
     "panic in a destructor during cleanup",
     "panic in a function that cannot unwind",
@@ -26,7 +26,7 @@ pub(crate) fn install() {
     });
 }
 
-/// Whether the panic belongs to a model; if so, it is kept.
+/// Keeps a panic that belongs to a model. Returns whether it did.
 fn keep(info: &PanicHookInfo<'_>) -> bool {
     let Some(world) = world() else {
         return false;

@@ -1,7 +1,7 @@
-//! Inputs of runs that are shown: their values, and how a replay provides them.
+//! Inputs of reported runs: their values, and how a replay provides them.
 //!
 //! A search finds a path through comparisons of inputs. The report shows it with values that take
-//! this path: then everything is known, the run can be shortened without a solver, and a replay
+//! this path. Then everything is known, so that the run can be shortened without a solver. A replay
 //! consists of a schedule and these values: `0 0.1; 0#0=7 0.1#0=true`.
 
 use std::fmt::Write;
@@ -17,18 +17,19 @@ const BETWEEN: char = ';';
 
 /// An input of a run.
 pub(crate) struct Input {
-    /// The thread that asked, and the number of inputs that it asked for before.
+    /// The thread that asked for it, and the number of inputs that this thread had
+    /// asked for before.
     pub name: String,
     pub value: String,
     pub place: String,
 }
 
-/// Splits a replay into its schedule and its inputs, and what it knows.
+/// Splits a replay into its schedule and the words after it: inputs and facts.
 pub(crate) fn split(replay: &str) -> (&str, &str) {
     replay.split_once(BETWEEN).unwrap_or((replay, ""))
 }
 
-/// Joins a schedule, inputs and what is known to a replay.
+/// Joins a schedule, inputs and facts to a replay.
 pub(crate) fn join(schedule: &Schedule, inputs: &[Input], facts: &[String]) -> String {
     let mut text = schedule.to_string();
     let inputs = inputs
@@ -104,7 +105,7 @@ mod of_run {
             .collect()
     }
 
-    /// Gives inputs values from now on: these, and 0 for all others.
+    /// Fixes the values of inputs from now on: these, and 0 for all others.
     pub(crate) fn give(simulator: &mut Simulator, inputs: &str) -> Result<(), String> {
         let read = |word: &str| {
             let (name, value) = word.split_once('=')?;
@@ -134,7 +135,7 @@ mod of_run {
         }
     }
 
-    /// Returns the same run with values that take its path; from now on inputs have these values.
+    /// Returns the same run with values that take its path, and fixes the inputs to these values.
     pub(crate) fn settle(
         simulator: &mut Simulator,
         schedule: &Schedule,
@@ -170,7 +171,7 @@ mod of_run {
         }
     }
 
-    /// Notes that results are going to be compared.
+    /// Announces that results are going to be compared.
     pub(crate) fn compare(simulator: &Simulator) {
         simulator.inner(|inner| inner.unknowns.compares = true);
     }
@@ -186,14 +187,14 @@ mod of_run {
     /// Values of inputs, by name.
     type Values = Vec<(String, i64)>;
 
-    /// A run that has ended: the number of its result, and the inputs that take it.
+    /// A run that has ended: the number of its result, and its condition on the inputs.
     struct Ended<S> {
         result: u64,
         path: Vec<Term>,
         schedule: S,
     }
 
-    /// Runs that have ended, among them two with different results that some input can take both.
+    /// Runs that have ended, and two of them with different results that the same inputs can reach.
     pub(crate) struct Ends<S> {
         all: Vec<Ended<S>>,
         comparisons: u64,
@@ -212,7 +213,7 @@ mod of_run {
     }
 
     impl<S> Ends<S> {
-        /// Adds the current run. Returns whether it is the second of two.
+        /// Adds the current run. Returns whether it completes such a pair.
         pub fn add(
             &mut self,
             inner: &mut Inner,
@@ -251,7 +252,7 @@ mod of_run {
         }
     }
 
-    /// Looks for two runs with different results that some input can take both.
+    /// Looks for two runs with different results that the same inputs can reach.
     #[derive(Default)]
     pub(crate) struct Rivals(Ends<Schedule>);
 
@@ -272,7 +273,7 @@ mod of_run {
     }
 
     impl Rivals {
-        /// Returns the two runs; from now on their inputs are given.
+        /// Returns the two runs, and fixes their inputs from now on.
         pub fn settle(self, simulator: &mut Simulator) -> Option<[Schedule; 2]> {
             let ([(_, one), (_, other)], inputs) = self.0.found?;
             let plain = [follow(simulator, &one)?, follow(simulator, &other)?];

@@ -1,6 +1,6 @@
-//! Real Rust code under test: every execution of its threads that is really different.
+//! Tests real Rust code in every really different execution of its threads.
 //!
-//! Write a test as you would, with this crate in place of `std` (or of `loom`), and put its body
+//! Write a test as usual, with this crate in place of `std` (or of `loom`), and put its body
 //! into [`model()`]:
 //!
 //! ```
@@ -23,22 +23,22 @@
 //! });
 //! ```
 //!
-//! The closure runs once for each of its executions that are really different: two executions count
-//! as the same if they differ only in the order of independent steps. A panic, a deadlock or a data
-//! race (on a [`cell::UnsafeCell`]) in any of them fails the test. The message shows the shortest
-//! run with the failure, step by step, and a schedule for [`replay`]. [`assert_deterministic()`]
+//! The closure runs once for each of its really different executions: two executions count as the
+//! same if they differ only in the order of independent steps. A panic, a deadlock or a data race
+//! (on a [`cell::UnsafeCell`]) in any of them fails the test. The message shows the shortest run
+//! with the failure, step by step, and a schedule for [`replay`]. [`assert_deterministic()`]
 //! compares results; [`check_random()`], [`check_pct()`] and [`check_pos()`] are for programs too
 //! large to exhaust; [`Builder`] sets bounds.
 //!
-//! The feature `symbolic` adds `input`, an unknown value: code is then tested over schedules and
-//! inputs.
+//! The feature `symbolic` adds `input`, an unknown value, so that code is tested over both
+//! schedules and inputs.
 //!
-//! Outside a model every type and function here behaves as its counterpart in std.
+//! Outside a model every type and function here behaves like its counterpart in std.
 //!
-//! # What is assumed
+//! # Assumptions
 //!
-//! - *C++20's orderings without load buffering* (RC11): a program that asks for an ordering weaker
-//!   than `SeqCst` is explored under that memory model, others under sequential consistency.
+//! - *C++20's orderings without load buffering* (RC11): a program that uses an ordering weaker than
+//!   `SeqCst` is explored under that memory model, any other under sequential consistency.
 //!   [`Builder::memory`] sets the model.
 //! - *No other nondeterminism*: no time, no random numbers, no iteration over a `HashMap`, no real
 //!   threads. A replay that diverges is reported.
@@ -47,9 +47,9 @@
 //! - A model ends when all its threads have ended. A thread that waits for ever is a deadlock,
 //!   whether or not another thread would join it.
 //! - Atomics, `Once`, `OnceLock`, `LazyLock`, [`lazy_static!`], [`thread_local!`] and the content
-//!   of a static `Mutex` or `RwLock` start every execution with their first value.
+//!   of a static `Mutex` or `RwLock` start every execution with their initial value.
 //!
-//! # Inside
+//! # Implementation
 //!
 //! Threads are coroutines ([corosensei](https://docs.rs/corosensei)). A step is one operation on a
 //! shared object and the local work after it. `simulate.rs` implements

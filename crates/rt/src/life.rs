@@ -10,10 +10,10 @@ use crate::names::{Names, next_epoch};
 use crate::spurious::SpuriousEvents;
 use crate::world::{Failure, Inner, Life, Pending, Place, Start, StepEffects, ThreadState, Until};
 
-/// The message of a panic whose value is no text.
+/// The message of a panic whose payload is not text.
 pub(crate) const NO_TEXT: &str = "a panic with a value that is no text";
 
-/// The panic of a scope one of whose threads has panicked.
+/// The panic of a scope in which a thread has panicked.
 pub(crate) const SCOPED: &str = "a scoped thread panicked";
 
 impl Inner {
@@ -91,8 +91,8 @@ impl Inner {
         started.map(|thread| thread.pending.access)
     }
 
-    /// Whether the execution begins as an earlier one did. True if inputs decide how it begins,
-    /// since then the two cannot be compared.
+    /// Whether the execution begins like an earlier one. True if inputs decide how it begins,
+    /// because then the two cannot be compared.
     pub fn opens_like(&self, before: &[Option<Access>]) -> bool {
         #[cfg(feature = "symbolic")]
         if !self.unknowns.path.is_empty() {
@@ -148,7 +148,7 @@ impl Inner {
             return;
         }
         self.alive -= 1;
-        // What is leaked is a failure of the thread that ends last.
+        // A leak is a failure of the thread that ends last.
         if self.alive == 0
             && self.given_up.is_none()
             && let Some(leak) = self.leaked()
@@ -201,7 +201,7 @@ impl Inner {
         event.joined.append(&mut effects.joined);
         event.mishaps.append(&mut effects.mishaps);
         event.races_with = effects.races_with;
-        // A single access has a number of its own, which saves explorers a lookup.
+        // A single access gets a key, which saves explorers a lookup.
         if let [access] = event.claims[..]
             && access.len == 1
         {
@@ -209,7 +209,7 @@ impl Inner {
         }
     }
 
-    /// The current thread has joined another one: its panic is noticed.
+    /// Handles a join by the current thread. Returns whether the joined thread panicked.
     pub fn learn_of(&mut self, process: ProcessId) -> bool {
         let other = &mut self.threads[process.index()];
         let panicked = std::mem::take(&mut other.panicked);
@@ -219,7 +219,7 @@ impl Inner {
         panicked
     }
 
-    /// Returns the panic that another one is about: that of a thread whose join has failed.
+    /// Returns the underlying panic if this one only reports a failed join.
     pub fn behind(&mut self, failure: Failure) -> Failure {
         let signs = ["Any { .. }", "JoinError::Panic"];
         let of_join = signs.iter().any(|sign| failure.message.contains(sign));
@@ -234,8 +234,8 @@ impl Inner {
         }
     }
 
-    /// Notes that the current thread ends by a panic. The panic hook has seen it, unless it was
-    /// resumed (`std::panic::resume_unwind`).
+    /// Records that the current thread ends by a panic. The panic hook has seen the panic, unless
+    /// it was resumed (`std::panic::resume_unwind`).
     pub fn ends_by(&mut self, payload: &(dyn Any + Send)) {
         if self.me().failure.is_some() || self.given_up.is_some() {
             return;
@@ -262,7 +262,7 @@ impl Inner {
         self.me().failure = Some(site);
     }
 
-    /// Notes a failure of the current thread.
+    /// Records a failure of the current thread.
     pub fn failed(&mut self, failure: Failure) {
         if self.recording {
             self.effects.panic = Some(failure.clone());
@@ -272,19 +272,19 @@ impl Inner {
         self.unwinds(true);
     }
 
-    /// Notes that the current thread has begun or finished unwinding.
+    /// Records whether the current thread is unwinding.
     pub fn unwinds(&mut self, unwinds: bool) {
         let before = std::mem::replace(&mut self.me().unwinding, unwinds);
         self.unwinding = self.unwinding + usize::from(unwinds) - usize::from(before);
     }
 
-    /// Whether the current thread unwinds.
+    /// Whether the current thread is unwinding.
     ///
-    /// Threads of a model make steps while they unwind, as real ones do, and other threads run in
+    /// Like real threads, threads of a model make steps while they unwind, and other threads run in
     /// between. But all of them share one real thread, and std only knows whether that one panics.
-    /// So std is asked if no other thread of the model unwinds; otherwise the panic hook and the
-    /// end of the thread have recorded it. In the latter case a panic that the thread has caught
-    /// itself in the meantime still counts.
+    /// So std is asked only if no other thread of the model is unwinding. Otherwise the answer is
+    /// what the panic hook and the end of the thread have recorded; then a panic that the thread
+    /// has meanwhile caught itself still counts.
     #[inline]
     pub fn is_unwinding(&mut self) -> bool {
         let known = self.me().unwinding;

@@ -6,8 +6,8 @@ use std::fmt;
 
 use crate::world::world;
 
-/// The thread-local values of a thread, in the order in which they were made. None: the value is
-/// being made, or has been dropped.
+/// The thread-local values of a thread, in the order in which they were made. `None` if the value
+/// is being made, or has been dropped.
 #[derive(Default)]
 pub(crate) struct Locals {
     values: Vec<(usize, Option<Box<dyn Any>>)>,
@@ -45,7 +45,7 @@ pub(crate) fn drop_all() {
     }
 }
 
-/// The value of a key has been dropped: [`std::thread::AccessError`].
+/// The value of a key was used after its drop: [`std::thread::AccessError`].
 #[derive(Clone, Copy, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct AccessError;
@@ -64,7 +64,7 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
-/// A key to a value of which each thread has its own; the counterpart of [`std::thread::LocalKey`].
+/// A key to a value that each thread has for itself: the counterpart of [`std::thread::LocalKey`].
 /// Made by [`thread_local!`](crate::thread_local).
 pub struct LocalKey<T: 'static> {
     real: &'static std::thread::LocalKey<T>,
@@ -83,7 +83,7 @@ impl<T: 'static> LocalKey<T> {
         Self { real, make }
     }
 
-    /// Passes the value to a function; makes the value if it is not there yet.
+    /// Passes the value to a function, making the value first if necessary.
     ///
     /// # Panics
     ///
@@ -197,7 +197,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
     }
 }
 
-/// Declares values of which each thread has its own: [`std::thread_local!`].
+/// Declares values that each thread has for itself: [`std::thread_local!`].
 ///
 /// ```
 /// use std::cell::Cell;

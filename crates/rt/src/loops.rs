@@ -1,51 +1,51 @@
-//! Loops that spin for a while and then do something else, in interleavings.
+//! Loops that spin for a while and then give up, in interleavings.
 //!
-//! A thread that spins is suspended until something changes (spin.rs), which is right if it would
-//! look again for ever. A loop may also count its rounds and give up, and then park, or return an
-//! error, while other threads could still go on. Whether it does is not to be seen from outside, so
-//! it is tried: when a thread is suspended at a place for the first time, it runs on alone, as if
-//! nothing ever changed, for up to [`PROBE_ROUNDS`] rounds. If it gives up after a few, so many
-//! rounds in vain are explored at that place from the start of a new search. If it gives up after
-//! more than [`MOST_ROUNDS`], they are not, and the summary says so; then it gives up only where no
-//! other thread can go on.
+//! A thread that spins is suspended until something changes (spin.rs). This is right if it would
+//! spin for ever. But a loop may count its rounds and give up: it parks or returns an error while
+//! other threads could still run. This cannot be seen from outside, so it is tried. When a thread
+//! is suspended at a place for the first time, it runs on alone, as if nothing ever changed, for up
+//! to [`PROBE_ROUNDS`] rounds. If it gives up after at most [`MOST_ROUNDS`], then a new search
+//! explores that many futile rounds at that place. If it takes more, they are not explored, and the
+//! summary says so; then the loop gives up only where no other thread can make a step.
 
 use mazurka_core::{ProcessId, Status};
 
 use crate::simulate::Simulator;
 use crate::world::{Inner, Life, Place, Until};
 
-/// A loop that gives up after more rounds is explored only if it is asked for (`Builder::spins`).
+/// Largest number of rounds of a loop that are explored by default (see `Builder::spins`).
 const MOST_ROUNDS: u32 = 8;
-/// A loop that does not give up in so many rounds never does.
+/// A loop that does not give up within this many rounds never does.
 const PROBE_ROUNDS: u32 = 1_000;
-/// The same for its steps.
+/// A loop that does not give up within this many steps never does.
 const PROBE_STEPS: u32 = 20_000;
-/// A loop that cannot be tried so often, because a lock is held, is taken to spin for ever.
+/// Number of attempts to try a loop. If a held lock prevents all of them, it is taken to
+/// spin for ever.
 const PROBES: u32 = 20;
 
-/// What is known about the loops of a program, by the place of their yield.
+/// The known loops of a program, identified by the place of their yield.
 #[derive(Default)]
 pub(crate) struct Loops {
     all: Vec<Loop>,
-    /// The rounds that are explored at places that have not been met, by what a replay calls them.
+    /// Explored rounds at places that were not met yet, by the name of the place in a replay.
     given: Vec<(String, u32)>,
-    /// The thread that was suspended at a place where it has not been tried yet.
+    /// A thread that was suspended at a place where it has not been tried yet.
     wanted: Option<(ProcessId, Place)>,
-    /// Whether the thread that is being tried has done something else than to look again.
+    /// Whether the thread being tried did anything other than look again.
     pub gave_up: bool,
 }
 
 struct Loop {
     place: Place,
-    /// Number of rounds in vain that are explored.
+    /// Number of futile rounds that are explored.
     rounds: u32,
-    /// Number of rounds after which it gives up, if these are not all explored.
+    /// Number of rounds after which it gives up, if not all of them are explored.
     too_many: Option<u32>,
-    /// For each thread, how often it was tried here.
+    /// How often each thread was tried here.
     tried: Vec<(ProcessId, u32)>,
 }
 
-/// What a thread that runs on alone does.
+/// The behaviour of a thread that runs on alone.
 enum Trial {
     GivesUp(u32),
     SpinsForEver,
@@ -70,17 +70,17 @@ impl Loops {
         &mut self.all[at]
     }
 
-    /// Returns the number of rounds in vain that are explored at a place.
+    /// Returns the number of futile rounds that are explored at a place.
     pub fn rounds(&mut self, place: Place) -> u32 {
         self.find(place).rounds
     }
 
-    /// Explores so many rounds in vain at a place.
+    /// Sets the number of futile rounds that are explored at a place.
     pub fn explore(&mut self, place: String, rounds: u32) {
         self.given.push((place, rounds));
     }
 
-    /// Notes that a thread is suspended at a place.
+    /// Records that a thread is suspended at a place.
     pub fn suspended(&mut self, process: ProcessId, place: Place) {
         let known = self
             .find(place)
@@ -93,13 +93,12 @@ impl Loops {
         }
     }
 
-    /// Forgets the execution before.
+    /// Forgets the previous execution.
     pub fn begin(&mut self) {
         self.wanted = None;
     }
 
-    /// Returns the rounds after which the most patient loop gives up that is not explored, and its
-    /// place.
+    /// Returns the largest number of rounds after which an unexplored loop gives up, and its place.
     pub fn left_out(&self) -> Option<(u32, Place)> {
         let all = self.all.iter();
         let open = all.filter_map(|known| Some((known.too_many?, known.place)));
@@ -113,7 +112,7 @@ impl Loops {
         })
     }
 
-    /// Notes what a thread does when it runs on alone. Returns whether the search must start again.
+    /// Records the result of a trial. Returns whether the search must start again.
     fn learn(&mut self, process: ProcessId, place: Place, trial: &Trial) -> bool {
         let known = self.find(place);
         let times = match trial {
@@ -136,7 +135,7 @@ impl Loops {
         false
     }
 
-    /// Returns the places where rounds in vain are explored, and how many.
+    /// Returns the places where futile rounds are explored, and how many.
     pub fn explored(&self) -> impl Iterator<Item = (Place, u32)> {
         let all = self.all.iter().filter(|known| known.rounds > 0);
         all.map(|known| (known.place, known.rounds))
@@ -144,7 +143,7 @@ impl Loops {
 }
 
 impl Inner {
-    /// What a thread that is being tried has come to, if it has.
+    /// Returns the result of the trial of a thread, once there is one.
     fn trial_of(&self, process: ProcessId) -> Option<Trial> {
         let thread = &self.threads[process.index()];
         let rounds = thread.spin.rounds_in_vain();
@@ -165,8 +164,8 @@ impl Inner {
 }
 
 impl Simulator {
-    /// Tries what the thread does that was suspended where it has not been tried yet. Returns
-    /// whether it did: then the coroutines must start again.
+    /// Tries a thread that was suspended where it has not been tried yet. Returns whether it did:
+    /// then the coroutines must start again.
     pub(crate) fn try_loops(&self) -> bool {
         let Some((process, place)) = self.inner(|inner| inner.loops.wanted.take()) else {
             return false;
@@ -174,7 +173,7 @@ impl Simulator {
         let suspended = self.inner(|inner| {
             let pending = &inner.threads[process.index()].pending;
             let suspended = pending.watches || pending.until == Until::Spin;
-            // What it does after it has seen a change says nothing.
+            // What a thread does after seeing a change says nothing about the loop.
             let suspended = suspended && !inner.has_changed(process);
             inner.probing = suspended;
             inner.loops.gave_up = false;

@@ -1,5 +1,5 @@
-//! What facades of other crates build their objects from: a state of which every operation is one
-//! step, and a gate that one thread at a time is behind. Not for users (facade.rs).
+//! Building blocks for facades of other crates: a state with one step per operation, and a gate
+//! that admits one thread at a time. Not for users (facade.rs).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,8 +9,8 @@ use mazurka_core::{AccessKind, MemoryOrder};
 use crate::freed::OwnedMeta;
 use crate::world::{Pending, Place, Until, World, wakes, world};
 
-/// A state that each operation sees and changes in one step. The code of an operation must make no
-/// step itself, so it runs no code of users: wakers are called, and values are dropped, afterwards.
+/// A state that each operation reads and changes in one step. The code of an operation must make no
+/// step itself, so it runs no user code: wakers are called and values are dropped afterwards.
 pub struct Monitor<T> {
     meta: OwnedMeta,
     kind: &'static str,
@@ -20,7 +20,7 @@ pub struct Monitor<T> {
 }
 
 impl<T> Monitor<T> {
-    /// Makes one; `kind` is what reports call it.
+    /// Makes a monitor; `kind` is its name in reports.
     #[track_caller]
     pub const fn new(kind: &'static str, state: T) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl<T> Monitor<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes an operation. It returns its result, and whether it has changed the state.
+    /// Performs an operation. `change` returns its result, and whether it has changed the state.
     pub fn update<R>(
         &self,
         verb: &'static str,
@@ -69,7 +69,7 @@ impl<T> Monitor<T> {
         result
     }
 
-    /// Makes an operation that only looks.
+    /// Performs an operation that only reads.
     pub fn look<R>(&self, verb: &'static str, place: Place, look: impl FnOnce(&T) -> R) -> R {
         let Some(world) = world() else {
             self.used.store(true, Ordering::Relaxed);
@@ -88,7 +88,7 @@ impl<T> Monitor<T> {
         result
     }
 
-    /// Returns the state without a step: no other thread can reach it, or it is only printed.
+    /// Accesses the state without a step: no other thread can reach it, or it is only printed.
     pub fn peek<R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
         look(&mut self.lock())
     }
@@ -105,8 +105,8 @@ impl<T> Monitor<T> {
     ///
     /// # Safety
     ///
-    /// The monitor is a part of `owner`. As long as the monitor was not used, and `owner` is a
-    /// static, its bytes must be as good a value as `owner` itself.
+    /// The monitor is a part of `owner`. If `owner` is a static whose monitor has not been used,
+    /// then a copy of its bytes must be as good a value as `owner` itself.
     #[inline]
     #[allow(unsafe_code)]
     pub unsafe fn here<'a, O: ?Sized>(&self, owner: &'a O, idle: fn(&O) -> bool) -> &'a O {
@@ -127,17 +127,18 @@ impl<T> Monitor<T> {
     }
 }
 
-/// A gate: one thread at a time is behind it. Any thread may open it.
+/// A gate that admits one thread at a time. Any thread may open it.
 pub struct Gate {
     meta: OwnedMeta,
     kind: &'static str,
-    /// Outside a model: whether a thread is behind it, and where the others wait.
+    /// Outside a model: whether the gate is closed, and the condition variable that
+    /// threads wait on.
     closed: Mutex<bool>,
     bell: Condvar,
 }
 
 impl Gate {
-    /// Makes an open gate; `kind` is what reports call it.
+    /// Makes an open gate; `kind` is its name in reports.
     #[track_caller]
     pub fn new(kind: &'static str) -> Self {
         Self {
@@ -152,7 +153,7 @@ impl Gate {
         world.cell(&self.meta, self.kind)
     }
 
-    /// Waits until it is open, and closes it.
+    /// Waits until the gate is open, and closes it.
     pub fn enter(&self, verb: &'static str, place: Place) {
         let Some(world) = world() else {
             let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -175,7 +176,7 @@ impl Gate {
         world.inner.borrow_mut().take(cell, place);
     }
 
-    /// Opens it.
+    /// Opens the gate.
     pub fn leave(&self, verb: &'static str, place: Place) {
         let Some(world) = world() else {
             let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,39 +1,39 @@
-//! Names of shared objects: functions of the trace.
+//! Names of shared objects, as functions of the trace.
 //!
 //! Explorers compare the accesses of steps in different runs, so an object must have the same name
-//! in all runs of one trace. Most objects of `std::sync` can be made in a constant, so they cannot
-//! report their creation: they get their name when they are first used. Which thread uses an object
-//! first may depend on the order of independent steps, so a name must not depend on it:
-//! - An object made by a function that is no `const fn` (a channel, a waker) is named when it is
-//!   made, by the place, the thread, and the number of objects that this thread has made there
-//!   before.
+//! in all runs of one trace. Most objects of `std::sync` can be made in a constant, where they
+//! cannot report their creation. So they get their name when they are first used. Which thread uses
+//! an object first may depend on the order of independent steps, so the name must not depend on it:
+//! - An object made by a function that is not a `const fn` (a channel, a waker) is named when it
+//!   is made: by the place, the thread, and the number of objects that this thread has made
+//!   there before.
 //! - An object in the memory of an [`Arc`](crate::sync::Arc) that was made in the model is named by
 //!   the thread that made the `Arc`, the number of `Arc`s it had made before, the offset, and the
 //!   number of objects used at that offset before (arc/regions.rs).
 //! - If a place makes only one object, the place is its name.
-//! - If it makes several, those on the stack of a thread are named by the thread and where they lie
-//!   there, and those in a block of the heap by the block, if the allocator tells where blocks are
-//!   (heap.rs).
+//! - If it makes several, those on the stack of a thread are named by the thread and their
+//!   position there. Those in a block of the heap are named by the block, if the allocator reports
+//!   blocks (heap.rs).
 //! - Otherwise naming is a step. A place that makes several objects has a *registry*, a cell of its
-//!   own. A thread that uses such an object for the first time first makes a step that writes the
-//!   registry and nothing else. If the object has no name yet, this step names it by the place, the
-//!   thread, and the number of objects that the thread has named there before. Before the first
-//!   step of the program no such step is needed, since nothing can run in between.
+//!   own. Before its first use of such an object, a thread makes a step that writes the registry
+//!   and nothing else. If the object has no name yet, this step names it by the place, the thread,
+//!   and the number of objects that the thread has named there before. Before the first step of the
+//!   program no such step is needed, since nothing can run in between.
 //!
 //! Why these names are functions of the trace: a name by place, by `Arc` or by block depends on
-//! what one thread did in its own order, and on what happened to one piece of memory, whose
-//! successive owners are ordered (otherwise they raced). In the last case the registry is a shared
-//! object: all steps that touch it conflict, and the trace orders them. Such a step has the same
-//! claims whether or not the object has a name, so that reversing a race with it gives the same
-//! step.
+//! what one thread did in its own order, and on the history of one piece of memory, whose
+//! successive owners are ordered (otherwise they would race). In the last case the registry is
+//! a shared object: all steps that touch it conflict, and the trace orders them. Such a step
+//! has the same claims whether or not the object has a name, so reversing a race with it gives
+//! the same step.
 //!
 //! Naming has to be a step of its own. It was once a part of the step before the first use, claimed
-//! afterwards. That step may take a lock. Then two steps that write the registry race, one inside a
-//! critical section and the other at its beginning: only one order of them exists, and an explorer
-//! that tries the other one finds the lock held.
+//! afterwards. But that step may take a lock. Then two steps that write the registry race, one
+//! inside a critical section and the other at its beginning. Only one order of them exists, and an
+//! explorer that tries the other one finds the lock held.
 //!
-//! That a place makes several objects is found during a run; then the search starts again.
-//! `UnsafeCell`s are no part of any step, so their names need not agree between runs.
+//! A run discovers that a place makes several objects; then the search starts again. `UnsafeCell`s
+//! are not part of any step, so their names need not agree between runs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,30 +44,31 @@ use crate::heap::Blocks;
 use crate::sync::Regions;
 use crate::world::{CellState, Inner, Place};
 
-/// Number of bits of a word that hold the cell; the rest is the number of the execution.
+/// Number of bits of a word that hold the cell; the other bits hold the epoch.
 const CELL_BITS: u32 = 24;
 
 /// Marks an object that has no name yet, in place of its cell.
 const UNNAMED: u32 = (1 << CELL_BITS) - 1;
 
-/// Counts the executions of all models of the process together, because objects may outlive a
-/// model.
+/// The next epoch. Executions of all models of the process are counted together, because objects
+/// may outlive a model.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
 
-/// Returns a number for a new execution.
+/// Returns the epoch of a new execution.
 pub(crate) fn next_epoch() -> u64 {
     EPOCH.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The part of a shared object that links it to its cell.
 pub(crate) struct Meta {
-    /// The last execution that used the object, and its cell there; 0 if there was none.
+    /// The epoch of the last execution that used the object, and its cell there; 0 if
+    /// there was none.
     word: AtomicU64,
     made: Place,
 }
 
 impl Meta {
-    /// Makes one of an object that was made at a place.
+    /// Makes the link of an object that was made at a place.
     pub const fn at(made: Place) -> Self {
         Self {
             word: AtomicU64::new(0),
@@ -80,7 +81,7 @@ impl Meta {
         self.made
     }
 
-    /// Returns its cell in this execution, if it has one.
+    /// Returns the object's cell in this execution, if it has one.
     #[inline]
     pub fn known(&self, epoch: u64) -> Option<u32> {
         let word = self.word.load(Ordering::Relaxed);
@@ -88,7 +89,8 @@ impl Meta {
         (word >> CELL_BITS == epoch && cell != UNNAMED).then_some(cell)
     }
 
-    /// Whether it belongs to an object that has never been used, and is not what is left of one.
+    /// Whether it belongs to an object that has never been used, and is not a remnant of
+    /// a dropped one.
     pub fn is_new(&self) -> bool {
         let made = (&raw const self.made).cast::<usize>();
         // SAFETY: a reference is read as a number, whatever the memory holds now.
@@ -97,7 +99,8 @@ impl Meta {
         self.word.load(Ordering::Relaxed) == 0 && crate::statics::is_loaded(made)
     }
 
-    /// Enters an execution. Returns the execution that used it before; 0 if there was none.
+    /// Enters an execution. Returns the epoch of the last execution that used it; 0 if
+    /// there was none.
     pub fn enter(&self, epoch: u64) -> u64 {
         let before = self.word.load(Ordering::Relaxed) >> CELL_BITS;
         if before != epoch {
@@ -106,7 +109,7 @@ impl Meta {
         before
     }
 
-    /// Makes it another object, which has no name yet in this execution.
+    /// Turns it into another object, which has no name yet in this execution.
     pub fn forget(&self, epoch: u64) {
         self.set(epoch, UNNAMED);
     }
@@ -117,7 +120,7 @@ impl Meta {
     }
 }
 
-/// Cells that the next execution uses again, in the same order.
+/// Cells that the next execution reuses in the same order.
 #[derive(Default)]
 pub(crate) struct Pool {
     epoch: u64,
@@ -130,18 +133,18 @@ pub(crate) struct Pool {
 struct Site {
     /// All objects of the place in this execution.
     all: Pool,
-    /// The cell that threads write to name an object, if there are several objects.
+    /// The cell that threads write to name an object, if the place makes several.
     registry: Option<u32>,
     /// The place, once there is a registry.
     place: Option<Place>,
-    /// For each thread, the objects that it has named.
+    /// The objects that each thread has named.
     of_thread: Vec<Pool>,
 }
 
 /// The names of all objects and threads.
 pub(crate) struct Names {
     sites: FxHashMap<usize, Site>,
-    /// The same for objects that are named when they are made.
+    /// The objects that are named when they are made, by place and thread.
     made: FxHashMap<usize, Vec<Pool>>,
     /// The cells of `UnsafeCell`s.
     plain: Pool,
@@ -181,13 +184,13 @@ impl Names {
     }
 }
 
-/// The name of a place, without spaces.
+/// Returns the name of a place, without spaces.
 fn site_name(place: Place) -> String {
     place.to_string().replace(' ', "%20")
 }
 
 impl Inner {
-    /// Makes a cell that nothing else uses.
+    /// Makes a new cell.
     pub fn new_cell(&mut self, kind: &'static str) -> u32 {
         self.cells.push(CellState {
             kind,
@@ -309,7 +312,8 @@ impl Inner {
         cell
     }
 
-    /// Names the object, or returns its cell. The current thread has just written the registry.
+    /// Returns the cell of an object, naming it first if necessary. The current thread has just
+    /// written the registry.
     pub fn resolve(&mut self, meta: &Meta, kind: &'static str) -> u32 {
         let cell = match meta.known(self.epoch) {
             Some(cell) => cell,

@@ -1,27 +1,26 @@
-//! Concurrent objects against their sequential specification: linearizability, and sequential
-//! consistency.
+//! Checks concurrent objects against their sequential specification: linearizability, and
+//! sequential consistency.
 //!
-//! Threads call the operations of the object under test, and the history of calls and results is
-//! explained or not at the end of each execution (`mazurka-history`).
+//! Threads call the operations of the object under test. At the end of each execution,
+//! `mazurka-history` checks whether the specification explains the history of calls and results.
 //!
-//! Whether an operation ended before another was called is a part of the history, but not of a
-//! trace: nothing that the object does orders them. So calls and ends are steps: an end writes the
-//! mark of its thread, and a call reads the marks of all threads. Then a call conflicts with the
-//! ends of other threads and with nothing else, and each order of calls and ends that matters is
-//! explored. For sequential consistency only operations of one thread are ordered, and no such
-//! steps are needed.
+//! The history says whether an operation ended before another was called, but the trace does not:
+//! nothing that the object does orders the two. So calls and ends are steps. An end writes the mark
+//! of its thread, and a call reads the marks of all threads. Then a call conflicts with the ends of
+//! other threads and with nothing else, and each order of calls and ends that matters is explored.
+//! Sequential consistency orders only operations of one thread, and needs no such steps.
 //!
-//! Under a memory model time orders nothing, and happens-before takes its place: Golovin,
-//! Kokologiannakis, Vafeiadis, "RELINCHE: Automatically Checking Linearizability under Relaxed
-//! Memory Consistency", POPL 2025. The paper explores a client whose threads do not synchronise,
-//! and then adds the edges that other clients could. Here the marks are those edges: an end is a
-//! release write, a call acquire reads, each of which sees an end or does not. An end that happens
-//! before a call by what the object does is seen, by coherence; one that is seen happens before.
-//! So the marks that a call has read *are* the operations that happen before it, and all ways in
-//! which clients can synchronise are explored. The marks take no execution away: if fences leave a
-//! read of a mark only newer values, then the end precedes the call in the order of the fences,
-//! and an edge between them adds no cycle to the model's relations; the history with the edge has
-//! the same results and fewer orders.
+//! Under a memory model, happens-before takes the place of time: Golovin, Kokologiannakis,
+//! Vafeiadis, "RELINCHE: Automatically Checking Linearizability under Relaxed Memory Consistency",
+//! POPL 2025. The paper explores a client whose threads do not synchronise, and then adds the edges
+//! that other clients could add. Here the marks are those edges. An end is a release write; a call
+//! is a series of acquire reads, each of which sees an end or does not. If the object itself makes
+//! an end happen before a call, the call sees it, by coherence; and an end that is seen happens
+//! before the call. So the marks that a call has read *are* the operations that happen before it,
+//! and all ways in which clients can synchronise are explored. The marks remove no execution: if
+//! fences leave a read of a mark only newer values, then the end precedes the call in the order of
+//! the fences, and an edge between them adds no cycle to the model's relations; the history with
+//! the edge has the same results and fewer orders.
 //!
 //! | paper | here |
 //! |---|---|
@@ -30,7 +29,7 @@
 //! | the most parallel client | the executions in which no call reads a mark |
 //! | more constrained clients | the executions in which calls read marks |
 //!
-//! Deviation: a specification here is sequential, and says what operations return, not which of
+//! Deviation: a specification here is sequential. It says what operations return, not which of
 //! them synchronise.
 
 use std::fmt::Debug;
@@ -48,10 +47,10 @@ use crate::sync::Arc;
 use crate::thread;
 use crate::world::{Pending, Place, World, world};
 
-/// The most threads that call operations.
+/// Limit on the threads that call operations.
 const MOST_THREADS: usize = 8;
 
-/// What reports call the marks of operations.
+/// The name of the marks in reports.
 pub(crate) const KIND: &str = "operation";
 
 /// A concurrent object under test, with its sequential specification.
@@ -91,10 +90,10 @@ pub struct Object<T, S, O, R> {
 type Make<T> = Shared<dyn Fn() -> T + Send + Sync>;
 /// Calls an operation of an object.
 type Call<T, O, R> = Shared<dyn Fn(&T, &O) -> R + Send + Sync>;
-/// Does to the state of the specification what an operation does.
+/// Applies an operation to the state of the specification.
 type Apply<S, O, R> = Shared<dyn Fn(&mut S, &O) -> R + Send + Sync>;
 
-/// What was explored without finding a violation.
+/// The result of a check that found no violation.
 ///
 /// ```
 /// use mazurka_rt::Object;
@@ -115,28 +114,28 @@ pub struct Checked {
     pub clients: u64,
     /// Number of executions of all clients together.
     pub executions: u64,
-    /// Whether no bound was hit.
+    /// Whether every client was explored completely.
     pub complete: bool,
 }
 
-/// What orders the operations of different threads.
+/// Which operations of different threads are ordered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ordered {
-    /// The end of one before the call of the other; under a memory model that it happens before.
+    /// Those where one ended before the other was called; under a memory model, happens-before.
     ByTime,
-    /// Nothing.
+    /// None.
     ByThread,
 }
 
-/// The marks of the threads, next to each other.
+/// The marks of the threads, in adjacent cells.
 struct Marks([Meta; MOST_THREADS]);
 
 impl Marks {
-    /// Makes the marks, in the memory of an `Arc`, so that they have names.
+    /// Makes the marks in the memory of an `Arc`, which gives them names.
     fn new(place: Place) -> Arc<Self> {
         let marks = Arc::new(Self(std::array::from_fn(|_| Meta::at(place))));
         if let Some(world) = world() {
-            // Before the first step of the program: they get cells one after the other.
+            // Before the first step of the program, they get consecutive cells.
             let first = world.cell(&marks.0[0], KIND);
             for (at, mark) in marks.0.iter().enumerate() {
                 let cell = world.cell(mark, KIND);
@@ -146,7 +145,8 @@ impl Marks {
         marks
     }
 
-    /// Calls an operation. Returns how many operations of each thread end before.
+    /// Makes the call step of an operation. Returns how many operations of each thread
+    /// ended before it.
     fn call(&self, world: &World, caller: &Caller, called: impl Fn() -> String) -> Vec<usize> {
         let place = caller.place;
         if world.memory.is_none() {
@@ -166,7 +166,7 @@ impl Marks {
         seen
     }
 
-    /// Ends an operation of a thread, of which so many have ended then.
+    /// Makes the end step of an operation; `ended` operations of the thread have ended then.
     fn end(&self, world: &World, caller: &Caller, ended: usize) {
         let cell = world.cell(&self.0[caller.number], KIND);
         let pending = Pending::new(Some(Access::write(cell)), (KIND, "end"), caller.place);
@@ -187,8 +187,8 @@ where
     O: Clone + Debug + Send + Sync + 'static,
     R: PartialEq + Debug + Send + 'static,
 {
-    /// Describes an object: how to make it and to call an operation, and, as its specification, a
-    /// state and what an operation does to it.
+    /// Describes an object by how to make it and how to call an operation, and its specification by
+    /// an initial state and the effect of an operation on it.
     ///
     /// ```
     /// use mazurka_rt::Object;
@@ -228,11 +228,11 @@ where
         Self { builder, ..self }
     }
 
-    /// Explores threads that call these operations. Panics if a history is not linearizable: no
-    /// order of its operations explains their results and puts each one that ended before another
-    /// was called before that one. Under a memory model weaker than sequential consistency it is
-    /// one whose end happens before the call, by what the object does or by what some client could
-    /// do.
+    /// Explores threads that call these operations. Panics if a history is not linearizable. A
+    /// history is linearizable if some order of its operations explains their results, and keeps
+    /// each operation that ended before another was called before that one. Under a memory model
+    /// weaker than sequential consistency, "ended before" means that the end happens before the
+    /// call, through the object or through what some client could do.
     ///
     /// ```should_panic
     /// use mazurka_rt::Object;
@@ -252,13 +252,15 @@ where
     ///
     /// # Panics
     ///
-    /// There are more than 8 threads or more than 64 operations.
+    /// If there are more than 8 threads or more than 64 operations.
     #[track_caller]
     pub fn linearizable<C: Into<Vec<O>>>(&self, threads: impl IntoIterator<Item = C>) -> Checked {
         self.check(threads, Ordered::ByTime)
     }
 
-    /// The same, if only operations of one thread are ordered.
+    /// Explores threads that call these operations. Panics if a history is not sequentially
+    /// consistent: like [`linearizable`](Self::linearizable), but only operations of one
+    /// thread are ordered.
     ///
     /// ```
     /// use mazurka_rt::Object;
@@ -281,7 +283,7 @@ where
     ///
     /// # Panics
     ///
-    /// There are more than 8 threads or more than 64 operations.
+    /// If there are more than 8 threads or more than 64 operations.
     #[track_caller]
     pub fn sequentially_consistent<C: Into<Vec<O>>>(
         &self,
@@ -300,7 +302,7 @@ where
     ///
     /// # Panics
     ///
-    /// There are more than 8 threads or more than 64 operations.
+    /// If there are more than 8 threads or more than 64 operations.
     #[track_caller]
     pub fn all_clients(&self, operations: &[O], threads: usize, calls: usize) -> Checked {
         let mut all = Checked {
@@ -340,7 +342,7 @@ where
         let (start, apply) = (self.start.clone(), self.apply.clone());
         let summary = self.builder.check(move || {
             let history = client.run();
-            // The threads of the client are the first that the first thread has started.
+            // The client's threads are the first children of the first thread.
             let thread = |number| format!("0.{number}");
             let told = || history.chart(thread) + &history.tell(thread);
             let since = match history.linearize(&start, &*apply) {
@@ -364,7 +366,7 @@ where
     }
 }
 
-/// What the threads of an execution do.
+/// What the threads of an execution call, and how.
 struct Client<T, O, R> {
     threads: Shared<Vec<Vec<O>>>,
     make: Make<T>,
@@ -416,15 +418,15 @@ struct Caller {
     number: usize,
     /// The number of threads.
     threads: usize,
-    /// None if only operations of one thread are ordered.
+    /// `None` if only operations of one thread are ordered.
     marks: Option<Arc<Marks>>,
-    /// How many operations of each thread have ended, in interleavings.
+    /// How many operations of each thread have ended; used in interleavings.
     ended: Shared<Mutex<[usize; MOST_THREADS]>>,
     place: Place,
 }
 
 impl Caller {
-    /// Calls an operation, and writes down what it returned and what comes before it.
+    /// Calls an operation, and records its result and which operations come before it.
     fn operation<O: Clone + Debug, R: Debug>(
         &self,
         at: usize,
@@ -453,9 +455,9 @@ impl Caller {
     }
 }
 
-/// Returns all clients in which so many threads call these operations so often, all threads
-/// together. Threads are interchangeable. Clients with fewer calls need not be checked: each of
-/// their histories is a part of a history of a larger one.
+/// Returns all clients with this many threads that make this many calls of these operations in
+/// total. Threads are interchangeable. Clients with fewer calls need no check: each of their
+/// histories is a part of a history of a larger one.
 ///
 /// ```
 /// let all: Vec<Vec<Vec<char>>> = mazurka_rt::clients(&['a'], 2, 2).collect();
@@ -483,8 +485,8 @@ pub fn clients<O: Clone>(
     })
 }
 
-/// The operations of each thread, by number. Of interchangeable clients, the one whose threads are
-/// in order, the largest first.
+/// The operations of each thread, by number. The representative of interchangeable clients has its
+/// threads in order, the largest first.
 type Numbers = Vec<Vec<usize>>;
 
 /// Adds the clients that begin with these threads.
@@ -507,7 +509,7 @@ fn fill(kinds: usize, threads: usize, calls: usize, begun: &mut Numbers, found: 
     }
 }
 
-/// Returns all sequences of a length.
+/// Returns all sequences of this length.
 fn sequences(kinds: usize, length: usize) -> Vec<Vec<usize>> {
     (0..length).fold(vec![Vec::new()], |shorter, _| {
         let longer = |begun: &Vec<usize>| {

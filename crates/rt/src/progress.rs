@@ -1,16 +1,16 @@
-//! Progress of concurrent objects, bounded: a thread that goes on alone ends its operation,
+//! Bounded progress of concurrent objects: a thread that runs alone completes its operation,
 //! wherever the others have stopped.
 //!
 //! Herlihy, Luchangco, Moir, "Obstruction-Free Synchronization: Double-Ended Queues as an Example",
-//! ICDCS 2003. It is what lock-freedom implies for a thread that is left alone, and what a lock, a
-//! wait for another operation or help that never comes violates. That some thread always makes
-//! progress while others run too is not checked.
+//! ICDCS 2003. Lock-freedom implies this property. A lock violates it, and so does a wait for
+//! another operation or for help that never comes. Not checked is whether some thread always makes
+//! progress while several run.
 //!
-//! One thread goes on. Each of the others may stop for good before each of its steps, which is a
-//! choice; it keeps what it holds, and runs no destructors. If the thread that goes on has to wait
-//! for ever, that is a deadlock; if it loops for ever, the execution becomes too long. Both are
-//! failures. All orders of the steps are explored, so each state in which the others can stop is
-//! met.
+//! One thread keeps running. Each of the others may stop for good before each of its steps,
+//! which is a choice; it keeps what it holds, and runs no destructors. If the running thread has
+//! to wait for ever, that is a deadlock; if it loops for ever, the execution becomes too long.
+//! Both are failures. All orders of the steps are explored, so each state in which the others
+//! can stop is met.
 
 use std::fmt::Debug;
 use std::panic::Location;
@@ -30,7 +30,7 @@ where
     R: Send + 'static,
 {
     /// Explores threads that call these operations, where all but one may stop for good at any
-    /// step. Panics if the one that goes on has to wait for ever: then the object is not lock-free.
+    /// step. Panics if the remaining thread has to wait for ever: then the object is not lock-free.
     /// Orderings count as `SeqCst`, whatever memory model is set.
     ///
     /// ```
@@ -101,7 +101,7 @@ where
     }
 }
 
-/// Says whether the current thread may stop from now on.
+/// Sets whether the current thread may stop from now on.
 fn stops(may: bool, place: Place) {
     if let Some(world) = world() {
         world.inner.borrow_mut().me().stops = may.then_some(place);
@@ -109,7 +109,7 @@ fn stops(may: bool, place: Place) {
 }
 
 impl World {
-    /// Chooses whether the current thread, which may stop, does so.
+    /// Chooses whether the current thread stops for good.
     #[cold]
     pub fn may_stop(&self, place: Place) {
         self.inner.borrow_mut().me().stops = None;

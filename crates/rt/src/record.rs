@@ -1,8 +1,8 @@
-//! What a failure leaves for other programs: core's record, which `mazurka show` renders.
+//! Records of failures for other programs, in core's format, which `mazurka show` renders.
 //!
-//! A record is about a program that `mazurka` runs. Of a test of Rust code its file is that of the
-//! call of `model`, and the settings say where it is (`@model`) and what the test is called
-//! (`@test`), so that the replay is a command of Cargo.
+//! A record usually describes a program that `mazurka` runs. For a test of Rust code, its file is
+//! the one that calls `model`. The settings hold the place of the call (`@model`) and the name of
+//! the test (`@test`), so that the replay is a Cargo command.
 
 use mazurka_core::record::{
     Binding, Ending, KindsRecord, ProgramRecord, Record, Run, Step, VERSION, Waiting, Witness,
@@ -13,7 +13,7 @@ use crate::report::{About, Report};
 use crate::version::without_version;
 use crate::{say, weak};
 
-/// The line in a place such as `src/lib.rs:7:5`.
+/// Returns the line of a place such as `src/lib.rs:7:5`.
 fn line_of(place: &str) -> usize {
     let mut numbers = place.rsplit(':').skip(1);
     numbers
@@ -22,7 +22,7 @@ fn line_of(place: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// The record of a search that has found this after so many executions.
+/// Returns the record of a search that found this failure after some executions.
 pub(crate) fn record(report: &Report, executions: u64, about: &About) -> Record {
     let kind = if report.waiting.is_empty() {
         Kind::Failure

@@ -6,7 +6,7 @@ use mazurka_core::{Execution, ProcessId, Schedule, Status, StepError};
 use mazurka_explore::{Violation, closest, first_difference, minimise, racing};
 
 use crate::facts;
-use crate::fair::Wish;
+use crate::fair::LockMode;
 use crate::inputs::{self, Input};
 use crate::record::record;
 use crate::simulate::{RecordedStep, Simulator};
@@ -14,23 +14,22 @@ use crate::verdict;
 use crate::version::with_version;
 use crate::world::{Inner, Place, Until};
 
-/// The call that asked for the exploration.
+/// The call that started the exploration.
 pub(crate) struct About {
     /// Its location.
     pub place: Place,
     /// The name of the body, if it is a function.
     pub body: &'static str,
-    /// The function that replays a schedule of it.
+    /// The function that replays one of its schedules.
     pub call: &'static str,
 }
 
 impl About {
-    /// Returns the command that replays a schedule: of the test that runs now and the model at this
-    /// place, as far as they are known.
+    /// Returns the command that replays a schedule in the current test, in the model at this place.
     fn command(&self, replay: &str) -> String {
         let place = self.place;
         let current = std::thread::current();
-        // Tests run in threads of their names.
+        // A test runs in a thread with its name.
         let test = current.name().filter(|name| *name != "main");
         let test = test.map_or(String::new(), |name| format!(" -- --exact {name}"));
         format!("MAZURKA_REPLAY=\"{replay}\" MAZURKA_REPLAY_AT={place} cargo test{test}")
@@ -39,32 +38,32 @@ impl About {
 
 /// A failure and the steps that lead to it.
 pub(crate) struct Report {
-    /// The text that replays it.
+    /// The text that replays the failure.
     pub replay: String,
     /// The failure in one sentence.
     pub what: String,
     pub steps: Vec<Line>,
-    /// What the steps do that no interleaving does.
+    /// Behaviour of the steps that no interleaving shows.
     pub weak: Vec<String>,
     /// What each waiting thread waits for.
     pub waiting: Vec<String>,
     pub inputs: Vec<Input>,
-    /// What is to be said about the steps that are marked.
+    /// Explains the marked steps.
     pub legend: &'static str,
 }
 
-/// A step of a run that is shown.
+/// A step of a reported run.
 pub(crate) struct Line {
     pub thread: String,
     pub what: String,
-    /// The object of the step, if it has one: see [`labels`].
+    /// The object of the step, if any: see [`labels`].
     pub object: Option<Target>,
     pub words: String,
     pub place: String,
     pub racing: bool,
 }
 
-/// An object that a step is about.
+/// The object of a step.
 #[derive(Clone, Copy)]
 pub(crate) struct Target {
     /// Its type.
@@ -152,11 +151,12 @@ fn replay_of(simulator: &Simulator, schedule: &Schedule, inputs: &[Input]) -> St
     with_version(&inputs::join(schedule, inputs, &facts))
 }
 
-/// A run with two steps in the other order may make so many steps to its end.
+/// Limit on the steps of a run with two reversed steps.
 const MOST_STEPS: usize = 10_000;
 
-/// Whether a run with two steps in the other order ends well. It is tried: what the second of them
-/// needs comes before the first, and what a thread cannot do is left out.
+/// Whether a run with two steps in the other order ends without a failure. It tries one such
+/// run: it makes the steps that the second one needs before the first, and skips steps that a
+/// thread cannot make.
 fn passes_reversed(simulator: &mut Simulator, schedule: &Schedule, marked: &[usize]) -> bool {
     let &[earlier, later] = marked else {
         return false;
@@ -240,7 +240,7 @@ pub(crate) fn line(inner: &Inner, step: &RecordedStep, process: ProcessId) -> Li
     }
 }
 
-/// Returns the number of a thread, and its name if it has one.
+/// Returns the path of a thread, and its name if it has one.
 fn name(inner: &Inner, process: ProcessId) -> String {
     let path = &inner.names.paths[process.index()];
     match &inner.threads[process.index()].name {
@@ -249,8 +249,8 @@ fn name(inner: &Inner, process: ProcessId) -> String {
     }
 }
 
-/// Tells the objects of one type apart, if there are several: by the place where each was made,
-/// and by numbers if there are several of one place. Returns what each step does.
+/// Returns what each step does. Tells several objects of one type apart by the place where each was
+/// made, and by numbers if one place made several.
 fn labels(lines: &[Line]) -> Vec<String> {
     let mut objects: Vec<Target> = Vec::new();
     for object in lines.iter().filter_map(|line| line.object) {
@@ -283,8 +283,8 @@ fn labels(lines: &[Line]) -> Vec<String> {
     lines.iter().map(what).collect()
 }
 
-/// Returns the words of each step. Addresses differ from run to run, so pointers are p1, p2, … in
-/// the order in which they are met.
+/// Returns the words of each step. Addresses differ between runs, so pointers become p1, p2, … in
+/// the order in which they appear.
 fn words(lines: &[Line]) -> Vec<String> {
     const HEX: &str = "0x";
     let mut known: Vec<&str> = Vec::new();
@@ -336,14 +336,14 @@ pub(crate) fn table(lines: &[Line], into: &mut String) {
     }
 }
 
-/// Writes what the steps do that no interleaving does.
+/// Writes the behaviour of the steps that no interleaving shows.
 pub(crate) fn weak_lines(lines: &[String], into: &mut String) {
     for line in lines {
         let _ = writeln!(into, "      {line}");
     }
 }
 
-/// A step of a run as other programs are told it.
+/// A step of a run, in the form for records.
 pub(crate) struct Row {
     pub thread: String,
     pub label: String,
@@ -358,7 +358,7 @@ impl Report {
         verdict::end_with(self.text(executions, about), record)
     }
 
-    /// Returns the steps: what each does, and what happened, in one label.
+    /// Returns the steps, each with its operation and its outcome in one label.
     pub fn rows(&self) -> Vec<Row> {
         let all = labels(&self.steps).into_iter().zip(words(&self.steps));
         let rows = self.steps.iter().zip(all).map(|(line, (what, words))| Row {
@@ -463,7 +463,7 @@ fn test(replay: &str, about: &About) -> String {
     )
 }
 
-/// Describes what each thread waits for, and which thread holds it.
+/// Describes what each waiting thread waits for, and which thread holds it.
 pub(crate) fn waiting(inner: &Inner, waits: impl Fn(ProcessId) -> bool) -> Vec<String> {
     let mut order: Vec<usize> = (0..inner.threads.len()).collect();
     order.sort_by_key(|&number| &inner.names.paths[number]);
@@ -483,8 +483,8 @@ pub(crate) fn waiting(inner: &Inner, waits: impl Fn(ProcessId) -> bool) -> Vec<S
                     let _ = write!(text, " made at {made}");
                 }
                 let readers = state.readers.iter();
-                // A writer that waits for readers keeps others out already.
-                let waits_for_readers = matches!(pending.until, Until::Fair(_, Wish::Alone));
+                // The writer that waits for readers is itself the holder.
+                let waits_for_readers = matches!(pending.until, Until::Fair(_, LockMode::Alone));
                 let holder = state.holder.iter().filter(|_| !waits_for_readers);
                 for (holder, place) in holder.chain(readers) {
                     let who = if *holder == process {

@@ -1,8 +1,8 @@
-//! Schedules drawn at random, for programs too large to explore: explore's walks, by one of its
-//! methods (`explore/src/algorithms/method.rs`).
+//! Random schedules, for programs too large to explore: the random walks of `mazurka-explore`
+//! (`explore/src/algorithms/method.rs` lists the methods).
 //!
-//! A thread that spins is suspended (spin.rs), so a thread of high priority cannot starve the one
-//! it waits for. All cores draw (batches.rs).
+//! A spinning thread is suspended (spin.rs), so a thread of high priority cannot starve the one it
+//! waits for. Workers on all cores draw schedules (batches.rs).
 
 use std::ops::ControlFlow;
 use std::panic::Location;
@@ -44,8 +44,8 @@ where
     Builder::new().check_random(f, executions);
 }
 
-/// Runs a closure under `executions` schedules with random priorities, which find bugs that need
-/// `depth` events in a certain order.
+/// Runs a closure under `executions` schedules with random priorities of threads, which find bugs
+/// that need `depth` events in a certain order (PCT).
 ///
 /// ```
 /// use mazurka_rt::{check_pct, thread};
@@ -61,8 +61,8 @@ where
     Builder::new().check_pct(f, executions, depth);
 }
 
-/// Runs a closure under `executions` schedules with random priorities of steps, which are drawn
-/// again where steps conflict (POS).
+/// Runs a closure under `executions` schedules with random priorities of steps, which are redrawn
+/// where steps conflict (POS).
 ///
 /// ```
 /// use mazurka_rt::{check_pos, thread};
@@ -78,9 +78,9 @@ where
     Builder::new().check_pos(f, executions);
 }
 
-/// Runs a closure under `executions` random schedules, in which a thread is the more likely the
-/// more steps it has left (URW): all are equally likely if threads do not wait and always have the
-/// same number of steps.
+/// Runs a closure under `executions` random schedules, in which a thread is more likely to be
+/// chosen the more steps it has left (URW). If threads do not wait and always have the same number
+/// of steps, all schedules are equally likely.
 ///
 /// ```
 /// use mazurka_rt::{check_urw, thread};
@@ -96,7 +96,9 @@ where
     Builder::new().check_urw(f, executions);
 }
 
-/// The same for the steps that touch one object, which is drawn for each execution (SURW).
+/// Runs a closure under `executions` random schedules that are weighted like those of
+/// [`check_urw()`], but by the steps that touch one object. The object is drawn for each
+/// execution (SURW).
 ///
 /// ```
 /// use mazurka_rt::{check_surw, thread};
@@ -144,7 +146,7 @@ impl Builder {
         self.sample(f, executions, StepPriorities::default(), Method::Pos)
     }
 
-    /// Runs a closure under schedules by the steps that threads have left; see [`check_urw()`].
+    /// Runs a closure under schedules weighted by remaining steps; see [`check_urw()`].
     #[track_caller]
     pub fn check_urw<F, R>(&self, f: F, executions: u64) -> Summary
     where
@@ -154,7 +156,7 @@ impl Builder {
         self.sample(f, executions, ByLength::default(), Method::Urw)
     }
 
-    /// Runs a closure under schedules by the steps that touch an object; see [`check_surw()`].
+    /// Runs a closure under schedules weighted by steps on one object; see [`check_surw()`].
     #[track_caller]
     pub fn check_surw<F, R>(&self, f: F, executions: u64) -> Summary
     where
@@ -231,7 +233,7 @@ impl Builder {
         })
     }
 
-    /// Draws interleavings: so many.
+    /// Draws `most` interleavings.
     fn draw(
         &self,
         body: Rc<dyn Fn()>,
@@ -257,7 +259,7 @@ impl Builder {
             let begun = self.drawn.unwrap_or(0) + walks.begun().max(1);
             fail(&mut simulator, &schedule, &violation, begun, about);
         }
-        // A closure without steps has one execution, and all that are drawn are this one.
+        // A closure without steps has one execution, which every draw repeats.
         let done = match found.counts.steps {
             0 if found.bounds.is_empty() => most,
             _ => walks.begun(),
@@ -273,8 +275,8 @@ impl Builder {
         })
     }
 
-    /// Makes the walks. If something is learned that should have been known from the start, the
-    /// next walk begins in place of the current one.
+    /// Makes the walks. If a walk learns something that should have been known from the start, the
+    /// next walk replaces it.
     fn walk<L: Picker<Simulator> + Clone>(
         &self,
         simulator: &mut Simulator,

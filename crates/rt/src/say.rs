@@ -1,8 +1,8 @@
-//! The only file that prints, reads and writes.
+//! All input and output of this crate.
 //!
-//! What a test prints is captured if it passes, so CI cannot see which searches were cut. In the
-//! folder that `MAZURKA_REPORT` names, `models.txt` has a line for each search, and each failure
-//! has a file of its own, and a record beside it that `mazurka show` renders.
+//! The output of a passing test is captured, so CI cannot see which searches were cut. The folder
+//! that `MAZURKA_REPORT` names therefore gets a line for each search, in `models.txt`, and for each
+//! failure a text file and a record that `mazurka show` renders.
 
 use std::fs::{self, File, OpenOptions, create_dir_all};
 use std::io::{self, Write};
@@ -12,10 +12,10 @@ use mazurka_core::record::Record;
 
 use crate::world::{Failure, Inner, Place};
 
-/// The variable that names the folder, without what all have in common.
+/// The variable that names the folder, without the common prefix.
 pub(crate) const REPORT: &str = "REPORT";
 
-/// Tells about a search that found nothing; prints it, if that is wanted.
+/// Reports a search that found nothing; prints it unless `quiet`.
 pub(crate) fn summary(text: &str, quiet: bool) {
     if !quiet {
         println!("{text}");
@@ -23,7 +23,7 @@ pub(crate) fn summary(text: &str, quiet: bool) {
     report(|folder| line(folder, text));
 }
 
-/// Tells about a failure, which the panic of the test prints.
+/// Reports a failure, which the panic of the test prints.
 pub(crate) fn failure(text: &str, record: Option<&Record>) {
     report(|folder| {
         let test = test()
@@ -47,7 +47,7 @@ pub(crate) fn failure(text: &str, record: Option<&Record>) {
     });
 }
 
-/// The test that runs: it has a real thread of its name. None in a main function.
+/// Returns the name of the current test, which is the name of its real thread. `None` in `main`.
 pub(crate) fn test() -> Option<String> {
     let current = std::thread::current();
     let name = current.name().filter(|name| *name != "main");
@@ -60,12 +60,12 @@ fn line(folder: &Path, text: &str) -> io::Result<()> {
         .create(true)
         .append(true)
         .open(folder.join("models.txt"))?;
-    // In one piece: other tests write as well.
+    // A single write, because other tests write as well.
     let test = test().unwrap_or_else(|| "main".to_owned());
     file.write_all(format!("{test}: {text}\n").as_bytes())
 }
 
-/// Writes something, if there is a folder for it.
+/// Writes to the report folder, if there is one.
 fn report(write: impl FnOnce(&Path) -> io::Result<()>) {
     let Some(folder) = std::env::var_os(format!("MAZURKA_{REPORT}")) else {
         return;
@@ -76,12 +76,12 @@ fn report(write: impl FnOnce(&Path) -> io::Result<()>) {
     }
 }
 
-/// The file of a checkpoint. Where it cannot be read or written, that is told, and the search goes
-/// on.
+/// The file of a checkpoint. An error when reading or writing it is printed, and the
+/// search continues.
 pub(crate) struct Saved(PathBuf);
 
 impl Saved {
-    /// The file for a model that is called at this place in the test that runs.
+    /// Returns the file for a model that is called at this place in the current test.
     pub fn new(folder: &Path, place: Place) -> Self {
         let name = format!("{}-{place}", test().unwrap_or_else(|| "main".to_owned()));
         let plain = |c: char| if c.is_alphanumeric() { c } else { '.' };
@@ -89,7 +89,7 @@ impl Saved {
         Self(folder.join(format!("{name}.checkpoint")))
     }
 
-    /// Its text, if it is there.
+    /// Returns its text, if it exists.
     pub fn read(&self) -> Option<String> {
         match fs::read_to_string(&self.0) {
             Ok(text) => Some(text),
@@ -101,7 +101,7 @@ impl Saved {
         }
     }
 
-    /// Replaces it, in one piece.
+    /// Replaces it atomically.
     pub fn write(&self, text: &str) {
         let folder = self.0.parent().unwrap_or(Path::new("."));
         let new = self.0.with_extension("new");
@@ -113,7 +113,7 @@ impl Saved {
         }
     }
 
-    /// Removes it, if it is there.
+    /// Removes it, if it exists.
     pub fn remove(&self) {
         match fs::remove_file(&self.0) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => self.tell(&error),
@@ -121,13 +121,13 @@ impl Saved {
         }
     }
 
-    /// Says what is wrong with it.
+    /// Prints what is wrong with it.
     pub fn tell(&self, what: &dyn std::fmt::Display) {
         eprintln!("mazurka: the checkpoint {}: {what}", self.0.display());
     }
 }
 
-/// The program that runs, as it is on disk.
+/// Returns the running program as it is on disk.
 pub(crate) fn this_program() -> Vec<u8> {
     let path = std::env::current_exe();
     path.and_then(fs::read).unwrap_or_default()

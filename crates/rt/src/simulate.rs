@@ -1,11 +1,11 @@
-//! Closures as a program: threads are coroutines, and going back means running the same steps
-//! again.
+//! Runs a closure as a program for explorers: threads are coroutines, and going back means
+//! repeating the steps.
 //!
-//! Going back costs nothing until the state or a step is asked for: explorers go back many times
-//! before they go on. Coroutines reuse stacks; threads, cells, names and events keep their memory
-//! from one execution to the next.
+//! Going back costs nothing until the state or a step is asked for, because explorers go back many
+//! times before they continue. Coroutines reuse stacks; threads, cells, names and events keep their
+//! memory from one execution to the next.
 //!
-//! What becomes of an execution that is left before its end is told in farewell.rs.
+//! farewell.rs explains how an execution ends that is abandoned midway.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -26,15 +26,15 @@ use crate::stack::Stacks;
 use crate::trap::Watch;
 use crate::world::{Failure, Inner, Pending, Request, Start, World, entered};
 
-/// Ends a search from within.
-pub(crate) enum Stop {
+/// Payload of a panic that ends a search from within.
+pub(crate) enum SearchAbort {
     /// The run has shown something that the search must know from the start.
     Restart,
     /// The same schedule led to different steps.
     Diverged(String),
     /// The program does something that cannot be explored under a memory model.
     Refused(String),
-    /// The program has asked for an ordering weaker than sequential consistency.
+    /// The program has used an ordering weaker than sequential consistency.
     Weak,
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum Stop {
 pub(crate) struct RecordedStep {
     pub pending: Pending,
     pub words: Vec<String>,
-    /// The panic that the step ended with.
+    /// The panic that ended the step.
     pub panic: Option<Failure>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Stage {
     pub world: Box<World>,
     pub coroutines: RefCell<Vec<Option<Thread>>>,
     pub stacks: RefCell<Stacks>,
-    /// Whether threads that wait when an execution is given up are unwound.
+    /// Whether waiting threads are unwound when an execution is abandoned.
     pub unwinds: bool,
     step_limit: Duration,
     /// The name of the first thread.
@@ -65,14 +65,17 @@ pub(crate) struct Stage {
 }
 
 /// A closure and its threads, as a program for explorers.
+///
+/// It keeps the events made so far, which the coroutines may lag behind: after going back they must
+/// repeat the run from the start. They do so only when the state or a step is needed (`revive`).
 pub(crate) struct Simulator {
     stage: Stage,
     table: ProcessTable,
-    /// The events made so far, followed by events whose memory is reused.
+    /// The events made so far, followed by unused ones whose memory is reused.
     events: Vec<Event>,
     /// Number of events made so far.
     len: usize,
-    /// Number of events that the coroutines have made; none if they must start again.
+    /// Number of events that the coroutines have made; `None` if they must start again.
     live: Cell<Option<usize>>,
     initial: Vec<Mishap>,
     /// The first access of each thread that starts before the first step.
@@ -110,7 +113,7 @@ impl Table<'_> {
 }
 
 pub(crate) fn diverged(how: String) -> ! {
-    resume_unwind(Box::new(Stop::Diverged(how)))
+    resume_unwind(Box::new(SearchAbort::Diverged(how)))
 }
 
 impl Simulator {
@@ -133,7 +136,7 @@ impl Simulator {
         simulator
     }
 
-    /// Returns the same program, of which nothing is known yet.
+    /// Returns the same program, without any knowledge from earlier runs.
     pub fn anew(&self) -> Self {
         let mut other = Self::new(self.stage.body.clone(), &self.wishes);
         other.follow_inputs_of(self);
@@ -152,7 +155,7 @@ impl Simulator {
     #[cfg(not(feature = "symbolic"))]
     fn follow_inputs_of(&mut self, _: &Self) {}
 
-    /// Returns the thread of a name. Threads have numbers in the order in which they are met.
+    /// Returns the thread with this path. Threads are numbered in the order in which they are met.
     pub fn thread(&mut self, path: &ProcessPath) -> Option<ProcessId> {
         let (first, rest) = path.parts().split_first()?;
         let main = (*first == 0).then_some(ProcessId(0))?;
@@ -160,7 +163,7 @@ impl Simulator {
         Some(rest.iter().fold(main, child))
     }
 
-    /// Starts the first execution (again).
+    /// Starts, or restarts, the first execution.
     pub fn start_anew(&mut self) {
         self.stage.abandon(&self.table);
         self.len = 0;
@@ -184,7 +187,7 @@ impl Simulator {
         self.live.set(Some(0));
     }
 
-    /// Turns the recording of steps on or off; the current execution starts again.
+    /// Turns the recording of steps on or off; the current execution is then repeated.
     pub fn record(&mut self, on: bool) {
         self.inner(|inner| inner.recording = on);
         self.stage.recorded.borrow_mut().clear();
@@ -197,7 +200,7 @@ impl Simulator {
         self.stage.recorded.borrow().clone()
     }
 
-    /// Gives a function access to the shared state.
+    /// Calls a function with the shared state.
     pub fn inner<R>(&self, look: impl FnOnce(&mut Inner) -> R) -> R {
         look(&mut self.stage.world.inner.borrow_mut())
     }
@@ -214,9 +217,9 @@ impl Simulator {
     fn run_again(&self) {
         self.live.set(None);
         self.stage.abandon(&self.table);
-        // An execution that was run to its end may have shown something new.
+        // The abandoned execution may have shown something new while it was run to its end.
         if self.searching && self.inner(|inner| inner.restart) {
-            resume_unwind(Box::new(Stop::Restart));
+            resume_unwind(Box::new(SearchAbort::Restart));
         }
         let mut table = Table::Known(&self.table);
         self.stage.begin(&mut table);
@@ -231,15 +234,15 @@ impl Simulator {
         self.live.set(Some(self.len));
     }
 
-    /// Starts an execution of its own, whose steps no explorer sees.
+    /// Starts a separate execution, whose steps no explorer sees.
     pub fn start_again(&self) {
         self.live.set(None);
         self.stage.abandon(&self.table);
         self.stage.begin(&mut Table::Known(&self.table));
     }
 
-    /// Makes a step as it was made before, which no explorer sees. Returns false if it starts a
-    /// thread that was not started before.
+    /// Repeats a step without any explorer seeing it. Returns false if it starts a thread that was
+    /// not started before.
     pub fn step_as(&self, event: &Event) -> bool {
         self.inner(|inner| {
             inner.begin_step(event.process, &[]);
@@ -263,7 +266,7 @@ impl Simulator {
         all.find(|&&p| self.status(p) == Status::Ready).copied()
     }
 
-    /// Returns what has failed in the current execution, if anything has.
+    /// Returns the failure of the current execution, if any.
     pub fn failing(&self) -> Option<u32> {
         let last = self
             .events()
@@ -298,7 +301,7 @@ impl Stage {
         }
     }
 
-    /// Starts a new execution and runs it up to the first operations.
+    /// Starts a new execution and runs the first thread up to its first operation.
     pub fn begin(&self, table: &mut Table<'_>) {
         {
             let mut inner = self.world.inner.borrow_mut();
@@ -328,7 +331,7 @@ impl Stage {
         self.world.inner.borrow_mut().in_step = true;
     }
 
-    /// Starts a thread on a stack of its own.
+    /// Starts a thread on its own stack.
     fn start(&self, process: ProcessId, start: Start, table: &Table<'_>) {
         let stack = self.stacks.borrow_mut().get(start.stack);
         {
@@ -361,8 +364,8 @@ impl Stage {
         coroutines[process.index()] = Some(coroutine);
     }
 
-    /// Runs a thread up to its next operation. Returns false if it starts a thread that has no
-    /// number.
+    /// Runs a thread up to its next operation. Returns false if it starts a thread that
+    /// has no number.
     pub fn run(&self, process: ProcessId, table: &mut Table<'_>) -> bool {
         loop {
             let coroutine = self.coroutines.borrow_mut()[process.index()].take();
@@ -412,8 +415,7 @@ impl Stage {
         }
     }
 
-    /// Turns solver queries off while steps are only repeated, or while an execution is only being
-    /// finished.
+    /// Turns solver queries off while steps are only repeated, or an execution is only finished.
     fn follow(&self, _on: bool) {
         #[cfg(feature = "symbolic")]
         {
@@ -428,8 +430,8 @@ impl Stage {
             let process = event.process;
             let same = inner.status(process) == Status::Ready && {
                 let pending = &inner.threads[process.index()].pending;
-                // A step that announces no access may still have claimed something by naming an
-                // object.
+                // A step that announces no access may still have claimed something by
+                // naming an object.
                 let access = pending.access;
                 let claims = access.is_none_or(|access| event.claims.first() == Some(&access));
                 event.wait == Wait::Process || claims || pending.watches
@@ -457,7 +459,7 @@ impl Stage {
         self.record_step();
     }
 
-    /// Keeps the description of the step that has just been made.
+    /// Keeps the description of the last step.
     pub fn record_step(&self) {
         let mut inner = self.world.inner.borrow_mut();
         if inner.recording {
@@ -472,7 +474,7 @@ impl Stage {
         }
     }
 
-    /// Ends the current execution.
+    /// Abandons the current execution.
     pub fn abandon(&self, table: &ProcessTable) {
         let left = |all: &[Option<Thread>]| all.iter().any(Option::is_some);
         if !left(&self.coroutines.borrow()) {
@@ -482,7 +484,7 @@ impl Stage {
             let inner = self.world.inner.borrow();
             std::thread::panicking() && inner.unwinding == 0 && !inner.real_panic
         };
-        // Under a memory model nothing says what the accesses that are left would give.
+        // Under a memory model nothing determines what the remaining accesses would return.
         if !search_failed && self.world.memory.is_none() {
             self.follow(true);
             self.finish(table);
@@ -574,17 +576,17 @@ impl Execution for Simulator {
             let mut inner = self.stage.world.inner.borrow_mut();
             inner.complete(event);
         }
-        // A loop that is tried spoils the coroutines, not what they have shown.
+        // Trying a loop invalidates the coroutines, but not what they have shown.
         let tried = self.searching && self.try_loops();
         {
             let inner = self.stage.world.inner.borrow();
             if inner.restart && self.searching {
                 drop(inner);
-                resume_unwind(Box::new(Stop::Restart));
+                resume_unwind(Box::new(SearchAbort::Restart));
             }
             if inner.weak && self.switches {
                 drop(inner);
-                resume_unwind(Box::new(Stop::Weak));
+                resume_unwind(Box::new(SearchAbort::Weak));
             }
         }
         self.stage.record_step();

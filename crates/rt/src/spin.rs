@@ -6,9 +6,9 @@
 //!
 //! A thread that yields declares that it can only look again. If it has changed nothing visible to
 //! other threads since its last yield, it *spins*: it is suspended until another thread changes
-//! something that it has read. (Writing the value that was there already, a failed
-//! `compare_exchange` or `try_lock`, and locking a mutex only to read are no changes.) If no other
-//! thread can go on, one spinning thread may look again, the one that did so least often first.
+//! something that it has read. (Writing the value that was there already is not a change; nor is a
+//! failed `compare_exchange` or `try_lock`, or locking a mutex only to read.) If no other thread
+//! can make a step, one spinning thread may look again, the one that did so least often first.
 //! After [`PATIENCE`] such rounds in a row it is taken to spin for ever, and the run is a deadlock.
 //!
 //! A wait that times out is a yield too, but the first [`FREE_TIMEOUTS`] in a row do not suspend
@@ -17,13 +17,13 @@
 //! Why this is sound: a round that changes nothing and reads what the round before it read repeats
 //! that round, unless the thread counts its rounds or has another reason of its own to behave
 //! differently each time. So a run with such rounds shows nothing that the run without them does
-//! not show. For a loop that counts its rounds this does not hold: loops.rs finds those.
+//! not show. This does not hold for a loop that counts its rounds: loops.rs finds those.
 //!
-//! As steps: the thread reads all watched cells once more and enlists with them (a read of these
-//! cells, so it races with writes as reads do), then it waits for its token. If it watches several
-//! cells, any of several writes can wake it; these writes compete for its *arbiter*, so that an
-//! explorer tries each of them first. A thread that goes on because no other thread can happens
-//! after everything, as if it had joined all other threads.
+//! As steps: first the thread reads all watched cells again and enlists with them. This is a read
+//! of these cells, so it races with writes as reads do. Then it waits for its token. If it watches
+//! several cells, any of several writes can wake it. These writes compete for its *arbiter*, so
+//! that an explorer tries each of them first. A thread that is released because no other thread can
+//! make a step happens after everything, as if it had joined all other threads.
 
 use std::cmp::Reverse;
 
@@ -31,15 +31,15 @@ use mazurka_core::{Access, AccessKind, Claims, ProcessId};
 
 use crate::world::{Inner, Life, Pending, Place, TOKEN, Until, Waiter, World, wakes};
 
-/// Number of rounds in vain, while no other thread can go on, after which a thread spins for ever,
-/// unless it is known to give up after more.
+/// Number of futile rounds, while no other thread can make a step, after which a thread is taken to
+/// spin for ever, unless it is known to give up after more.
 const PATIENCE: u32 = 200;
-/// Number of waits in a row that may time out though nothing has changed.
+/// Number of waits in a row that may time out although nothing has changed.
 const FREE_TIMEOUTS: u32 = 2;
-/// A round that reads more cells than this is not taken for a round of a spin loop.
+/// A round that reads more cells than this is not considered a round of a spin loop.
 const MOST_WATCHED: usize = 32;
 
-/// A cell that a thread has read, and the number of its changes then.
+/// A cell that a thread has read, and its number of changes at that time.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     cell: u32,
@@ -51,13 +51,14 @@ struct Watched {
 #[derive(Debug, Default)]
 pub(crate) struct Spin {
     watched: Vec<Watched>,
-    /// It has changed something, or was woken.
+    /// Whether it has changed something, or was woken.
     progress: bool,
-    /// Number of the current wait; entries of waiters with another number are stale.
+    /// Number of the current wait; waiter entries with another number are stale.
     pub round: u32,
-    /// Rounds in vain in a row.
+    /// Number of futile rounds in a row.
     vain: u32,
-    /// Rounds in a row in which it went on only because no other thread could.
+    /// Number of rounds in a row in which it was released because no other thread
+    /// could make a step.
     released: u32,
     /// Number of timed waits in a row that have timed out.
     timed_out: u32,
@@ -75,7 +76,7 @@ impl Spin {
         self.progress = false;
     }
 
-    /// Notes that the thread has changed something, or was woken.
+    /// Records that the thread has changed something, or was woken.
     #[inline]
     pub fn progress(&mut self) {
         self.progress = true;
@@ -83,7 +84,7 @@ impl Spin {
         self.watched.clear();
     }
 
-    /// Notes that the thread has read a cell.
+    /// Records that the thread has read a cell.
     #[inline]
     pub fn saw(&mut self, cell: u32, what: u8, changes: [u32; 2]) {
         if self.progress {
@@ -102,12 +103,12 @@ impl Spin {
         }
     }
 
-    /// Notes that a wait has timed out.
+    /// Records that a wait has timed out.
     pub fn time_is_over(&mut self) {
         self.timed_out += 1;
     }
 
-    /// Number of rounds in vain in a row, and of waits that have timed out.
+    /// Returns the number of futile rounds in a row, plus the waits in a row that have timed out.
     pub fn rounds_in_vain(&self) -> u32 {
         self.vain + self.timed_out
     }
@@ -123,7 +124,7 @@ impl Spin {
 }
 
 impl Inner {
-    /// Whether only spinning threads can go on, and it is the turn of this one.
+    /// Whether only spinning threads can continue, and it is the turn of this one.
     pub fn is_released(&self, process: ProcessId) -> bool {
         let mut first = None;
         for (number, thread) in self.threads.iter().enumerate() {
@@ -171,7 +172,7 @@ impl Inner {
         let thread = self.current.0;
         let watched = std::mem::take(&mut self.me().spin.watched);
         for w in &watched {
-            // Waiting for two kinds of change of one cell is one wait.
+            // Waiting for two kinds of change of one cell is a single wait.
             let waiters = &mut self.cells[w.cell as usize].waiters;
             let known = waiters.iter_mut().find(|known| known.thread == thread);
             match known {
@@ -194,7 +195,7 @@ impl Inner {
 }
 
 impl World {
-    /// Ends a round of the current thread, and suspends it if the round was in vain.
+    /// Ends a round of the current thread, and suspends the thread if the round was futile.
     pub fn yield_now(&self, verb: &'static str, place: Place) {
         if self.memory.is_some() {
             return self.end_round(verb, place);
@@ -238,8 +239,8 @@ impl World {
         vain
     }
 
-    /// Begins a wait that may time out. The thread spins if it has timed out before in a round that
-    /// changed nothing.
+    /// Begins a wait that may time out. The thread is suspended if it has timed out too often in
+    /// rounds that changed nothing.
     pub fn before_timeout(&self, verb: &'static str, place: Place) {
         if self.memory.is_some() {
             return self.end_round(verb, place);
@@ -250,7 +251,7 @@ impl World {
         }
     }
 
-    /// Suspends a spinning thread. `also` is a cell that it has enlisted with already.
+    /// Suspends a spinning thread. `also` is a cell with which it is already enlisted.
     fn look_again(&self, also: Option<u32>, verb: &'static str, place: Place) {
         {
             let mut inner = self.inner.borrow_mut();
@@ -292,7 +293,7 @@ impl World {
         let mut inner = self.inner.borrow_mut();
         let me = inner.me();
         if also.is_none() {
-            // Entries in lists of waiters that belong to this wait are stale from now on.
+            // Waiter entries of this wait are stale from now on.
             me.spin.round += 1;
         }
         if std::mem::take(&mut me.token) {
@@ -309,8 +310,8 @@ impl World {
         inner.effects.joined.extend(joined);
     }
 
-    /// Waits until the thread is notified or its time is over. The thread must have enlisted with
-    /// the cell. Returns whether it was notified.
+    /// Waits until the thread is notified or its time is over. The thread must be enlisted with the
+    /// cell. Returns whether it was notified.
     pub fn wait_or_time_out(
         &self,
         cell: u32,

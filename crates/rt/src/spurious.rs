@@ -1,14 +1,14 @@
-//! What std allows to happen for no reason: a thread wakes though nothing woke it, and
-//! `compare_exchange_weak` fails though the value is as expected.
+//! Spurious events that std allows: a thread wakes although nothing woke it, and
+//! `compare_exchange_weak` fails although the value is as expected.
 //!
-//! Right code copes with it, and exploring it costs executions, so it is off unless it is asked
-//! for. Each thread may meet so many in one execution as the settings say; a loop that waits again
-//! would otherwise never end. Whether it happens is a choice of its own; an exchange that would
-//! fail anyway has none.
+//! Correct code tolerates them, and exploring them costs executions, so they are off by default.
+//! The settings limit how many each thread may meet in one execution; otherwise a loop that waits
+//! again would never end. Whether such an event happens is a choice of its own. An exchange that
+//! would fail anyway has no such choice.
 
 use crate::world::{Pending, Place, World};
 
-/// The kinds of things that happen for no reason.
+/// The kinds of spurious events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spurious {
     /// `Condvar::wait` and `park` return.
@@ -19,7 +19,7 @@ pub(crate) enum Spurious {
     Failure,
 }
 
-/// What is explored of them, and what was met, by kind.
+/// The limit for each kind, and which kinds were possible.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SpuriousEvents {
     pub most: [u32; 3],
@@ -27,7 +27,7 @@ pub(crate) struct SpuriousEvents {
 }
 
 impl SpuriousEvents {
-    /// Names what could have happened and was not explored.
+    /// Names the kinds that were possible and not explored.
     pub fn left_out(&self) -> Option<String> {
         let names = [
             "wake-ups (spurious_wakes)",
@@ -41,7 +41,7 @@ impl SpuriousEvents {
     }
 }
 
-/// What a replay calls the settings.
+/// The names of the settings in a replay.
 const SETTINGS: [&str; 3] = ["wakes", "polls", "failures"];
 
 impl SpuriousEvents {
@@ -52,7 +52,7 @@ impl SpuriousEvents {
             .map(|((name, most), _)| format!("{name}={most}"))
     }
 
-    /// Takes a setting of a replay. Returns false if it is none.
+    /// Applies a setting of a replay. Returns false if this is not a setting.
     pub fn give(&mut self, name: &str, value: &str) -> bool {
         let kind = SETTINGS.iter().position(|known| *known == name);
         let (Some(kind), Ok(most)) = (kind, value.parse()) else {
@@ -64,7 +64,7 @@ impl SpuriousEvents {
 }
 
 impl World {
-    /// Whether the current thread may still meet something of this kind.
+    /// Whether the current thread may still meet an event of this kind.
     fn may_meet(&self, kind: Spurious) -> bool {
         let at = kind as usize;
         let mut inner = self.inner.borrow_mut();
@@ -73,16 +73,16 @@ impl World {
         inner.me().spurious[at] < most
     }
 
-    /// Notes that the current thread has met something: the next round of a loop does not do the
-    /// same again.
+    /// Records a spurious event. It counts as progress: the next round of a loop does not
+    /// repeat this one.
     fn has_met(&self, kind: Spurious) {
         let mut inner = self.inner.borrow_mut();
         inner.me().spurious[kind as usize] += 1;
         inner.me().spin.progress();
     }
 
-    /// Whether the current step, a `compare_exchange_weak` that could succeed, fails for no reason,
-    /// in interleavings.
+    /// Whether the current step, a `compare_exchange_weak` that could succeed, fails spuriously, in
+    /// interleavings.
     pub fn fails_spuriously(&self) -> bool {
         let kind = Spurious::Failure;
         let fails = self.may_meet(kind) && self.inner.borrow_mut().outcome(0, 2) == 1;
@@ -93,7 +93,7 @@ impl World {
         fails
     }
 
-    /// Whether something happens to the current thread for no reason.
+    /// Whether a spurious event of this kind happens to the current thread.
     pub fn spuriously(&self, kind: Spurious, place: Place) -> bool {
         if !self.may_meet(kind) {
             return false;

@@ -1,4 +1,4 @@
-//! Stacks for coroutines. They are reused.
+//! A pool of stacks for coroutines.
 
 use std::cell::RefCell;
 
@@ -11,13 +11,13 @@ pub(crate) struct Stacks {
 }
 
 thread_local! {
-    /// Stacks that the last model on this real thread has left, and their size.
+    /// Stacks left by the last model on this real thread, and their size.
     static LEFT: RefCell<(usize, Vec<DefaultStack>)> = const { RefCell::new((0, Vec::new())) };
 }
 
 impl Drop for Stacks {
     fn drop(&mut self) {
-        // While the real thread ends, its thread-local may be gone already.
+        // If the real thread is ending, its thread-local may already be gone.
         let _kept = LEFT.try_with(|left| {
             *left.borrow_mut() = (self.size, std::mem::take(&mut self.free));
         });

@@ -1,21 +1,21 @@
-//! Statics in models: each model has its own, and they start every execution anew.
+//! Statics in models: each model has its own copy, which every execution resets.
 //!
 //! A static outlives executions, and tests that run at the same time share it. So a thread of a
-//! model never uses a static itself. Its model has a *twin* of it: made from what the static holds
-//! when the model first uses it, and kept by the world of the model. Threads outside models use the
+//! model never uses a static itself. Its model has a *twin* of the static, made from its content
+//! when the model first uses it, and kept by the model's world. Threads outside models use the
 //! static, and do not see what models do.
 //!
-//! - For what has no content (`Condvar`, `Barrier`, `Once`) the twin is a [`Meta`].
-//! - Of an atomic and a `OnceLock` a model has one twin, which gets its first value again in every
-//!   execution. A reference to the value of a `OnceLock` may outlive the model, so twins are never
-//!   freed.
-//! - The content of a lock can be anything. The value of a static is computed by the compiler, so
-//!   it owns no memory, and as long as the static has not been used its bytes are as good a value
-//!   as the first: a lock gets a twin in every execution, a copy of its bytes. The one of the
-//!   execution before is dropped, unless it is still held. A static lock that has been used outside
-//!   a model is refused if its content has a destructor.
+//! - For an object without content (`Condvar`, `Barrier`, `Once`) the twin is a [`Meta`].
+//! - An atomic or a `OnceLock` has one twin in a model, which every execution resets to its
+//!   first value. A reference to the value of a `OnceLock` may outlive the model, so twins are
+//!   never freed.
+//! - The content of a lock can be anything. The compiler computes the value of a static, so it owns
+//!   no memory. As long as the static has not been used, a copy of its bytes is as good as the
+//!   original. So a lock gets a twin in every execution, a copy of its bytes. The twin of the
+//!   previous execution is dropped, unless it is still held. A static lock that has been used
+//!   outside a model is refused if its content has a destructor.
 //!
-//! What is a static is asked of the program: does the object lie in a segment that was loaded?
+//! An object is a static if it lies in a segment that was loaded with the program.
 
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::cell::RefCell;
@@ -28,12 +28,12 @@ use rustc_hash::FxHashMap;
 use crate::names::Meta;
 use crate::world::{World, entered};
 
-/// What stands for a static in a model.
+/// The copy of a static in a model.
 struct Twin {
-    /// The execution that it is for.
+    /// The epoch of its execution.
     epoch: u64,
     at: *mut u8,
-    /// Ends it, if it is for one execution.
+    /// Drops it, if it is for one execution.
     retire: Option<Box<dyn FnOnce()>>,
 }
 
@@ -49,10 +49,10 @@ impl Drop for Twins {
     }
 }
 
-/// Ends a twin, outside the model: an execution that is over makes no steps.
+/// Drops a twin outside the model, because an execution that is over makes no steps.
 fn retire(end: Option<Box<dyn FnOnce()>>) {
     if let Some(end) = end {
-        // Statics are not dropped in earnest, so it is not a failure of the test if that panics.
+        // Statics are never really dropped, so a panic here is not a failure of the test.
         let _panic = catch_unwind(AssertUnwindSafe(|| entered(ptr::null(), end)));
     }
 }
@@ -67,28 +67,28 @@ impl Meta {
     }
 }
 
-/// Whether an address is one of data that was loaded with the program; true where that is unknown.
+/// Whether an address lies in data that was loaded with the program; true if that is unknown.
 pub(crate) fn is_loaded(address: usize) -> bool {
     let segments = SEGMENTS.get_or_init(segments);
     let mut loaded = segments.loaded.iter();
     segments.loaded.is_empty() || loaded.any(|&(start, end)| (start..end).contains(&address))
 }
 
-/// Whether an address is one of code of the program, and not of a library that it uses.
+/// Whether an address lies in code of the program itself, rather than of a library it uses.
 pub(crate) fn is_code(address: usize) -> bool {
     let segments = SEGMENTS.get_or_init(segments);
     let mut code = segments.code.iter();
     code.any(|&(start, end)| (start..end).contains(&address))
 }
 
-/// The parts of memory that were loaded with the program.
+/// Memory that was loaded with the program, as ranges of addresses.
 #[derive(Default)]
 struct Segments {
-    /// What can be written, ordered by address.
+    /// Writable segments, ordered by address.
     data: Vec<(usize, usize)>,
-    /// What can be run, of the program itself.
+    /// Executable segments of the program itself.
     code: Vec<(usize, usize)>,
-    /// Everything.
+    /// All segments.
     loaded: Vec<(usize, usize)>,
 }
 
@@ -107,8 +107,8 @@ fn segments() -> Segments {
         _: usize,
         into: *mut libc::c_void,
     ) -> libc::c_int {
-        // SAFETY: `dl_iterate_phdr` gives a valid object, with so many headers, and what it was
-        // given itself.
+        // SAFETY: `dl_iterate_phdr` passes a valid object, with that many headers, and the pointer
+        // that it was given.
         unsafe {
             let into = &mut *into.cast::<Segments>();
             // The program comes first.
@@ -142,13 +142,13 @@ fn segments() -> Segments {
 }
 
 impl World {
-    /// Whether the object is one that this model uses itself, and not a static.
+    /// Whether the model uses the object directly, because it is not a static.
     #[inline]
     pub fn owns(&self, meta: &Meta) -> bool {
         meta.known(self.inner.borrow().epoch).is_some() || !meta.is_static()
     }
 
-    /// Returns what links an object to its cell in this model.
+    /// Returns the link between an object and its cell in this model.
     #[inline]
     pub fn here<'a>(&self, meta: &'a Meta) -> &'a Meta {
         if self.owns(meta) {
@@ -158,7 +158,7 @@ impl World {
         }
     }
 
-    /// Returns the twin of a static that the model has for all its executions.
+    /// Returns the twin of a static that the model keeps for all its executions.
     #[allow(unsafe_code)]
     pub fn twin<'a, T>(&self, meta: &'a Meta, make: impl FnOnce() -> T) -> &'a T {
         let mut twins = self.twins.0.borrow_mut();
@@ -179,7 +179,7 @@ impl World {
     ///
     /// # Safety
     ///
-    /// The bytes of the lock must be as good a value as the lock.
+    /// A copy of the bytes of the lock must be as good a value as the lock.
     #[allow(unsafe_code)]
     pub unsafe fn twin_of_bytes<'a, T: ?Sized>(
         &self,
@@ -191,7 +191,7 @@ impl World {
         let key = ptr::from_ref(meta) as usize;
         let with = |at: *mut u8| {
             let mut twin = ptr::from_ref(lock).cast_mut();
-            // SAFETY: a pointer begins with the address, whatever else it knows of its object.
+            // SAFETY: a pointer begins with the address, whatever metadata follows.
             unsafe { *(&raw mut twin).cast::<*mut u8>() = at };
             twin
         };

@@ -1,4 +1,4 @@
-//! Unknown values: computations with them are recorded, and comparing them is a branch.
+//! Unknown values: their arithmetic is recorded, and comparing them is a branch.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -27,18 +27,18 @@ pub trait Scalar: Copy + 'static {
 /// The integers among the scalars.
 pub trait Integer: Scalar {}
 
-/// A value that may be unknown: the result of [`input`], or computed from it. It is copied, sent
-/// and shared like a number.
+/// A value that may be unknown: the result of [`input`], or computed from one. It can be copied,
+/// sent and shared like a number.
 ///
-/// - **Arithmetic** is recorded. `+`, `-`, `*`, `/`, `%` and unary `-` panic when they overflow or
-///   divide by zero, as Rust does with overflow checks, whatever the profile: that is a branch,
-///   taken for the inputs that make it happen. `wrapping_…` does not branch; `checked_…` branches
-///   on its result.
+/// - **Arithmetic** is recorded. `+`, `-`, `*`, `/`, `%` and unary `-` panic when they overflow
+///   or divide by zero, as Rust does with overflow checks, whatever the profile. This is a
+///   branch, taken for the inputs that cause it. `wrapping_…` does not branch; `checked_…`
+///   branches on its result.
 /// - **Comparisons** (`==`, `<`, `cmp`, `max`, …) return a `bool`: a branch for each side that some
 ///   input takes.
 /// - **[`value`](Self::value)** returns a plain number where one is needed: an index, a value to
-///   store in an atomic. Each possible number is explored, up to 64; if there are more, the summary
-///   says so.
+///   store in an atomic. Each possible number is explored, up to 64; if there are more, the
+///   summary says so.
 /// - For [`bool`]s, `!`, `&`, `|` and `^` are recorded; `value` is the branch.
 ///
 /// Bit operations on integers (`&`, `<<`, …) and conversions between their types are not recorded;
@@ -73,7 +73,7 @@ use Value::Known;
 /// Returns an unknown value of type `T`; everything that any of its values can lead to is explored.
 /// Outside a model it is 0 or `false`.
 ///
-/// An input is named by the thread that asked for it and by the number of inputs that the thread
+/// An input is named by the thread that asks for it and by the number of inputs that this thread
 /// asked for before. So its name is the same in all equivalent executions.
 ///
 /// ```should_panic
@@ -233,7 +233,7 @@ impl<T: Integer> Symbolic<T> {
         if let (Known(a), Known(b)) = (self.value, other.value) {
             let result = operation.on(exact(sort, a), exact(sort, b));
             let (least, greatest) = extremes(sort);
-            // In Rust the remainder of the least number by -1 overflows, though it is 0.
+            // In Rust the remainder of the least number by -1 overflows, although it is 0.
             let edge =
                 operation == Operation::Rem && exact(sort, a) == least && exact(sort, b) == -1;
             let overflow = edge || !(least..=greatest).contains(&result);
@@ -274,12 +274,12 @@ macro_rules! methods {
     ($($wrapping:ident $checked:ident $operation:ident),*) => {
         impl<T: Integer> Symbolic<T> {
             $(
-                /// Returns the result, wrapped around if it does not fit. No branch.
+                /// Returns the result, wrapped around on overflow. No branch.
                 pub fn $wrapping(self, other: impl Into<Self>) -> Self {
                     self.operate(Operation::$operation, other.into()).0
                 }
 
-                /// Returns the result, if it fits: a branch.
+                /// Returns the result, unless it overflows: a branch.
                 pub fn $checked(self, other: impl Into<Self>) -> Option<Self> {
                     self.checked(Operation::$operation, other.into())
                 }
@@ -291,7 +291,7 @@ macro_rules! methods {
 methods! { wrapping_add checked_add Add, wrapping_sub checked_sub Sub, wrapping_mul checked_mul Mul }
 
 impl<T: Integer> Symbolic<T> {
-    /// Returns the quotient, if it exists and fits: a branch.
+    /// Returns the quotient, if it exists and does not overflow: a branch.
     pub fn checked_div(self, other: impl Into<Self>) -> Option<Self> {
         self.checked(Operation::Div, other.into())
     }
@@ -468,7 +468,7 @@ impl<T: Scalar> Ord for Symbolic<T> {
     }
 }
 
-/// Shows an unknown value as the term that computes it.
+/// Displays an unknown value as its term.
 impl<T: Scalar> fmt::Display for Symbolic<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.value {

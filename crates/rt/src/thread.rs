@@ -33,7 +33,7 @@ enum Id {
     Model(u32),
 }
 
-/// A handle to a thread; the counterpart of [`std::thread::Thread`].
+/// A handle to a thread: the counterpart of [`std::thread::Thread`].
 #[derive(Clone)]
 pub struct Thread(Who);
 
@@ -98,7 +98,7 @@ pub fn current() -> Thread {
     }
 }
 
-/// Whether the current thread unwinds because of a panic.
+/// Whether the current thread is unwinding because of a panic.
 #[must_use]
 pub fn panicking() -> bool {
     match world() {
@@ -151,7 +151,7 @@ pub fn park_timeout_ms(milliseconds: u32) {
 }
 
 /// Lets other threads run. In a model, a thread that yields in a loop without making progress is
-/// suspended until something changes that it has read.
+/// suspended until something that it has read changes.
 #[track_caller]
 pub fn yield_now() {
     match world() {
@@ -160,7 +160,7 @@ pub fn yield_now() {
     }
 }
 
-/// Sleeps. In a model no time passes, and this is a `yield_now`.
+/// Sleeps. In a model no time passes, and this equals `yield_now`.
 #[track_caller]
 pub fn sleep(duration: Duration) {
     match world() {
@@ -198,8 +198,8 @@ impl World {
 }
 
 impl<T> Native<T> {
-    /// The function is boxed, so that this is compiled for each type of results and not for each
-    /// function.
+    /// The function is boxed, so that this is compiled for each type of results instead of for
+    /// each function.
     fn start<'a>(
         world: &World,
         f: Box<dyn FnOnce() -> T + 'a>,
@@ -275,7 +275,7 @@ impl<T> Native<T> {
     }
 }
 
-/// Catches a panic of the current thread, which afterwards unwinds only if it did before.
+/// Catches a panic of the current thread. Afterwards the thread is unwinding only if it was before.
 fn catching<T>(f: impl FnOnce() -> T) -> Result<T> {
     let before = panicking();
     let result = catch_unwind(AssertUnwindSafe(f));
@@ -285,7 +285,7 @@ fn catching<T>(f: impl FnOnce() -> T) -> Result<T> {
     result
 }
 
-/// Notes the panic that ends the current thread.
+/// Records the panic that ends the current thread.
 fn ends_by(payload: &(dyn Any + Send)) {
     if let Some(world) = world() {
         world.inner.borrow_mut().ends_by(payload);
@@ -322,7 +322,7 @@ enum Handle<R, T> {
 /// The right to join a thread and to take its result: [`std::thread::JoinHandle`].
 pub struct JoinHandle<T>(Handle<std::thread::JoinHandle<T>, T>);
 
-/// The same for a thread of a scope: [`std::thread::ScopedJoinHandle`].
+/// The right to join a thread of a scope and to take its result: [`std::thread::ScopedJoinHandle`].
 pub struct ScopedJoinHandle<'scope, T>(Handle<std::thread::ScopedJoinHandle<'scope, T>, T>);
 
 macro_rules! handle {
@@ -367,7 +367,7 @@ handle!(JoinHandle);
 handle!(ScopedJoinHandle<'scope>);
 
 // SAFETY: as with std, a handle can be sent whatever the thread returns: only `join`, which takes
-// the handle, touches the result, and `spawn` requires that it can be sent. std asks more of a
+// the handle, touches the result, and `spawn` requires that it can be sent. std demands more of a
 // handle of a scope.
 #[allow(unsafe_code)]
 mod send {
@@ -388,8 +388,8 @@ where
     Builder::new().spawn(f).expect("failed to spawn thread")
 }
 
-/// Starts a thread of a model that may share what cannot be sent, for facades of other crates: all
-/// threads of a model run on one real thread.
+/// Starts a thread of a model that may use values that are not `Send`, for facades of other crates:
+/// all threads of a model run on one real thread.
 ///
 /// # Panics
 ///
@@ -406,7 +406,7 @@ where
     JoinHandle(Handle::Model(native))
 }
 
-/// Settings for a new thread; the counterpart of [`std::thread::Builder`].
+/// Settings for a new thread: the counterpart of [`std::thread::Builder`].
 #[must_use = "must eventually spawn the thread"]
 #[derive(Debug, Default)]
 pub struct Builder {
@@ -554,7 +554,7 @@ impl fmt::Debug for Scope<'_, '_> {
     }
 }
 
-/// Runs a function that may start threads which borrow: [`std::thread::scope`].
+/// Runs a function that may start threads which borrow from it: [`std::thread::scope`].
 #[track_caller]
 pub fn scope<'env, F, T>(f: F) -> T
 where
@@ -562,9 +562,9 @@ where
 {
     let place = Location::caller();
     let own = Scope::new();
-    // SAFETY: `own` lives until this function returns, and no thread that could use it lives
-    // longer: std waits for all threads of its scope, and the code below does so for those of a
-    // model.
+    // SAFETY: `own` lives until this function returns, and no thread that could use it
+    // lives longer: std waits for all threads of its scope, and the code below does so for
+    // those of a model.
     #[allow(unsafe_code)]
     let lent: &Scope<'_, 'env> = unsafe { &*std::ptr::from_ref(&own) };
     let Some(world) = world() else {

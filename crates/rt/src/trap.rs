@@ -1,15 +1,15 @@
-//! Threads of a model that do not come back: one that overflows its stack, and one that makes no
-//! step for too long, because it loops or because it really waits (for a lock of std, for input).
+//! Ends threads of a model that never return control. Such a thread overflows its stack, or makes
+//! no step for too long, because it loops or because it really blocks (on a lock of std, on input).
 //!
-//! Both end the coroutine from within a signal handler, as if it had returned
-//! ([`corosensei::trap`]); what is on its stack is leaked, and the test fails. So the failure
-//! belongs to one test, and not to the process. That is done only where it is safe enough: in code
-//! of the program itself or in a system call, and while nothing of the runtime is borrowed. If it
-//! is not, an overflow ends the process with words, and a thread that takes too long is asked again
+//! In both cases a signal handler ends the coroutine as if it had returned ([`corosensei::trap`]).
+//! The contents of its stack are leaked, and the test fails. So the failure belongs to one test,
+//! not to the whole process. The handler does this only where it is safe enough: in code of the
+//! program itself or in a system call, and while nothing of the runtime is borrowed. Otherwise an
+//! overflow ends the process with a message, and a thread that takes too long is interrupted again
 //! a little later.
 //!
-//! A real thread of its own watches the models: each has a counter that tells whether a coroutine
-//! runs and whether it is still the same step.
+//! A separate real thread watches the models. Each model has a counter, which shows whether a
+//! coroutine is running and whether it is still in the same step.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(crate) enum Trap {
 }
 
 impl Trap {
-    /// Fails: the current thread of a model was ended.
+    /// Fails the test: the current thread of a model was ended.
     pub fn fail(self, world: &World, limit: Duration) -> ! {
         let words = {
             let inner = world.inner.borrow();
@@ -73,7 +73,7 @@ mod nothing {
 
     use super::Trap;
 
-    /// Watches a model. Not on this platform.
+    /// Watches a model; does nothing on this platform.
     pub(crate) struct Watch;
 
     impl Watch {
@@ -110,13 +110,13 @@ mod signals {
     use crate::world::world;
 
     thread_local! {
-        /// The coroutine that runs.
+        /// The running coroutine.
         static RUNNING: Cell<Option<CoroutineTrapHandler<()>>> = const { Cell::new(None) };
         /// Why it was ended.
         static TRAPPED: Cell<Option<Trap>> = const { Cell::new(None) };
     }
 
-    /// A model that is watched.
+    /// A watched model.
     struct Entry {
         /// Odd while a coroutine runs.
         beats: AtomicU64,
@@ -127,10 +127,10 @@ mod signals {
     /// Watches the steps of a model while it exists.
     pub(crate) struct Watch(Arc<Entry>);
 
-    /// The models that are watched.
+    /// All watched models.
     static WATCHED: Mutex<Vec<Arc<Entry>>> = Mutex::new(Vec::new());
 
-    /// How often the watch looks.
+    /// Time between two looks at the models.
     const PAUSE: Duration = Duration::from_millis(50);
 
     fn watched() -> std::sync::MutexGuard<'static, Vec<Arc<Entry>>> {
@@ -150,15 +150,15 @@ mod signals {
             Self(entry)
         }
 
-        /// A coroutine is resumed.
+        /// Announces that a coroutine is resumed.
         #[inline]
         pub fn enter(&self, coroutine: CoroutineTrapHandler<()>) {
-            // `set` would keep a value ready for a thread that has none yet.
+            // `set` would prepare an initial value for a thread that has none yet.
             RUNNING.with(|running| running.set(Some(coroutine)));
             self.beat();
         }
 
-        /// It has come back. Returns why, if it was ended.
+        /// Announces that the coroutine has returned control. Returns why, if it was ended.
         #[inline]
         pub fn leave(&self) -> Option<Trap> {
             self.beat();
@@ -166,7 +166,7 @@ mod signals {
             TRAPPED.with(Cell::take)
         }
 
-        /// The coroutine makes a step and goes on.
+        /// Announces that the coroutine makes a step and continues.
         #[inline]
         pub fn step(&self) {
             self.add(2);
@@ -190,7 +190,7 @@ mod signals {
         }
     }
 
-    /// Looks at all models for ever.
+    /// Watches all models, for ever.
     fn watch() {
         let mut seen: Vec<(Arc<Entry>, u64, Instant)> = Vec::new();
         loop {
@@ -234,11 +234,11 @@ mod signals {
     fn install() {
         static INSTALLED: Once = Once::new();
         INSTALLED.call_once(|| {
-            // It is asked for in a handler, which must not be the first to ask.
+            // The handler needs this table, and must not be the first to build it.
             is_code(0);
             // SAFETY: the handlers call only what a handler may call, read thread-locals that need
-            // no making, and pass on what is not ours. `BEFORE` is written here, once, before the
-            // handlers can run, and only read afterwards.
+            // no initialisation, and pass on other signals. `BEFORE` is written here, once, before
+            // the handlers can run, and only read afterwards.
             unsafe {
                 let action = |handler: Handler| {
                     let mut action: libc::sigaction = std::mem::zeroed();
@@ -255,14 +255,14 @@ mod signals {
                 libc::sigaction(interruption(), &action(interrupt), std::ptr::null_mut());
             }
             let thread = std::thread::Builder::new().name("mazurka-watch".into());
-            // Without a watch nothing is wrong but that a thread may hang.
+            // Without the watch the only loss is that a thread may hang.
             let _started = thread.spawn(watch);
         });
     }
 
     type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
-    /// Handles a fault: an overflow of the coroutine that runs, or something that is not ours.
+    /// Handles a fault: a stack overflow of the running coroutine, or an unrelated fault.
     extern "C" fn fault(
         signal: libc::c_int,
         info: *mut libc::siginfo_t,
@@ -288,7 +288,7 @@ mod signals {
         }
     }
 
-    /// Ends a coroutine that takes too long, if that can be done now.
+    /// Ends a coroutine that takes too long, if that is possible now.
     extern "C" fn interrupt(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
         // SAFETY: see `install`.
         unsafe {
@@ -298,14 +298,15 @@ mod signals {
         }
     }
 
-    /// Whether nothing of the runtime is in use that the coroutine would leave behind.
+    /// Whether the coroutine can be ended: nothing of the runtime is in use that it
+    /// would leave behind.
     fn may_end() -> bool {
         let free = world().is_some_and(|world| world.inner.try_borrow_mut().is_ok());
         free && !std::thread::panicking()
     }
 
-    /// Whether the code at an address may be left for good: it is the program's own, or a system
-    /// call. The allocator must not be left.
+    /// Whether the code at an address may be abandoned: it is the program's own, or a system call.
+    /// The allocator must not be abandoned.
     unsafe fn is_interruptible(address: usize) -> bool {
         #[cfg(target_arch = "x86_64")]
         let is_call = |at: usize| {
@@ -336,12 +337,12 @@ mod signals {
         unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.pc as usize }
     }
 
-    /// Makes the coroutine return when the handler does. Returns false if it is not the one that
+    /// Makes the coroutine return when the handler does. Returns false if another stack
     /// was interrupted.
     unsafe fn end(why: Trap, context: *mut libc::c_void) -> bool {
-        // SAFETY: the context of a handler. The coroutine is the one that was interrupted if its
-        // stack was in use, and the registers are set as corosensei asks for. What it leaves
-        // behind is leaked; the test fails, and nothing of the model runs again.
+        // SAFETY: the context of a handler. The coroutine was interrupted if its stack was in use,
+        // and the registers are set as corosensei demands. What it leaves behind is leaked; the
+        // test fails, and nothing of the model runs again.
         unsafe {
             let context = &mut *context.cast::<libc::ucontext_t>();
             let Some(coroutine) = RUNNING.get() else {

@@ -7,15 +7,15 @@
 //! | thesis | here |
 //! |---|---|
 //! | path constraint | `path` |
-//! | the inputs of a test execution | `model`, and `values` at the end of a run that is shown |
+//! | the inputs of a test execution | `model`, and `values` at the end of a reported run |
 //! | a branch of the symbolic execution tree | an outcome of the step that compares |
 //!
 //! The side that a comparison takes is an outcome of its step, like the value of `choose`, so
 //! explorers need no special case. There is an outcome whenever the term is not constant, even if
 //! only one side is feasible: terms are the same in equivalent runs, while feasibility depends on
-//! all decisions made before. The solver is asked about the side that the current model does not
-//! take. A side that it cannot decide is not explored, and the summary says so. A run that is shown
-//! is run with values: then nothing is unknown, and no solver is needed.
+//! all decisions made before. The solver decides the side that the current model does not take. A
+//! side that it cannot decide is not explored, and the summary says so. A reported run uses
+//! concrete values: then nothing is unknown, and no solver is needed.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -30,12 +30,13 @@ use crate::builder::Builder;
 use crate::weak::{Question, Questions};
 use crate::world::{Inner, Life, Pending, Place, World};
 
-/// Number of conflicts after which the solver gives up on a query: well below a second.
+/// Number of conflicts after which the solver gives up on a query; this takes well under a second.
 const CONFLICTS: u64 = 20_000;
-/// So long the solver may look for inputs of what was found when the time is over.
+/// Extra time for the solver to find inputs for a finding when the time limit is over.
 const TELLING: Duration = Duration::from_millis(500);
 
-/// Number of values of an input that are tried where a plain number is needed, from the least on.
+/// Number of values of an input that are tried where a plain number is needed, the
+/// least keys first.
 pub(crate) const VALUES: i64 = 64;
 
 /// An input that the current execution has asked for.
@@ -43,7 +44,7 @@ pub(crate) struct Asked {
     pub name: String,
     pub place: Place,
     sort: Sort,
-    /// Its variable; none if its value is known.
+    /// Its variable; `None` if its value is known.
     variable: Option<Term>,
     value: i64,
 }
@@ -54,7 +55,7 @@ impl Asked {
         self.value
     }
 
-    /// Returns its value as the source would write it.
+    /// Returns its value in the syntax of the source.
     pub fn shown(&self) -> String {
         self.sort.show(self.value)
     }
@@ -76,12 +77,12 @@ pub(crate) struct Unknowns {
     /// The number of the model: terms of another model mean nothing here.
     pub number: u32,
     pub terms: Terms,
-    /// The solver; made when it is first needed.
+    /// The solver; created on first use.
     solver: Option<Box<dyn Solver>>,
     /// The path constraint of this execution.
     pub path: Vec<Term>,
-    /// The decisions of the last execution, up to where this one is known to differ: their answers
-    /// are reused.
+    /// The decisions of the last execution, up to the point where this one is known to differ.
+    /// Their answers are reused.
     forks: Vec<Fork>,
     /// Values that take this path.
     model: Option<Evaluator>,
@@ -89,27 +90,27 @@ pub(crate) struct Unknowns {
     pub asked: Vec<Asked>,
     /// Number of inputs that each thread has asked for.
     counts: Vec<u32>,
-    /// The values of inputs, by name, if they are given; all others are 0.
+    /// The values of inputs by name, if they are fixed; all others are 0.
     pub given: Option<Vec<(String, i64)>>,
     /// Whether results are compared.
     pub compares: bool,
     /// Whether the code has inputs, so that results are compared for equal inputs only.
     pub compared: bool,
-    /// For each outcome of the current step, whether it is a decision about inputs.
+    /// Whether each outcome of the current step is a decision about inputs.
     pub decisions: Vec<bool>,
-    /// The step repeats an earlier run, or only finishes an execution: no queries to the solver.
+    /// Whether the step repeats an earlier run or only finishes an execution: no solver queries.
     pub following: bool,
     /// Limit on the decisions of one execution.
     pub most: u64,
     /// When the solver gives up: at the end of the time limit.
     pub deadline: Deadline,
-    /// Why the solver gave no answer, if it did not.
+    /// Why the solver gave no answer, if it gave none.
     pub undecided: Option<String>,
-    /// Where values of an input were left out, if any were.
+    /// Where values of an input were left out, if any.
     pub left_out: Option<Place>,
     /// Whether an execution has reached the limit on decisions.
     pub lost: bool,
-    /// What the executions of a memory model decide.
+    /// The decisions of executions under a memory model.
     pub questions: Questions,
 }
 
@@ -195,7 +196,7 @@ impl Unknowns {
         }
     }
 
-    /// Returns the value of a term in the current model; none if there is no model.
+    /// Returns the value of a term in the current model; `None` without a model.
     fn example(&mut self, term: Term) -> Option<i64> {
         if self.model.is_none() {
             self.model = self.possible(Term::TRUE);
@@ -224,7 +225,7 @@ impl Unknowns {
         self.model = model;
     }
 
-    /// Returns the answer of the last execution, if it asked the same here.
+    /// Returns the outcome of the last execution, if it asked about the same term here.
     fn before(&self, asked: Term) -> Option<Outcome> {
         let fork = self.forks.get(self.path.len())?;
         (fork.asked == asked && fork.outcome.end != 0).then_some(fork.outcome)
@@ -254,9 +255,10 @@ impl Unknowns {
         }
     }
 
-    /// Gives all inputs of the execution values that take its path; false if the solver gives none.
+    /// Gives all inputs of the execution values that take its path. Returns false if the
+    /// solver finds none.
     pub fn settle(&mut self) -> bool {
-        // What has been found is told, though the time of the search is over.
+        // The finding must be reported even if the time of the search is over.
         self.deadline.put_off(TELLING);
         if self.example(Term::TRUE).is_none() {
             return false;
@@ -274,9 +276,9 @@ impl Unknowns {
     }
 }
 
-/// Keys order the values of a sort, the first to try first: 0, 1, 2, … for unsigned sorts, 0, -1,
-/// 1, -2, … for signed ones. A key that would not fit into 64 bits is negative, and its value is
-/// not searched.
+/// Keys order the values of a sort by when they are tried: 0, 1, 2, … for unsigned sorts, 0,
+/// -1, 1, -2, … for signed ones. A key that would not fit into 64 bits is negative, and its
+/// value is not searched.
 mod key {
     use mazurka_smt::{Sort, Term, Terms};
 
@@ -311,7 +313,7 @@ mod key {
         }
     }
 
-    /// Returns the formula that the key of a term is at most `to`.
+    /// Returns the formula saying that the key of a term is at most `to`.
     pub fn at_most(terms: &mut Terms, term: Term, to: i64) -> Term {
         let sort = terms.sort(term);
         let to = to.min(last(sort));
@@ -332,7 +334,7 @@ mod key {
         }
     }
 
-    /// Returns the formula that the key of a term lies between two keys, both included.
+    /// Returns the formula saying that the key of a term lies between two keys, inclusive.
     pub fn between(terms: &mut Terms, term: Term, from: i64, to: i64) -> Term {
         let up_to = at_most(terms, term, to);
         match from {
@@ -415,8 +417,8 @@ impl Unknowns {
 }
 
 impl Unknowns {
-    /// Returns the wanted side of a condition if it is feasible, else the least feasible one, with
-    /// the end of the outcomes and values that take it.
+    /// Returns the wanted side of a condition if it is feasible, otherwise the least feasible one;
+    /// with it the end of the outcomes, and values that take this side.
     fn sides(&mut self, sides: [Term; 2], wanted: Option<i64>) -> (i64, i64, Option<Evaluator>) {
         // The side that the current model takes is feasible. If there is no model, the solver
         // decides both.
@@ -441,7 +443,7 @@ impl Unknowns {
         (value, end, model)
     }
 
-    /// Returns the formula that a term is in a range.
+    /// Returns the formula saying that a term is in a range.
     fn within(&mut self, term: Term, (start, end): (i64, i64)) -> Term {
         let sort = self.terms.sort(term);
         let start = self.terms.constant(sort, start);
@@ -451,15 +453,15 @@ impl Unknowns {
         self.terms.and(from, to)
     }
 
-    /// Returns the formula that a term has the value of a key.
+    /// Returns the formula saying that a term has the value of a key.
     pub fn has_key(&mut self, term: Term, key: i64) -> Term {
         let sort = self.terms.sort(term);
         let value = self.terms.constant(sort, key::value(sort, key));
         self.terms.equal(term, value)
     }
 
-    /// Returns the least feasible key, from the wanted one on, with the end of the outcomes and
-    /// values that give the term this key.
+    /// Returns the least feasible key from the wanted one on, the end of the outcomes, and values
+    /// that give the term this key.
     pub fn values(
         &mut self,
         term: Term,
@@ -485,8 +487,8 @@ impl Unknowns {
                 let end = if more { last + 1 } else { found.0 + 1 };
                 (Some(found), end, self.terms.not(within))
             }
-            // Only values whose keys are not searched are left, or the solver knows none; then the
-            // value is 0.
+            // Either only values are left whose keys are not searched, or the solver finds none;
+            // then the value is 0.
             None => {
                 let wanted = given.map(|key| self.has_key(term, key));
                 let model = wanted.and_then(|wanted| self.possible(wanted));
@@ -534,7 +536,7 @@ impl Inner {
                 (value, 0, unknowns.model.take())
             }
             given => match (unknowns.before(condition), given) {
-                // The answer is known from the last execution that came here.
+                // The last execution that came here gave the answer.
                 (Some(before), Some(given)) if given == before.value => (given, before.end, None),
                 (Some(before), Some(1)) if before.end == 2 => (1, 2, None),
                 _ => unknowns.sides(sides, given.or(drawn)),
@@ -578,7 +580,7 @@ impl Inner {
         key::value(sort, key)
     }
 
-    /// Returns the next input of the current thread: its variable, or its value if that is known.
+    /// Returns the next input of the current thread: its variable, or its value if that is fixed.
     fn new_input(
         &mut self,
         sort: Sort,
@@ -590,7 +592,7 @@ impl Inner {
         if unknowns.counts.len() <= thread {
             unknowns.counts.resize(thread + 1, 0);
         }
-        // Results are compared for equal inputs only, and the search must know that from the start.
+        // Results are compared for equal inputs only, which the search must know from its start.
         self.restart |= unknowns.compares && !std::mem::replace(&mut unknowns.compared, true);
         let name = format!("{}#{}", self.names.paths[thread], unknowns.counts[thread]);
         unknowns.counts[thread] += 1;
@@ -659,7 +661,7 @@ impl World {
         }
     }
 
-    /// Returns a value of a term, for code that needs a number.
+    /// Returns a value of a term, for code that needs a concrete number.
     pub fn pick(&self, term: Term, place: Place) -> i64 {
         self.count_decision();
         if self.memory.is_none() {
@@ -674,7 +676,7 @@ impl World {
         {
             let mut inner = self.inner.borrow_mut();
             let few = (inner.unknowns.path.len() as u64) < inner.unknowns.most;
-            // A thread that unwinds must do so to the end.
+            // A thread that is unwinding must finish doing so.
             if few || inner.is_unwinding() {
                 return;
             }

@@ -7,20 +7,20 @@ use mazurka_core::record::Record;
 
 use crate::say;
 
-/// What is to be told, and the record of it for other programs.
+/// A message, and the record for other programs.
 struct Verdict(String, Option<Box<Record>>);
 
-/// Ends the test with a message, which [`at_caller`] tells.
+/// Ends the test with a message, which [`at_caller`] reports.
 pub(crate) fn end(message: String) -> ! {
     resume_unwind(Box::new(Verdict(message, None)))
 }
 
-/// The same with a record.
+/// Ends the test with a message and a record.
 pub(crate) fn end_with(message: String, record: Record) -> ! {
     resume_unwind(Box::new(Verdict(message, Some(Box::new(record)))))
 }
 
-/// Ends the test with a message that is written like that of a `panic!`.
+/// Ends the test with a message, with the syntax of `panic!`.
 macro_rules! end_test {
     ($($message:tt)*) => {
         $crate::verdict::end(format!($($message)*))
@@ -31,7 +31,7 @@ pub(crate) use end_test;
 /// Runs a search. If it ends the test, the panic is at the line of the caller.
 #[track_caller]
 pub(crate) fn at_caller<R>(search: impl FnOnce() -> R) -> R {
-    // What the search has changed is gone with it.
+    // Whatever the search has changed is dropped with it.
     match catch_unwind(AssertUnwindSafe(search)) {
         Ok(result) => result,
         Err(payload) => tell(payload),

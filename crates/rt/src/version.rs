@@ -1,9 +1,9 @@
-//! The version that replays begin with, as in `v1 0 0.0 0`.
+//! The version at the start of a replay, as in `v1 0 0.0 0`.
 //!
-//! A schedule names the steps that threads make. If an operation gets more steps, or what stands
-//! behind the schedule is written in another way, an older replay would fail in a way that says
-//! nothing, or lead elsewhere: then the version is the next one. A replay without a version is
-//! taken for one of this version, since schedules are also written by hand.
+//! A schedule names the steps that threads make. If an operation gets more steps, or the format of
+//! what follows the schedule changes, an older replay would fail in a confusing way or take another
+//! path. Such a change therefore increments the version. A replay without a version is taken to
+//! have this one, because people also write schedules by hand.
 
 /// The version of the replays that this crate writes and reads.
 const VERSION: u32 = 1;

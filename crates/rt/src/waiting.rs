@@ -1,11 +1,11 @@
-//! How threads wait for each other in two steps, and how they are woken (see world.rs).
+//! How threads wait in two steps, and how they are woken (see world.rs).
 
 use mazurka_core::{Access, AccessKind, Claims, ProcessId};
 
 use crate::world::{ARBITER, Inner, Pending, Place, TOKEN, Until, Waiter, World, wakes};
 
 impl World {
-    /// Waits for the token. The thread must have enlisted.
+    /// Waits for the token. The thread must be enlisted.
     pub fn wait_for_token(&self, what: (&'static str, &'static str), place: Place) {
         let cell = {
             let inner = self.inner.borrow();
@@ -32,7 +32,7 @@ impl World {
         }
     }
 
-    /// Takes a permit or enlists for it. Returns whether it was there.
+    /// Takes a permit if there is one, and enlists otherwise. Returns whether there was one.
     pub fn try_permit(&self, cell: u32, what: (&'static str, &'static str), place: Place) -> bool {
         if self.memory.is_some() {
             return self.take_permit_weakly(cell, false, what, place);
@@ -52,7 +52,7 @@ impl World {
         there
     }
 
-    /// Gives a permit to a thread that waits for it, or leaves it for later.
+    /// Gives a permit to a waiting thread, or leaves it for later.
     pub fn give_permit(&self, cell: u32, what: (&'static str, &'static str), place: Place) {
         if self.memory.is_some() {
             return self.give_permit_weakly(cell, what, place);
@@ -76,7 +76,7 @@ impl Inner {
     pub fn take_token(&mut self) {
         let me = self.me();
         me.token = false;
-        // Entries in lists of waiters that belong to this wait are stale from now on.
+        // Waiter entries of this wait are stale from now on.
         me.spin.round += 1;
         me.spin.progress();
     }
@@ -102,7 +102,7 @@ impl Inner {
         }
     }
 
-    /// Enlists the current thread as one that waits for such changes of a cell.
+    /// Enlists the current thread with a cell, to be woken by these changes of it.
     pub fn enlist(&mut self, cell: u32, wakes: u8) {
         let thread = self.current.0;
         let me = self.me();
@@ -138,7 +138,7 @@ impl Inner {
         }
     }
 
-    /// Wakes all threads that wait for such changes of a cell, except the current one.
+    /// Wakes all threads that wait for these changes of a cell, except the current one.
     pub fn wake_all(&mut self, cell: u32, wakes: u8) {
         if self.cells[cell as usize].waiters.is_empty() {
             return;
@@ -155,7 +155,7 @@ impl Inner {
         self.cells[cell as usize].waiters = waiters;
     }
 
-    /// Wakes one of the threads that wait for such a change; which one is a choice.
+    /// Wakes one of the threads that wait for these changes; which one is a choice.
     pub fn wake_one(&mut self, cell: u32, wakes: u8) -> Option<ProcessId> {
         let waiters = &self.cells[cell as usize].waiters;
         let waits = |waiter: &&Waiter| waiter.wakes & wakes != 0;

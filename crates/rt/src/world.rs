@@ -1,10 +1,10 @@
 //! The state that the threads of one execution share with their scheduler.
 //!
 //! A thread is a coroutine. Before it touches anything shared it announces its next operation
-//! ([`World::turn`]) and is suspended. When it is resumed it performs the operation and runs on to
-//! the next announcement. So a step is one operation and the local work after it. Everything here
-//! belongs to one execution; some of it is kept for the next execution because making it anew would
-//! cost more, and the number of the execution (`epoch`) tells which entries are current.
+//! ([`World::turn`]) and is suspended. When resumed, it performs the operation and runs to the next
+//! announcement. So a step is one operation and the local work after it. Everything here belongs to
+//! one execution. Some of it is kept for the next execution because making it again would cost
+//! more; the number of the execution (`epoch`) tells which entries are current.
 //!
 //! A thread waits in one of three ways, none of which needs a guard:
 //! - a mutex is a lock of its own ([`Until::Lock`]);
@@ -15,7 +15,7 @@
 //!   nothing, since it can only follow the step that released the token; all races are between
 //!   enlisting and waking.
 //!
-//! Only `RwLock`, which several threads may hold, waits for a condition ([`Until::Read`],
+//! Only `RwLock`, which several threads may hold, needs guarded steps ([`Until::Read`],
 //! [`Until::Write`], [`Until::Fair`]).
 
 use std::cell::{Cell, RefCell};
@@ -29,7 +29,7 @@ use mazurka_memory::{Memory, MemoryOrder};
 
 use crate::alloc::Watched;
 use crate::clock::Clocks;
-use crate::fair::Wish;
+use crate::fair::LockMode;
 use crate::freed::{End, Freed, LastUse};
 use crate::local::Locals;
 use crate::loops::Loops;
@@ -43,7 +43,7 @@ use crate::weak::{Asking, Chosen, Readers};
 /// A location in the user's source.
 pub(crate) type Place = &'static Location<'static>;
 
-/// Why a coroutine gives up control.
+/// Why a coroutine yields to the scheduler.
 pub(crate) enum Request {
     /// The thread waits for its turn to perform the operation that it has announced.
     Turn,
@@ -68,7 +68,7 @@ pub(crate) enum Until {
     Lock(u32),
     /// Another thread gives it its token.
     Token,
-    /// Another thread changes what it spins on, or no other thread can go on.
+    /// Another thread changes a cell it spins on, or no other thread can make a step.
     Spin,
     /// The end of a thread.
     Ended(ProcessId),
@@ -78,11 +78,11 @@ pub(crate) enum Until {
     Read(u32),
     /// No reader and no writer holds the `RwLock`.
     Write(u32),
-    /// A lock that is fair allows this (fair.rs).
-    Fair(u32, Wish),
+    /// A fair lock can grant this wish (fair.rs).
+    Fair(u32, LockMode),
 }
 
-/// The kinds of change of a cell that a waiting thread may be woken by, as bits of a set.
+/// The kinds of changes of a cell that may wake a waiting thread, as bits of a set.
 pub(crate) mod wakes {
     /// The content of the cell changes.
     pub const CONTENT: u8 = 1;
@@ -97,20 +97,24 @@ pub(crate) mod wakes {
 }
 
 /// The operation that a thread has announced.
+///
+/// It tells explorers whether the thread is ready (`until`) and which accesses its next step
+/// claims. It tells reports what the step does and where.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
     /// The first access of the operation.
     pub access: Option<Access>,
     /// A second access, if there is one.
     pub second: Option<Access>,
-    /// Threads that wait for such a change of the first cell may be woken.
+    /// The changes of the first cell that the operation may make; it may wake threads that
+    /// wait for them.
     pub wakes: u8,
     pub until: Until,
-    /// The operation reads again every cell in `Spin::watched`.
+    /// Whether the operation reads again every cell in `Spin::watched`.
     pub watches: bool,
-    /// The operation may set the flag of the next message of this channel.
+    /// The channel whose next message flag the operation may set by sending.
     pub sends: Option<u32>,
-    /// The operation may drop the last sender of this channel, and then sets the same flag.
+    /// The channel whose last sender the operation may drop, which sets the same flag.
     pub drops: Option<u32>,
     /// The type of the object and the operation, for reports.
     pub what: (&'static str, &'static str),
@@ -159,7 +163,7 @@ impl Pending {
     }
 }
 
-/// Where a thread is in its life.
+/// The stage of a thread's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Unborn,
@@ -187,26 +191,26 @@ pub(crate) struct ThreadState {
     pub awaiting: bool,
     /// Whether it has its token.
     pub token: bool,
-    /// Whether the token came by a notification, not by another change.
+    /// Whether a notification, rather than another change, gave it the token.
     pub notified: bool,
     /// Its cells, by the constants below: the token, the arbiter that possible wakers compete for,
     /// the park permit, and its end. They are the same in every execution.
     pub cells: [u32; 4],
     pub spin: Spin,
-    /// How much has happened to it for no reason, by kind.
+    /// Number of spurious events that it has met, by kind.
     pub spurious: [u32; 3],
     pub name: Option<Box<str>>,
     pub started: Place,
     /// Whether it has panicked and no other thread has joined it since.
     pub panicked: bool,
-    /// Whether it unwinds, as far as is known.
+    /// Whether it is unwinding, as far as is known.
     pub unwinding: bool,
     /// Index of its last panic in `Inner::failures`.
     pub failure: Option<u32>,
-    /// The same for the last thread that it has joined, if that had panicked.
+    /// Index of the panic of the last thread that it has joined, if that one panicked.
     pub learned: Option<u32>,
     pub locals: Locals,
-    /// Whether it unwinds because its execution is given up.
+    /// Whether it unwinds because its execution is abandoned.
     pub leaving: bool,
     /// Its own time in `Asking::family` when it ended.
     pub ended: u32,
@@ -214,7 +218,7 @@ pub(crate) struct ThreadState {
     pub destroys: Option<usize>,
     /// What it asks the graph engine for, under a memory model.
     pub asking: Asking,
-    /// It may stop for good at any step, since this place asks for that.
+    /// Set if it may stop for good at any step: the place that requires this.
     pub stops: Option<Place>,
 }
 
@@ -228,8 +232,8 @@ pub(crate) const END: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiter {
     pub thread: u32,
-    /// The wait of the thread that this entry belongs to; if the thread has a later one, the entry
-    /// is stale.
+    /// The wait of the thread that this entry belongs to. If the thread has started a later wait,
+    /// the entry is stale.
     pub round: u32,
     pub wakes: u8,
     /// Whether the thread waits for other cells too.
@@ -237,28 +241,31 @@ pub(crate) struct Waiter {
 }
 
 /// The scheduler's view of a shared object.
+///
+/// A cell is the number of an object in one execution (names.rs); accesses of events refer to
+/// cells. The kind of the object decides which fields are in use.
 #[derive(Default)]
 pub(crate) struct CellState {
     /// The thread that holds it as a lock, and where the thread took it.
     pub holder: Option<(ProcessId, Place)>,
     /// The threads that hold it for reading, and where they took it.
     pub readers: Vec<(ProcessId, Place)>,
-    /// A flag and a number; the kind of the object gives them their meaning.
+    /// A flag and a number, whose meaning depends on the kind of the object.
     pub flag: u8,
     pub count: u32,
     /// Number of changes of its content and of its state.
     pub changes: [u32; 2],
     pub waiters: Vec<Waiter>,
-    /// The registry that a thread writes before it first uses this object, if there is one.
+    /// The registry that a thread must write before it first uses this object, if there is one.
     pub registry: Option<u32>,
     /// The threads that have written the registry for this object.
     pub users: Vec<ProcessId>,
     /// The value of its location before any write, under a memory model.
     pub initial: i64,
-    /// Its last use by each thread, and its end.
+    /// Its last use by each thread, and its drop.
     pub uses: Vec<LastUse>,
     pub end: Option<End>,
-    /// What it is and where it was made, for reports.
+    /// Its type and where it was made, for reports.
     pub kind: &'static str,
     pub made: Option<Place>,
 }
@@ -266,24 +273,24 @@ pub(crate) struct CellState {
 /// The effects of the current step so far.
 #[derive(Default)]
 pub(crate) struct StepEffects {
-    /// The values that its choices must take, in order.
+    /// The prescribed values of its choices, in order.
     pub wanted: Vec<i64>,
     /// The choices that it has made.
     pub outcomes: Vec<Outcome>,
     /// Locks that were taken or released besides the announced access.
     pub touched: Claims,
-    /// The step did not take the lock that it tried to take.
+    /// Whether the step did not take the lock that it tried to take.
     pub untouched: bool,
     pub joined: Vec<ProcessId>,
     pub spawned: Vec<ProcessId>,
     pub mishaps: Vec<Mishap>,
-    /// The thread that has made the other access of a data race.
+    /// The thread that made the other access of a data race.
     pub races_with: Option<ProcessId>,
     /// What happened, in words, if steps are recorded.
     pub notes: Vec<String>,
     /// The operation that was announced.
     pub made: Option<Pending>,
-    /// The panic that the step ended with.
+    /// The panic that ended the step.
     pub panic: Option<Failure>,
 }
 
@@ -303,11 +310,11 @@ pub(crate) struct Inner {
     pub in_step: bool,
     pub threads: Vec<ThreadState>,
     pub alive: usize,
-    /// The number of steps that are left, if the execution is given up.
+    /// The number of steps that are left, if the execution is abandoned.
     pub given_up: Option<u32>,
-    /// Number of threads that unwind.
+    /// Number of threads that are unwinding.
     pub unwinding: usize,
-    /// Whether the real thread panics, whatever the threads of the model do.
+    /// Whether the real thread was panicking before the execution started.
     pub real_panic: bool,
     pub cells: Vec<CellState>,
     pub names: Names,
@@ -316,30 +323,30 @@ pub(crate) struct Inner {
     pub clocks: Clocks,
     /// The failures met so far, without repetition.
     pub failures: Vec<Failure>,
-    /// The run has shown something that the search must know from the start.
+    /// Whether the run has shown something that the search must know from the start.
     pub restart: bool,
-    /// Whether the end of a thread is a step of its own, because the program asks for it
-    /// (`is_finished`).
+    /// Whether the end of a thread is a step, because the program uses `is_finished`.
     pub watched_ends: bool,
-    /// Whether some steps wait for a condition.
+    /// Whether some steps are guarded.
     pub guarded: bool,
     /// What is known of `RwLock`s, under a memory model.
     pub readers: Readers,
-    /// Whether an ordering weaker than sequential consistency was asked for.
+    /// Whether the program has used an ordering weaker than sequential consistency.
     pub weak: bool,
-    /// The orderings of a search for others, under a memory model.
+    /// The orderings to use in place of the program's, in a search for better ones under
+    /// a memory model.
     pub chosen: Option<Chosen>,
-    /// What was met that cannot be explored under a memory model.
+    /// What the program did that cannot be explored under a memory model.
     pub refused: Option<String>,
     /// Whether a thread was suspended as spinning.
     pub spun: bool,
     /// Whether an object has been used, in any execution.
     pub shared: bool,
-    /// Whether a spinning thread is only asked how long it looks again.
+    /// Whether a spinning thread is only being tried to see whether it gives up (loops.rs).
     pub probing: bool,
-    /// Choices are drawn from here, if schedules are random.
+    /// The source of random choices, if schedules are random.
     pub lottery: Option<Random>,
-    /// Number of rounds that a thread may spin in vain before it is suspended.
+    /// Number of futile rounds that a thread may spin before it is suspended.
     pub spins: u32,
     pub loops: Loops,
     pub spurious: SpuriousEvents,
@@ -349,14 +356,17 @@ pub(crate) struct Inner {
     pub unknowns: crate::unknowns::Unknowns,
 }
 
-/// The state that threads and scheduler share.
+/// The state that threads and scheduler share. Each model has one world.
+///
+/// A thread-local variable points to the world while one of its coroutines runs. This is how the
+/// operations of `sync` and `thread` find it (`world()`); outside a model there is none.
 pub(crate) struct World {
-    /// Whether a memory model answers the accesses (weak/mod.rs).
+    /// The memory model that answers accesses, if any (weak/mod.rs).
     pub memory: Option<Memory>,
     pub inner: RefCell<Inner>,
     pub twins: Twins,
     pub watch: Watch,
-    /// Whether the allocator tells of blocks.
+    /// Whether the allocator reports blocks.
     pub notes_blocks: Cell<bool>,
 }
 
@@ -460,7 +470,8 @@ impl World {
         yielder
     }
 
-    /// Notes that the current thread uses what its operation accesses, unless it was dropped.
+    /// Records that the current thread uses the object of its operation. If the object was dropped,
+    /// the thread stops for good.
     #[inline]
     fn uses(&self, pending: Pending) {
         if let Some(access) = pending.access
@@ -470,7 +481,7 @@ impl World {
         }
     }
 
-    /// Makes an operation of the current thread without a pause.
+    /// Performs an operation of the current thread without suspending it.
     #[inline]
     pub fn step_on(&self, pending: Pending) {
         self.announce(pending);
@@ -643,7 +654,7 @@ impl Inner {
         }
     }
 
-    /// Makes a choice of the current step.
+    /// Makes a choice in the current step.
     pub fn outcome(&mut self, start: i64, end: i64) -> i64 {
         let drawn = self.lottery.as_mut().map(|random| {
             let width = (end - start) as u64;
@@ -683,14 +694,14 @@ impl Inner {
         self.changed(cell, if dirty { 3 } else { wakes::STATE });
     }
 
-    /// Notes that the current thread has read a cell.
+    /// Records that the current thread has read a cell.
     #[inline]
     pub fn saw(&mut self, cell: u32, what: u8) {
         let seen = self.cells[cell as usize].changes;
         self.me().spin.saw(cell, what, seen);
     }
 
-    /// Notes that the current thread has changed a cell, and wakes the threads that wait for it.
+    /// Records that the current thread has changed a cell, and wakes the threads that wait for it.
     #[inline]
     pub fn changed(&mut self, cell: u32, what: u8) {
         let state = &mut self.cells[cell as usize];

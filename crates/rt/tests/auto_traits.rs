@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
-/// Whether a type has a trait: the constant of the type comes before that of the trait.
+/// Whether a type has a trait: an inherent constant takes precedence over that of a trait.
 macro_rules! has {
     ($t:ty: $bound:path) => {{
         #[allow(dead_code)]
@@ -37,7 +37,7 @@ macro_rules! traits {
     };
 }
 
-/// What a type can contain: with all traits, not `Sync`, not `Send`, neither, not `UnwindSafe`.
+/// Contents for the types: with all traits, not `Sync`, not `Send`, neither, not `UnwindSafe`.
 type All = u32;
 type NotSync = Cell<u32>;
 type NotSend = std::sync::MutexGuard<'static, u32>;
@@ -134,7 +134,7 @@ fn traits_are_those_of_std() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The test can tell: what it compares differs between contents.
+/// The test is meaningful: the traits differ between contents.
 #[test]
 fn the_contents_differ() {
     let found = [

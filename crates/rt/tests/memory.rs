@@ -1,6 +1,6 @@
-//! The memory in use is that of an execution, and does not grow with their number.
+//! The memory in use does not grow with the number of executions.
 //!
-//! A program of its own: the memory of the whole process is measured.
+//! A separate program, because it measures the memory of the whole process.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(unsafe_code)]
 
@@ -12,7 +12,7 @@ use mazurka_rt::{Builder, Memory, thread};
 
 /// Returns the number of bytes that are allocated and not freed.
 fn live() -> usize {
-    // SAFETY: it only looks.
+    // SAFETY: it only reads.
     unsafe { libc::mallinfo2().uordblks }
 }
 
@@ -21,7 +21,7 @@ fn memory_stays_in_a_hundred_thousand_executions() {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     static EARLY: AtomicUsize = AtomicUsize::new(0);
     static LATE: AtomicUsize = AtomicUsize::new(0);
-    // Only the memory of the first arena is told.
+    // Only the memory of the first arena is reported.
     // SAFETY: no other thread allocates at this time.
     assert_eq!(unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) }, 1);
     let limited = Builder {

@@ -1,5 +1,5 @@
-//! Inputs: every way through the comparisons that some input takes, in every execution that is
-//! really different, once.
+//! Inputs: each way through the comparisons that some input takes is explored once in every really
+//! different execution.
 //!
 //! More random programs: `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-rt --features
 //! symbolic --test symbolic`.
@@ -50,28 +50,28 @@ fn ways_through_comparisons() {
         let x = input::<i32>();
         match x.cmp(&10.into()) {
             std::cmp::Ordering::Less => 0,
-            // The same is never asked twice in vain: only one side is possible.
+            // This comparison is implied, so only one side is possible.
             std::cmp::Ordering::Equal if x > 3 => 1,
             std::cmp::Ordering::Equal => 2,
             std::cmp::Ordering::Greater => 3,
         }
     });
     assert_eq!((found.executions, found.results.len()), (3, 3));
-    // Two inputs, of which only the difference matters.
+    // Two inputs of which only the order matters.
     let found = outcomes(|| input::<u8>() < input::<u8>());
     assert_eq!(found.executions, 2);
-    // Truths are computed with, and asked once.
+    // Truth values are computed symbolically, and decided once.
     let found = outcomes(|| (!(input::<bool>() & input::<bool>()) ^ true).value());
     assert_eq!(found.executions, 2);
-    // Nothing is unknown of what is not.
+    // A known value stays known.
     let found = outcomes(|| Symbolic::from(3_u64) * 5 == 15);
     assert_eq!((found.executions, found.results), (1, vec![true]));
 }
 
 #[test]
 fn schedules_times_inputs() {
-    // Two orders of the lock; each thread takes one of two sides, and both sides of one exclude one
-    // side of the other.
+    // There are two orders of the lock. Each thread takes one of two sides, and one side of one
+    // thread excludes one side of the other.
     let found = outcomes(|| {
         let x = input_in(0..10);
         let log = Arc::new(Mutex::new(Vec::new()));
@@ -132,7 +132,7 @@ fn what_is_left_out_is_said() {
 
 #[test]
 fn what_the_solver_cannot_decide_is_said() {
-    // To find these factors is too hard for it.
+    // The solver cannot find these factors.
     const PRODUCT: u64 = 1_000_000_007 * 1_234_567_891;
     let found = Builder::default().check(|| {
         let (x, y) = (input_in(2..1 << 31), input_in(2..1 << 31));
@@ -216,12 +216,12 @@ fn a_failure_has_its_inputs() {
         1999 => assert_eq!(text, "it is 1999"),
         other => panic!("{other} does not fail"),
     }
-    // At once, and with the same words.
+    // It fails at once, with the same message.
     let again = panic_of(|| replay(overflow, &replayed));
     assert_eq!(again.lines().next(), Some(text));
     assert_eq!(replay_of(&again), replayed);
     assert!(again.contains("found after 1 execution;"), "{again}");
-    // Other inputs do not fail, and what is no input is said.
+    // Other inputs do not fail, and a word that is not an input is reported.
     let schedule = replayed.split_once(';').unwrap().0;
     replay(overflow, &format!("{schedule}; 0#0=5"));
     let wrong = panic_of(|| replay(overflow, &format!("{schedule}; nonsense")));
@@ -325,8 +325,8 @@ fn results_are_compared_for_the_same_inputs() {
             *shared.lock().unwrap() > limit
         }
     }
-    // x * 2 + 1 and (x + 1) * 2 are not the same, but both are below 202; that results differ for
-    // different inputs is fine.
+    // x * 2 + 1 and (x + 1) * 2 differ, but both are below 202. Results may differ for
+    // different inputs.
     assert_deterministic(add_and_double(1000));
     assert_deterministic(|| input::<i32>() > 5);
     let message = panic_of(|| assert_deterministic(add_and_double(41)));
@@ -378,25 +378,25 @@ fn inputs_of_other_models_are_refused() {
 /// A step of a random program.
 #[derive(Clone, Copy, Debug)]
 enum Op {
-    /// Under a lock: adds a number, or an input, or their product.
+    /// Under a lock: adds a number, or an input, or multiplies by an input.
     Add(usize, i8),
     AddInput(usize, usize),
     Multiply(usize, usize),
     /// Under a lock: compares with a number.
     Compare(usize, i8),
-    /// Under a lock: adds, if it fits.
+    /// Under a lock: adds, unless that overflows.
     Checked(usize, i8),
     /// Compares an input, or two.
     Local(usize, i8),
     Order,
     /// Divides an input, unless the divisor is 0.
     Divide(i8),
-    /// Needs a plain number.
+    /// Needs a concrete number.
     Pick(usize),
     Choose,
 }
 
-/// Everything that can be seen: for each lock the order of those who took it, with what they saw,
+/// Everything observable: for each lock the order of the threads that took it, with what they saw,
 /// and what each thread saw.
 type Seen = (Vec<Vec<(usize, i64)>>, Vec<Vec<i64>>);
 
@@ -410,7 +410,7 @@ fn run(threads: &[Vec<Op>], inputs: [Symbolic<i8>; 2]) -> Seen {
         value: 0.into(),
         log: Vec::new(),
     };
-    // At two places: of objects made at one it matters who uses which first.
+    // Made at two places: for objects of one place it matters which thread uses which first.
     let shared = Arc::new([Mutex::new(cell()), Mutex::new(cell())]);
     let all: Vec<_> = threads
         .iter()

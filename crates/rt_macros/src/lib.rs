@@ -26,14 +26,14 @@ use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 /// ```
 ///
 /// The arguments are fields of `Builder`: `time_limit` and `step_limit` in seconds, `memory` as in
-/// `MAZURKA_MEMORY`, flags with or without a value. The function may return a `Result`, and may be
-/// `async`: then `future::block_on` runs it.
+/// `MAZURKA_MEMORY`, flags with or without a value. The function may return a `Result`. If it is
+/// `async`, `future::block_on` runs it.
 #[proc_macro_attribute]
 pub fn test(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expanded(attribute, item).unwrap_or_else(|message| mistake(&message))
 }
 
-/// Code that does not compile, with this message.
+/// Returns code that fails to compile with this message.
 fn mistake(message: &str) -> TokenStream {
     format!("::core::compile_error!({message:?});")
         .parse()
@@ -52,20 +52,20 @@ pub fn tokio_main(attribute: TokenStream, item: TokenStream) -> TokenStream {
     tokio::entry(attribute, item, false)
 }
 
-/// A pattern that binds by reference, for `select!` of `mazurka_tokio`.
+/// Turns a pattern into one that binds by reference, for `select!` of `mazurka_tokio`.
 #[doc(hidden)]
 #[proc_macro]
 pub fn clean_pattern(pattern: TokenStream) -> TokenStream {
     tokio::clean(pattern)
 }
 
-/// How the value of a field is written.
+/// The syntax of a field's value.
 enum Kind {
-    /// As it is.
+    /// Any expression.
     Plain,
-    /// As it is; the field may be unset.
+    /// Any expression; the field is an `Option`.
     Optional,
-    /// A number of seconds; the field may be unset.
+    /// A number of seconds; the field is an `Option`.
     Seconds,
     /// A memory model.
     Memory,
@@ -165,7 +165,7 @@ fn expanded(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, St
         Some(TokenTree::Group(arguments)) if arguments.stream().is_empty() => {}
         _ => return Err("a test has no arguments, and no type parameters".to_owned()),
     }
-    // What is between the arguments and the body is the arrow and the result.
+    // The tokens between the arguments and the body are the arrow and the result.
     let result: TokenStream = tokens.drain(start + 3..).collect();
     let asynchronous = start > 0 && is(&tokens[start - 1], "async");
     if asynchronous {
@@ -183,7 +183,7 @@ fn expanded(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, St
         body
     };
     let closure: TokenStream = "||".parse().expect("an operator");
-    // A closure with a result has a block as its body, and one has it anyway.
+    // A closure with a result type needs a block as its body, and there is one in any case.
     let closure: TokenStream = closure.into_iter().chain(result).chain(body).collect();
     let check: TokenStream = format!(
         "#[allow(unused_mut)] let mut builder = ::mazurka_rt::Builder::new(); {settings} builder.check"

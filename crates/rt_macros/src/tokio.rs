@@ -3,14 +3,14 @@
 use proc_macro::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 
 /// The runtime that an attribute asks for.
-struct Wishes {
+struct RuntimeOptions {
     several_threads: bool,
     /// The path of the crate.
     krate: String,
 }
 
-fn wishes(attribute: TokenStream, test: bool) -> Result<Wishes, String> {
-    let mut found = Wishes {
+fn wishes(attribute: TokenStream, test: bool) -> Result<RuntimeOptions, String> {
+    let mut found = RuntimeOptions {
         several_threads: !test,
         krate: "::tokio".to_owned(),
     };
@@ -36,7 +36,7 @@ fn wishes(attribute: TokenStream, test: bool) -> Result<Wishes, String> {
                 ));
             }
             ("crate", path) => found.krate = path.to_owned(),
-            // In a model there are as many as tasks, no time passes, and a panic is told.
+            // In a model every task has a thread, no time passes, and a panic is reported.
             ("worker_threads" | "start_paused" | "unhandled_panic", _) => {}
             _ => {
                 return Err(format!(
@@ -63,7 +63,7 @@ fn group(delimiter: Delimiter, inner: TokenStream) -> TokenStream {
 }
 
 fn expanded(attribute: TokenStream, item: TokenStream, test: bool) -> Result<TokenStream, String> {
-    let Wishes {
+    let RuntimeOptions {
         several_threads,
         krate,
     } = wishes(attribute, test)?;
@@ -123,8 +123,8 @@ fn expanded(attribute: TokenStream, item: TokenStream, test: bool) -> Result<Tok
         .collect())
 }
 
-/// Makes a pattern that matches a reference to what the given one matches, and moves nothing: `ref`
-/// and `mut` of bindings are left out.
+/// Makes a pattern that matches a reference to whatever the given one matches, and moves nothing:
+/// `ref` and `mut` of bindings are left out.
 pub fn clean(pattern: TokenStream) -> TokenStream {
     let mut clean: Vec<TokenTree> = Vec::new();
     for token in pattern {

@@ -41,7 +41,7 @@ const language = (keywords) => {
   });
 };
 
-// Keywords, and the names that the text has.
+// Completes keywords and the names in the text.
 const completions = (keywords) => (context) => {
   const word = context.matchBefore(/[A-Za-z_]\w*/);
   if (!word && !context.explicit) return null;
@@ -93,7 +93,7 @@ const seen = StateField.define({
   },
 });
 
-// A place of the record, in characters, as an offset of the text.
+// Converts a place of the record, in characters, to an offset in the text.
 const offset = (doc, line, column) => {
   if (line < 1 || line > doc.lines) return doc.length;
   const { from, text } = doc.line(line);
@@ -121,7 +121,7 @@ export class Editor {
     this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
   }
 
-  /** Marks the line of a step; 0 is none. */
+  /** Marks the line of a step; 0 marks none. */
   step(line) {
     this.view.dispatch({ effects: stepAt.of(line) });
     if (line > 0 && line <= this.view.state.doc.lines) {
@@ -129,7 +129,7 @@ export class Editor {
     }
   }
 
-  /** Shows mistakes and warnings where they are. */
+  /** Marks mistakes and warnings in the text. */
   diagnose(diagnostics) {
     const { doc } = this.view.state;
     const all = diagnostics.filter((one) => one.span).map(({ span, severity, message, label, code }) => {
@@ -140,7 +140,7 @@ export class Editor {
     this.view.dispatch(setDiagnostics(this.view.state, all));
   }
 
-  /** Shows in the margin which conditions held and failed. */
+  /** Shows in the margin which conditions were true and which were false. */
   cover(coverage) {
     const { doc } = this.view.state;
     const lines = new Map();

@@ -1,5 +1,5 @@
-// Who answers: the command as WebAssembly in a worker, or `mazurka serve`. Both take the same
-// request and give the same answer: exit code, standard output and standard error of the command.
+// The engines: the command as WebAssembly in a worker, or `mazurka serve`. Both take the same
+// request and return the same answer: exit code, standard output and standard error of the command.
 
 /**
  * The words of a command line.
@@ -15,10 +15,10 @@ export function wordsOf({ command, file, options, format }) {
   return words;
 }
 
-/** A word as a shell reads it back. */
+/** Quotes a word for a shell. */
 export const quoted = (word) => (/^[\w./=,:+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
-/** Why a name cannot be that of a program, or nothing; `mazurka serve` has the same rule. */
+/** Why a name is not valid for a program, or empty; `mazurka serve` has the same rule. */
 export function badName(name) {
   const plain = /^\w[\w.-]*(\/\w[\w.-]*)*$/.test(name) && name.length <= 120;
   if (plain && /\.(maz|abs)$/.test(name)) return "";
@@ -26,8 +26,8 @@ export function badName(name) {
 }
 
 /**
- * The values in a field of an option that may be given more than once: formulas stand between
- * semicolons, all others between blanks, which do not separate a name from its value.
+ * The values in a field of a repeatable option: formulas are separated by semicolons, all others by
+ * spaces, except for spaces around `=` and inside brackets.
  */
 export function valuesOf(text, formulas) {
   const tight = () => text.replace(/\s*=\s*/g, "=").replace(/\[\s*/g, "[").replace(/\s*\]/g, "]");
@@ -45,7 +45,7 @@ export class BrowserEngine {
   #waiting = new Map();
   #number = 0;
 
-  /** @param {Promise<WebAssembly.Module>} module the code, which may still be on its way */
+  /** @param {Promise<WebAssembly.Module>} module the code, which may still be loading */
   constructor(module) {
     this.#module = module;
   }
@@ -58,7 +58,7 @@ export class BrowserEngine {
     return engine;
   }
 
-  /** Another worker with the same code. */
+  /** Another engine with the same code and its own worker. */
   twin() {
     return new BrowserEngine(this.#module);
   }
@@ -88,11 +88,11 @@ export class BrowserEngine {
       });
       packed.then((bytes) => worker.postMessage({ packed: bytes }, [bytes]), loading.failed);
     }
-    // What is asked is sent after the code, in this order.
+    // Requests are sent after the code, in this order.
     this.#module.then((module) => loading || worker.postMessage({ module }), (error) => this.#stop(error));
   }
 
-  // Ends the worker; those who wait are told why.
+  // Ends the worker, and rejects the pending requests.
   #stop(error) {
     this.#worker?.terminate();
     this.#worker = null;
@@ -117,7 +117,7 @@ export class BrowserEngine {
   }
 }
 
-/** `mazurka serve`. */
+/** The engine of `mazurka serve`. */
 export class ServerEngine {
   name = "native, by mazurka serve";
   #token;
@@ -153,7 +153,7 @@ export class ServerEngine {
     }
   }
 
-  // Server-sent events: `progress` with a line, and in the end `answer`.
+  // Server-sent events: `progress` with a line, and finally `answer`.
   async #events(body, progress) {
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
@@ -177,7 +177,7 @@ export class ServerEngine {
   }
 }
 
-/** The server if there is one, else the browser: `mazurka serve` says so in the page. */
+/** Returns the engine that the page names: `mazurka serve`, or the browser. */
 export async function findEngine(token) {
   if (document.querySelector("meta[name=engine]").content === "native") {
     return { engine: new ServerEngine(token), table: await (await fetch("about.json")).json() };

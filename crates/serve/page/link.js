@@ -1,7 +1,7 @@
-// Links that carry a program and options: JSON, compressed, in the fragment, which no server sees.
+// Links that carry a program and options: compressed JSON in the fragment, which no server sees.
 
 const DAMAGED = "the link is damaged: ask for it again, or for the program itself";
-/** More than this is no link. */
+/** The maximal size of the contents of a link. */
 export const MOST = 1 << 20;
 
 async function drained(stream, most) {
@@ -23,7 +23,7 @@ async function drained(stream, most) {
 
 const through = (bytes, change) => new Blob([bytes]).stream().pipeThrough(change);
 
-/** A value as a fragment. */
+/** Encodes a value as a fragment. */
 export async function packed(value) {
   const bytes = new TextEncoder().encode(JSON.stringify(value));
   if (bytes.length > MOST) throw new Error("the program is too long for a link");
@@ -33,7 +33,7 @@ export async function packed(value) {
   return `#1${btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
-/** The value of a fragment; an error says what is wrong with it. */
+/** Decodes a fragment; an error says what is wrong with it. */
 export async function unpacked(fragment) {
   if (!fragment.startsWith("#1")) throw new Error("this link is of another version");
   let bytes;
@@ -63,8 +63,8 @@ const isPlain = (value) => ["string", "boolean", "number"].includes(typeof value
 const isOption = (value) => isPlain(value) || (Array.isArray(value) && value.every(isPlain));
 
 /**
- * Whether a schedule leads to one state of a tree, whose states have these schedules. It does not
- * behind a condition over unknown values: both of its sides have one schedule.
+ * Whether a schedule leads to only one state of a tree whose states have these schedules. It does
+ * not after a condition over unknown values: both sides of it have the same schedule.
  */
 export function isCertain(schedule, all) {
   const count = new Map();

@@ -1,5 +1,5 @@
-// The page: a program, what to do with it, and the answer. The answer is the report that
-// `--format html` makes; the page takes its figures and its record out of it.
+// The page: a program, a command with options, and the answer. The answer is the report of
+// `--format html`, from which the page takes the figures and the record.
 import { Editor } from "./edit.js";
 import { Cancelled, badName, quoted, valuesOf, wordsOf } from "./engine.js";
 import { isCertain, packed, unpacked } from "./link.js";
@@ -10,13 +10,13 @@ const $ = (id) => document.getElementById(id);
 
 /** Options that are shown first. */
 const USUAL = ["algorithm", "property", "memory", "set", "schedule", "inputs", "goal", "net", "seed", "time-limit", "memory-limit"];
-/** What holds unless the user says otherwise: a page must not eat the machine. */
+/** The default limits: a page must not exhaust the machine. */
 const LIMITS = { "time-limit": "60s", "memory-limit": "1G" };
-/** What decides how a program is read. */
+/** Options that affect how a program is loaded. */
 const READING = ["set", "ignore-time", "observe", "object", "product", "main"];
-/** A larger record is not opened. */
+/** The maximal size of a record. */
 const MOST_RECORD = 64 << 20;
-/** After so long without a key the text is looked at. */
+/** The text is checked after this many milliseconds without a key. */
 const PAUSE = 250;
 
 const state = { engine: null, checker: null, table: null, options: { ...LIMITS }, running: false, pause: 0, diagnosed: 0, mistakes: [] };
@@ -24,7 +24,7 @@ let editor;
 
 const commandNamed = (name) => state.table.commands.find((command) => command.name === name);
 
-// Options that the command has, as the user wants them.
+// The options of the command that differ from their defaults.
 function options() {
   const flags = commandNamed($("command").value).flags;
   const wanted = {};
@@ -83,7 +83,7 @@ function showForm() {
   showWords();
 }
 
-// Mistakes and warnings, under the text.
+// Shows mistakes and warnings in and under the text.
 function showMistakes(diagnostics) {
   state.mistakes = diagnostics;
   editor.diagnose(diagnostics);
@@ -93,7 +93,7 @@ function showMistakes(diagnostics) {
       ` ${severity} ${code}: ${message}${label ? `: ${label}` : ""} `, make("span", { className: "help", textContent: help ?? "" }))));
 }
 
-// Reads the program and makes no step, or one.
+// Loads the program and makes at most one step, to find mistakes.
 async function diagnose() {
   const number = ++state.diagnosed;
   if (badName($("file").value)) return;
@@ -105,7 +105,7 @@ async function diagnose() {
   showMistakes(diagnostics);
 }
 
-// What is shown is about another text, or another question.
+// Marks the answer as one for another text or another question.
 const outdated = (is) => $("answer").classList.toggle("outdated", is);
 
 function later() {
@@ -124,7 +124,7 @@ function busy(running, words = "") {
   outdated(running);
 }
 
-// The parts of a report, in this document. All that comes from a program is text there.
+// The parts of a report, imported into this document. Everything from a program is text there.
 function parts(html) {
   const report = new DOMParser().parseFromString(html, "text/html");
   const record = JSON.parse(report.getElementById("record").textContent);
@@ -151,8 +151,8 @@ function showReport(into, html) {
   return record;
 }
 
-// A state of a tree: the run that leads there, below the tree. Of several that are chosen in a
-// hurry, the last is shown.
+// Shows the run to a state of a tree, below the tree. If several are chosen quickly, the last one
+// is shown.
 const chosen = { run: null, busy: false };
 async function openRun(schedule, tree) {
   chosen.run = { schedule, tree };
@@ -220,7 +220,7 @@ async function search() {
   }
 }
 
-// What each engine counts on this program.
+// Shows the counts of each engine on this program.
 async function compare() {
   if (state.running || badName($("file").value)) return;
   const explore = commandNamed("explore");
@@ -277,7 +277,7 @@ async function openExample(example) {
   showMistakes([]);
 }
 
-// A saved record, to look at. Nothing is run.
+// Shows a saved record. Nothing is run.
 async function openRecord(file) {
   outdated(false);
   if (file.size > MOST_RECORD) {
@@ -337,14 +337,14 @@ async function start() {
     await openExample(chosen);
     search();
   });
-  // A link shows what was found at once; a server runs nothing that its user has not asked for.
-  // Nor does the page with limits that are not its own.
+  // A link runs at once, except on a server, which runs nothing that its user has not asked for,
+  // and except if the link sets other limits.
   const limits = sent ? Object.keys(LIMITS).filter((name) => state.options[name] !== LIMITS[name]) : [];
   const waits = sent && (engine.name.startsWith("native") || limits.length > 0);
   if (waits) $("progress").textContent = limits.length ? `this link sets ${limits.join(" and ")} itself: look at it, then run the command` : "";
   else await search();
   if (refused) $("progress").textContent = `${refused}; counter.maz is shown instead`;
-  // Another link in the same tab.
+  // Another link was opened in the same tab.
   addEventListener("hashchange", () => linked() && location.reload());
   document.body.dataset.ready = "true";
 }

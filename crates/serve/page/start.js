@@ -1,19 +1,19 @@
-// What takes longest begins first, while the rest of the page is still being read: the engine.
+// Starts the engine, which takes longest, while the rest of the page still loads.
 import { findEngine } from "./engine.js";
 
-// An address of `mazurka serve` may have a token in it.
+// The address that `mazurka serve` prints may have a token in it.
 const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
 if (token) {
   sessionStorage.setItem("mazurka-token", token);
   history.replaceState(null, "", location.pathname);
 }
 
-/** The engine, and the table of what it can do. */
+/** The engine, and the table of its commands and flags. */
 export const found = findEngine(sessionStorage.getItem("mazurka-token") ?? "");
 /** Whether the address has a program in it. */
 export const linked = () => /^#\d/.test(location.hash);
-/** What is shown first, if it has none. */
+/** The program that is shown first, if the address has none. */
 export const counter = linked() ? null : fetch("examples/counter.maz").then((answer) => answer.text());
-// `page.js` says what went wrong.
+// `page.js` reports the errors.
 found.catch(() => {});
 counter?.catch(() => {});

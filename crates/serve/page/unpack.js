@@ -1,14 +1,14 @@
-// Reads LZMA, the packing of the engine: its code has many parts that are alike and far from each
-// other, which gzip, with a window of 32 KB, does not see. The format: a byte with the settings, the
-// size of the window (4 bytes) and of the content (8 bytes, not used here), and a stream of bits,
-// each with the probability that the bits before it have given it. It ends with a mark.
+// Decompresses LZMA, the format of the engine: its code has much repetition over distances that
+// gzip, with a window of 32 KB, cannot see. The format: a byte with the settings, the size of the
+// window (4 bytes) and of the content (8 bytes, not used here), and a stream of bits. The bits
+// before a bit determine its probability. The stream ends with a marker.
 
 const SIGN = 0x80000000;
 const states = (size) => new Uint16Array(size).fill(1024);
 const lengths = () => ({ choice: states(2), low: states(128), middle: states(128), high: states(256) });
 
 /**
- * The content of a file.
+ * Returns the content of a file.
  * @param {Uint8Array} packed the file, as `xz --format=lzma` writes it
  * @returns {Uint8Array}
  */
@@ -17,8 +17,8 @@ export function unpack(packed) {
   const lc = settings % 9, lp = Math.floor(settings / 9) % 5, pb = Math.floor(settings / 45);
   if (packed.length < 18 || settings >= 225) throw new Error("the engine is damaged");
 
-  // The range, the code, and where the next byte is. In an array of numbers of 32 bits, so that all
-  // of it wraps around as the format wants.
+  // The range, the code, and the position of the next byte. They are in an array of 32-bit numbers,
+  // so that they wrap around as the format requires.
   const coder = new Int32Array([-1, 0, 18]);
   for (let at = 14; at < 18; at++) coder[1] = (coder[1] << 8) | packed[at];
   const normalise = () => {

@@ -1,5 +1,5 @@
-// The few calls of WASI that the command needs: words, files in memory, standard output and error,
-// a clock. A run is one call of `run`; each has memory of its own, so that nothing is left over.
+// The WASI calls that the command needs: arguments, files in memory, standard output and error, a
+// clock. Each call of `run` is one run with its own memory, so that no state is left over.
 
 const OK = 0, BAD_FILE = 8, NO_ENTRY = 44, NOT_THERE = 52, READ_ONLY = 69;
 const ROOT = 3;
@@ -54,7 +54,7 @@ export function run(module, { words, files, progress = () => {} }) {
     if (contents.has(name)) return filestat(at, 4, contents.get(name).length);
     return folders.has(name) ? filestat(at, 3, 0) : NO_ENTRY;
   };
-  // Progress is told at once; all else on standard error belongs to the answer.
+  // Progress is reported at once; everything else on standard error belongs to the answer.
   const complain = (text) => {
     line += text;
     for (let end = line.indexOf("\n"); end >= 0; end = line.indexOf("\n")) {
@@ -90,7 +90,7 @@ export function run(module, { words, files, progress = () => {} }) {
       return OK;
     },
     random_get: (at, length) => {
-      // Results do not depend on chance: tables of hashes alone ask for it.
+      // Only hash tables ask for random numbers, and results do not depend on them.
       bytes(at, length).fill(7);
       return OK;
     },
@@ -169,7 +169,7 @@ export function run(module, { words, files, progress = () => {} }) {
       return OK;
     },
   };
-  // What is not there says so, and the command goes on without it.
+  // A missing call returns an error, and the command continues without it.
   const imports = new Proxy(calls, { get: (known, name) => known[name] ?? (() => NOT_THERE) });
 
   const instance = new WebAssembly.Instance(module, { wasi_snapshot_preview1: imports });
@@ -180,7 +180,7 @@ export function run(module, { words, files, progress = () => {} }) {
   } catch (error) {
     if (error instanceof Exit) code = error.code;
     else {
-      // The command ran out of memory or of stack, or met a defect; it has said so if it could.
+      // The command ran out of memory or stack, or has a defect; it reported that if it could.
       code = 4;
       err += `${line}${line ? "\n" : ""}the engine stopped: ${error.message}\n`;
     }

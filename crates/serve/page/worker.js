@@ -1,4 +1,4 @@
-// A worker that runs one command at a time. To cancel it, the page ends the worker.
+// A worker that runs one command at a time. To cancel a command, the page ends the worker.
 import { unpack } from "./unpack.js";
 import { run } from "./wasi.js";
 

@@ -1,16 +1,16 @@
-//! The page: its files are in the binary, and no request leads to a file on the disk.
+//! The page. Its files are embedded in the binary, so no request reads a file on the disk.
 
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::RustEmbed;
 
-/// The files of the page. What it shares with reports, and its examples, are links to where these
-/// are in the repository; a published crate has the files themselves.
+/// The files of the page. Those that it shares with reports, and its examples, are links into the
+/// repository; a published crate has the files themselves.
 #[derive(RustEmbed)]
 #[folder = "page"]
 struct PageFiles;
 
-/// How the static page names its engine, and how this server does.
+/// The engine that the static page names, and its replacement in this server.
 const WASM: &str = "<meta name=\"engine\" content=\"wasm\">";
 const NATIVE: &str = "<meta name=\"engine\" content=\"native\">";
 
@@ -30,7 +30,7 @@ pub(crate) async fn asset(uri: Uri) -> Response {
         "/" => "index.html",
         path => path.trim_start_matches('/'),
     };
-    // Names are plain: nothing is decoded, and nothing leads out of a folder.
+    // Names are plain: nothing is decoded, and nothing leads out of the folder.
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     let found = if path.chars().all(plain) && !path.contains("..") {
         PageFiles::get(path)
@@ -38,7 +38,7 @@ pub(crate) async fn asset(uri: Uri) -> Response {
         None
     };
     match found {
-        // The page is told who answers.
+        // Tell the page which engine answers.
         Some(file) if path == "index.html" => {
             let text = String::from_utf8_lossy(&file.data).replace(WASM, NATIVE);
             ([(header::CONTENT_TYPE, kind(path))], text).into_response()

@@ -1,9 +1,9 @@
-//! Which requests are answered: those of the page that this server has served.
+//! Decides which requests are answered: those of the page that this server has served.
 //!
-//! A page of another site can make a browser send requests to this machine. Its requests have a
-//! foreign `Origin`, or a foreign `Host` if the name was bent to this machine; both are refused.
-//! A server that other machines reach has addresses that it does not know, so it takes every
-//! address in numbers, which cannot be bent, and the names that its user has given.
+//! A page of another site can make a browser send requests to this machine. Such a request has a
+//! foreign `Origin`, or a foreign `Host` if its name was rebound to this machine (DNS rebinding);
+//! both are refused. A server that other machines reach does not know all its addresses. So it
+//! accepts every numeric address, which cannot be rebound, and the names that its user gave.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use tokio::time::timeout;
 
 use crate::Shared;
 
-/// No script, style or connection but of this server.
+/// Scripts, styles and connections are allowed from this server only.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; connect-src 'self'; worker-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// A request that has not come by then is refused.
+/// How long a request may take to arrive.
 const FOR_A_REQUEST: Duration = Duration::from_secs(20);
 
-/// What a request must say.
+/// What requests are checked against.
 pub(crate) struct Guard {
     /// The values of `Host` that mean this server.
     hosts: Vec<String>,
@@ -113,12 +113,12 @@ impl Guard {
     }
 }
 
-/// Whether both are the same, in a time that does not depend on where they differ.
+/// Whether both are equal, in time that does not depend on where they differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
 
-/// Refuses what is not of the page, and tells the browser what the page may do.
+/// Refuses requests that are not from the page, and sends the browser the policy of the page.
 pub(crate) async fn check(
     State(shared): State<Arc<Shared>>,
     request: Request,
@@ -127,7 +127,7 @@ pub(crate) async fn check(
     let refused = shared.guard.refusal(request.headers(), request.uri());
     let mut response = match refused {
         Some(refusal) => refusal.into_response(),
-        // The events of a search come later: this is the time to read a request.
+        // The events of a search come later: this limits only the reading of the request.
         None => match timeout(FOR_A_REQUEST, next.run(request)).await {
             Ok(response) => response,
             Err(_) => {

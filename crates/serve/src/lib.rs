@@ -1,14 +1,14 @@
-//! `mazurka serve`: the page, and searches by the command itself.
+//! `mazurka serve`: serves the page, and runs searches with the command itself.
 //!
-//! The server answers requests of one machine. A search is the command `mazurka` in a process of
-//! its own, in a folder of its own that holds the program and nothing else: it can be killed, it is
-//! bounded, and what goes wrong in it does not concern the others. The words of its command line
-//! are made here, from the table of flags that the command prints (`mazurka flags`): a request has
-//! program text and options, and cannot name a file, a compiler, a solver or another machine.
+//! The server is for one machine. A search is the command `mazurka` in its own process, in its own
+//! folder with only the program in it: it can be killed, its resources are bounded, and its
+//! failures do not affect other searches. The server makes the command line from the table of flags
+//! that the command prints (`mazurka flags`): a request has program text and options, and cannot
+//! name a file, a compiler, a solver or another machine.
 //!
-//! - `request`: what a request may say, and the words that it becomes.
+//! - `request`: what a request may contain, and its command line.
 //! - `search`: the process, its progress and its end.
-//! - `guard`: which requests are answered at all: Host, Origin, token.
+//! - `guard`: which requests are answered: Host, Origin, token.
 //! - `assets`: the page.
 
 mod assets;
@@ -35,39 +35,39 @@ use tokio::sync::Semaphore;
 
 pub use request::{BadRequest, FlagTable, Request, words};
 
-/// A request with a larger body is refused.
+/// The maximal size of a request body.
 pub const MOST_BODY: usize = 2 << 20;
 
-/// Connections at one time; more wait to be accepted.
+/// The maximal number of connections; more wait to be accepted.
 const MOST_CONNECTIONS: usize = 1024;
-/// A connection that has not sent the head of a request by then is closed.
+/// How long a connection may take to send the head of a request.
 const FOR_A_HEAD: Duration = Duration::from_secs(10);
-/// Until a connection is accepted again, after the system has refused one.
+/// The pause before the next accept, after the system refused one.
 const AFTER_A_REFUSAL: Duration = Duration::from_millis(100);
 
-/// How to serve.
+/// The settings of the server.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The command.
     pub command: PathBuf,
-    /// Where to listen; the loopback interface unless the user says otherwise.
+    /// The address to listen on; the default is the loopback interface.
     pub address: IpAddr,
-    /// The port; 0 lets the system choose.
+    /// The port; with 0 the system chooses one.
     pub port: u16,
-    /// Names of this machine under which other machines reach it.
+    /// Names under which other machines reach this one.
     pub hosts: Vec<String>,
-    /// Searches at one time.
+    /// The number of searches that run in parallel.
     pub searches: usize,
-    /// Requests for searches that may wait.
+    /// The number of requests for searches that may wait.
     pub waiting: usize,
-    /// A search is killed after this time.
+    /// The time after which a search is killed.
     pub most_time: Duration,
-    /// A search may use this much memory, in bytes.
+    /// The maximal memory of a search, in bytes.
     pub most_memory: u64,
 }
 
 impl Settings {
-    /// The usual ones for a command: loopback, port 8421, as many searches as there are cores.
+    /// The default settings for a command: loopback, port 8421, one search for each core.
     ///
     /// ```
     /// let settings = mazurka_serve::Settings::new("mazurka".into());
@@ -88,19 +88,19 @@ impl Settings {
     }
 }
 
-/// Why there is no server.
+/// Why the server cannot start, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// No runtime, or the port is taken.
+    /// There is no runtime, or the port is taken.
     #[error("cannot listen: {0}; choose another --port")]
     Listen(io::Error),
     /// The system has no random numbers.
     #[error("cannot make a token: {0}")]
     Token(String),
-    /// The command does not say which flags it has.
+    /// The command does not print its flags.
     #[error("cannot ask `{0}` for its flags: {1}")]
     Command(String, String),
-    /// The server broke off.
+    /// The server stopped.
     #[error("the server ended: {0}")]
     Ended(io::Error),
 }
@@ -116,9 +116,8 @@ struct Shared {
     queued: Arc<Semaphore>,
 }
 
-/// Serves until the process is told to end (Ctrl-C, SIGTERM), and then ends all searches.
-/// `listening` is told the address to open, which has the token in
-/// it if one is needed.
+/// Serves until the process is told to end (Ctrl-C, SIGTERM), and then ends all searches. Calls
+/// `listening` with the address to open, which has the token in it if one is needed.
 pub fn serve(settings: Settings, listening: impl FnOnce(&str)) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -147,7 +146,7 @@ async fn told_to_end() {
     let _interrupted = tokio::signal::ctrl_c().await;
 }
 
-/// A server that listens.
+/// A listening server.
 pub struct Server {
     listener: tokio::net::TcpListener,
     address: SocketAddr,
@@ -186,17 +185,17 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The token, where one is needed.
+    /// The token, if one is needed.
     pub fn token(&self) -> Option<&str> {
         self.shared.guard.token()
     }
 
-    /// What to open in a browser of this machine.
+    /// The URL to open in a browser on this machine.
     pub fn url(&self) -> String {
         let mut address = self.address;
         match address.ip() {
@@ -210,7 +209,7 @@ impl Server {
         }
     }
 
-    /// Answers until the process ends.
+    /// Answers requests until the process ends.
     pub async fn run(self) -> Result<(), ServeError> {
         let shared = self.shared;
         let api = Router::new()
@@ -228,15 +227,15 @@ impl Server {
     }
 }
 
-/// Accepts connections and answers what they ask. A connection that does not send the head of a
-/// request in time is closed, so that idle ones cannot use up the files of the process.
+/// Accepts connections and answers their requests. A connection that does not send the head of a
+/// request in time is closed, so that idle ones cannot exhaust the file descriptors of the process.
 async fn answer_all(listener: tokio::net::TcpListener, router: Router) -> Result<(), ServeError> {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let place = Arc::clone(&places).acquire_owned().await;
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
-            // The other side has gone, or there are no more files: later there will be.
+            // The other side is gone, or file descriptors are exhausted: try again later.
             Err(_) => {
                 tokio::time::sleep(AFTER_A_REFUSAL).await;
                 continue;
@@ -249,7 +248,7 @@ async fn answer_all(listener: tokio::net::TcpListener, router: Router) -> Result
                 .timer(TokioTimer::new())
                 .header_read_timeout(FOR_A_HEAD)
                 .serve_connection(TokioIo::new(stream), service);
-            // What goes wrong here concerns this connection alone.
+            // An error here affects only this connection.
             let _broken = connection.await;
         });
     }

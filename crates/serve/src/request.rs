@@ -1,25 +1,25 @@
-//! What a request may say, and the words that it becomes.
+//! What a request may contain, and its command line.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Files of one program, and options of one request, at most.
+/// The maximal number of files of one program, and of options of one request.
 const MOST_FILES: usize = 64;
 const MOST_OPTIONS: usize = 64;
-/// Letters of a name of a file.
+/// The maximal length of a file name.
 const LONGEST_NAME: usize = 120;
 
-/// Program text and options. Anything else is refused.
+/// A request: program text and options. Any other field is refused.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The command: one of the table, or `show` for a record.
+    /// The command: one in the table, or `show` for a record.
     pub command: String,
     /// The file that the command is about.
     pub file: String,
-    /// All files, by name: the program and what it includes.
+    /// All files by name: the program and the files that it includes.
     pub files: BTreeMap<String, String>,
     /// The options, by the names of their flags.
     #[serde(default)]
@@ -52,12 +52,12 @@ pub enum BadRequest {
     /// There is no such command here.
     #[error("there is no command `{0}` here")]
     Command(String),
-    /// The name of a file is no plain name of a program.
+    /// The file name is not a plain name of a program.
     #[error(
         "`{0}` is no name of a program: write letters, digits, `-`, `_` and `.`, and `.maz` or `.abs` at its end"
     )]
     Name(String),
-    /// The name of a file is no plain name of a record.
+    /// The file name is not a plain name of a record.
     #[error("`{0}` is no name of a record: write letters and digits, and `.json` at its end")]
     Record(String),
     /// The file is not among the files.
@@ -77,12 +77,12 @@ pub enum BadRequest {
     /// There is no such format here.
     #[error("the format is `json` or `html`")]
     Format,
-    /// Too much.
+    /// There are too many files or options.
     #[error("there are too many {0}")]
     Many(&'static str),
 }
 
-/// Whether a name is one that may be written into the folder of a search.
+/// Whether a file with this name may be written into the folder of a search.
 fn plain(name: &str, ending: &[&str]) -> bool {
     let part = |part: &str| {
         let mut letters = part.chars();
@@ -96,7 +96,7 @@ fn plain(name: &str, ending: &[&str]) -> bool {
         && ending.iter().any(|ending| name.ends_with(ending))
 }
 
-/// The words of the command line; the error says what is wrong with the request.
+/// Returns the words of the command line. The error says what is wrong with the request.
 ///
 /// ```
 /// use mazurka_serve::{FlagTable, Request, words};
@@ -162,7 +162,7 @@ pub fn words(request: &Request, table: &FlagTable) -> Result<Vec<String>, BadReq
     Ok(all)
 }
 
-/// A flag with its value, which is always a part of the same word.
+/// A flag with its value, which is always in the same word.
 fn option(flag: &TableFlag, value: &Value) -> Result<Vec<String>, BadRequest> {
     let name = &flag.name;
     let wrong = |wanted| BadRequest::Value(name.clone(), wanted);
@@ -239,7 +239,7 @@ mod tests {
             .options
             .insert("set".to_owned(), serde_json::json!(["N=1", "--witness=x"]));
         let made = words(&asked, &table()).expect("words");
-        // What looks like a flag stays a value.
+        // A value that looks like a flag stays a value.
         assert_eq!(
             made[2..5],
             ["--keep-going", "--set=N=1", "--set=--witness=x"]

@@ -1,5 +1,5 @@
-//! A search: the command in a process and a folder of its own, with its progress and its end as
-//! server-sent events.
+//! A search: the command in its own process and folder. Its progress and its answer are server-sent
+//! events.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -23,14 +23,14 @@ use tokio::time::timeout;
 
 use crate::{Request, ServeError, Shared, words};
 
-/// More output than this is cut, and so no answer.
+/// The maximal output; a search with more has no answer.
 const MOST_OUTPUT: u64 = 64 << 20;
-/// Lines of progress that may wait for a slow reader.
+/// The number of progress lines that may wait for a slow reader.
 const MOST_LINES: usize = 64;
-/// Time for the command to say which flags it has.
+/// The time limit for `mazurka flags`.
 const FOR_FLAGS: Duration = Duration::from_secs(20);
 
-/// The table of flags, which the page reads first.
+/// Answers with the table of flags, which the page reads first.
 pub(crate) async fn about(State(shared): State<Arc<Shared>>) -> Response {
     let kind = [(header::CONTENT_TYPE, "application/json")];
     (kind, shared.table_text.clone()).into_response()
@@ -54,24 +54,26 @@ pub(crate) async fn flags(command: &Path) -> Result<String, ServeError> {
     }
 }
 
-/// What is sent to the page.
-enum Told {
+/// An event for the page.
+enum SearchEvent {
     Progress(String),
     Answer(Value),
 }
 
-impl Told {
+impl SearchEvent {
     fn event(self) -> Event {
         match self {
-            Told::Progress(line) => Event::default().event("progress").data(line),
-            // JSON in one line.
-            Told::Answer(answer) => Event::default().event("answer").data(answer.to_string()),
+            SearchEvent::Progress(line) => Event::default().event("progress").data(line),
+            // JSON on one line.
+            SearchEvent::Answer(answer) => {
+                Event::default().event("answer").data(answer.to_string())
+            }
         }
     }
 }
 
-/// Answers with events: progress, and in the end the answer. A reader that goes away ends the
-/// search.
+/// Answers with events: progress, and finally the answer. The search ends if the reader
+/// disconnects.
 pub(crate) async fn search(
     State(shared): State<Arc<Shared>>,
     request: Result<Json<Request>, JsonRejection>,
@@ -84,7 +86,7 @@ pub(crate) async fn search(
         Ok(words) => words,
         Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
     };
-    // No request raises the limit of the server.
+    // No request can raise the limit of the server.
     words.push(format!("--most-memory={}", shared.settings.most_memory));
     let Ok(place) = Arc::clone(&shared.queued).try_acquire_owned() else {
         let busy = "too many searches are waiting; try again later\n";
@@ -102,14 +104,14 @@ pub(crate) async fn search(
             answered
                 .unwrap_or_else(|_| Err(format!("the search was ended after {} s", most.as_secs())))
         };
-        // If the page goes away, the work is dropped, and with it the process.
+        // If the page disconnects, this future is dropped, and the process with it.
         let answer = tokio::select! {
             answer = work => answer,
             () = sender.closed() => return,
         };
         let answer =
             answer.unwrap_or_else(|why| json!({"code": 2, "out": "", "err": format!("{why}\n")}));
-        let _gone = sender.send(Told::Answer(answer)).await;
+        let _gone = sender.send(SearchEvent::Answer(answer)).await;
     });
     let events = stream::unfold(receiver, |mut receiver| async {
         let told = receiver.recv().await?;
@@ -157,7 +159,7 @@ fn private_folder() -> std::io::Result<TempDir> {
 }
 
 /// The process of a search and those that it has started, such as a solver. All are killed if the
-/// search is given up.
+/// search is dropped.
 struct Group {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
@@ -175,7 +177,7 @@ impl Group {
         }
     }
 
-    /// The leader has ended, and its number may mean another process from now on.
+    /// Notes that the leader has ended: its id may be reused from now on.
     fn ended(mut self) {
         #[cfg(unix)]
         self.leader.take();
@@ -197,7 +199,7 @@ async fn run(
     shared: &Shared,
     request: &Request,
     words: &[String],
-    sender: &mpsc::Sender<Told>,
+    sender: &mpsc::Sender<SearchEvent>,
 ) -> Result<Value, String> {
     let started = start(shared, request, words);
     let (_folder, mut child) = started.map_err(|error| format!("cannot start: {error}"))?;
@@ -216,7 +218,7 @@ async fn run(
     Ok(json!({"code": code, "out": out?, "err": err?}))
 }
 
-/// All that a stream says, up to a limit.
+/// Reads a stream to its end, up to a limit.
 async fn whole(from: impl AsyncRead + Unpin) -> Result<String, String> {
     let mut bytes = Vec::new();
     let read = from.take(MOST_OUTPUT + 1).read_to_end(&mut bytes).await;
@@ -228,17 +230,17 @@ async fn whole(from: impl AsyncRead + Unpin) -> Result<String, String> {
     }
 }
 
-/// Sends progress on, and returns the other lines.
+/// Forwards progress, and returns the other lines.
 async fn lines(
     from: impl AsyncRead + Unpin,
-    sender: &mpsc::Sender<Told>,
+    sender: &mpsc::Sender<SearchEvent>,
 ) -> Result<String, String> {
     let mut lines = BufReader::new(from.take(MOST_OUTPUT)).lines();
     let mut rest = String::new();
     while let Some(line) = lines.next_line().await.map_err(|error| error.to_string())? {
         match line.strip_prefix("progress: ") {
-            // A page that does not read misses some.
-            Some(progress) => drop(sender.try_send(Told::Progress(progress.to_owned()))),
+            // A page that reads too slowly misses some.
+            Some(progress) => drop(sender.try_send(SearchEvent::Progress(progress.to_owned()))),
             None => {
                 rest += &line;
                 rest.push('\n');

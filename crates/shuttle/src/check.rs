@@ -13,22 +13,22 @@ use crate::scheduler::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// The least size of the stack of a thread.
+    /// Minimum size of a thread's stack.
     pub stack_size: usize,
-    /// Changes nothing: failures are printed.
+    /// Ignored: failures are always printed.
     pub failure_persistence: FailurePersistence,
     /// Limit on the steps of one execution.
     pub max_steps: MaxSteps,
     /// Limit on time.
     pub max_time: Option<Duration>,
-    /// Changes nothing: orderings are explored, so that there is no warning.
+    /// Ignored: orderings are explored, so there is nothing to warn about.
     pub silence_warnings: bool,
-    /// Changes nothing.
+    /// Ignored.
     pub record_steps_in_span: bool,
 }
 
 impl Config {
-    /// shuttle's settings.
+    /// Makes shuttle's default settings.
     pub fn new() -> Self {
         Self {
             stack_size: 0x8000,
@@ -58,12 +58,12 @@ impl Default for Config {
     }
 }
 
-/// Where a failing schedule goes. It is always printed.
+/// Where a failing schedule goes. It is always printed, whatever this says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FailurePersistence {
     /// Nowhere.
     None,
-    /// Is printed.
+    /// It is printed.
     Print,
     /// To a file.
     File(Option<PathBuf>),
@@ -72,9 +72,9 @@ pub enum FailurePersistence {
 /// What happens to an execution that is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxSteps {
-    /// It goes on until it meets the limit of `mazurka-rt`, which is a failure.
+    /// It continues up to the limit of `mazurka-rt`, which is a failure.
     None,
-    /// The same.
+    /// The same as `None`; the number is ignored.
     FailAfter(usize),
     /// It is cut, and the summary says so.
     ContinueAfter(usize),
@@ -88,7 +88,7 @@ pub struct Runner<S> {
 }
 
 impl<S: Scheduler + 'static> Runner<S> {
-    /// Makes a search by a scheduler.
+    /// Makes a search with a scheduler.
     pub fn new(scheduler: S, config: Config) -> Self {
         Self { scheduler, config }
     }
@@ -135,7 +135,7 @@ where
     usize::try_from(summary.executions).unwrap_or(usize::MAX)
 }
 
-/// Runs several searches, one after the other. shuttle runs them side by side.
+/// Runs several searches, one after the other. shuttle runs them in parallel.
 #[derive(Debug)]
 pub struct PortfolioRunner {
     plans: Vec<Plan>,
@@ -143,8 +143,8 @@ pub struct PortfolioRunner {
 }
 
 impl PortfolioRunner {
-    /// Makes one without searches. The first failure ends it, whatever `stop_on_first_failure`
-    /// says.
+    /// Makes one without searches. The first failure ends it, whatever
+    /// `stop_on_first_failure` says.
     pub fn new(stop_on_first_failure: bool, config: Config) -> Self {
         _ = stop_on_first_failure;
         Self {
@@ -153,12 +153,12 @@ impl PortfolioRunner {
         }
     }
 
-    /// Adds a search by a scheduler.
+    /// Adds a search with a scheduler.
     pub fn add(&mut self, scheduler: impl Scheduler + 'static) {
         self.plans.push(scheduler.plan());
     }
 
-    /// Explores a closure by all of them.
+    /// Explores a closure with all of them.
     #[track_caller]
     pub fn run<F>(self, f: F)
     where
@@ -181,7 +181,7 @@ where
     check_random(f, 1);
 }
 
-/// Explores every execution of a closure that is really different, up to a number of them.
+/// Explores every really different execution of a closure, up to a number of them.
 #[track_caller]
 pub fn check_dfs<F>(f: F, max_iterations: Option<usize>)
 where
@@ -199,7 +199,7 @@ where
     Runner::new(RandomScheduler::new(iterations), Config::default()).run(f);
 }
 
-/// The same from a seed.
+/// Runs a closure under random schedules, drawn from a seed.
 #[track_caller]
 pub fn check_random_with_seed<F>(f: F, seed: u64, iterations: usize)
 where
@@ -209,7 +209,7 @@ where
     Runner::new(scheduler, Config::default()).run(f);
 }
 
-/// Runs a closure under random schedules, by the steps that threads have left.
+/// Runs a closure under random schedules, weighted by the steps that threads have left.
 #[track_caller]
 pub fn check_urw<F>(f: F, iterations: usize)
 where
@@ -218,7 +218,7 @@ where
     Runner::new(UrwRandomScheduler::new(iterations), Config::default()).run(f);
 }
 
-/// Runs a closure under schedules with random priorities.
+/// Runs a closure under schedules with random priorities of threads.
 #[track_caller]
 pub fn check_pct<F>(f: F, iterations: usize, depth: usize)
 where
@@ -227,8 +227,8 @@ where
     Runner::new(PctScheduler::new(depth, iterations), Config::default()).run(f);
 }
 
-/// Runs a closure under random schedules. That an execution differs from what its schedule did
-/// before is recognised in every search.
+/// Runs a closure under random schedules. Every search recognises an execution that does not repeat
+/// what its schedule did before.
 #[track_caller]
 pub fn check_uncontrolled_nondeterminism<F>(f: F, max_iterations: usize)
 where
@@ -237,7 +237,7 @@ where
     check_random(f, max_iterations);
 }
 
-/// Runs a closure under one schedule, as `mazurka-rt` writes it.
+/// Runs a closure under one schedule, in the format of `mazurka-rt`.
 #[track_caller]
 pub fn replay<F>(f: F, encoded_schedule: &str)
 where

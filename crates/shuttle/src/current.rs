@@ -1,4 +1,4 @@
-//! The task that runs.
+//! The current task.
 
 use mazurka_rt::facade::in_model;
 use mazurka_rt::thread::{self, ThreadId};
@@ -7,15 +7,16 @@ use mazurka_rt::thread::{self, ThreadId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TaskId(ThreadId);
 
-/// Returns the task that runs, in a test.
+/// Returns the current task; `None` outside a test.
 pub fn get_current_task() -> Option<TaskId> {
     in_model().then(me)
 }
 
-/// Returns the task that runs.
+/// Returns the current task.
 pub fn me() -> TaskId {
     TaskId(thread::current().id())
 }
 
-/// Would give a long execution more steps. The limit is that of `mazurka-rt`.
+/// Does nothing: in shuttle it gives a long execution more steps, but the limit is that
+/// of `mazurka-rt`.
 pub fn reset_step_count() {}

@@ -25,7 +25,7 @@ pub async fn yield_now() {
 enum Outcome<T> {
     Value(T),
     Cancelled,
-    /// Its thread has what it panicked with.
+    /// The panic payload is in its thread.
     Panicked,
 }
 
@@ -37,7 +37,7 @@ struct State<T> {
     joiner: Option<Waker>,
 }
 
-/// A task, as others see it.
+/// The shared state of a task.
 struct Core<T> {
     state: Monitor<State<T>>,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
@@ -116,7 +116,7 @@ impl fmt::Display for JoinError {
 
 impl Error for JoinError {}
 
-/// The right to await a task and to take its result. If it is dropped, the task goes on.
+/// The right to await a task and to take its result. If it is dropped, the task continues.
 pub struct JoinHandle<T>(Arc<Core<T>>);
 
 /// The right to cancel a task.
@@ -138,7 +138,7 @@ impl<T: Send> Cancel for Arc<Core<T>> {
 }
 
 impl AbortHandle {
-    /// Cancels the task where it waits next.
+    /// Cancels the task at its next wait.
     #[track_caller]
     pub fn abort(&self) {
         self.0.abort(Location::caller());
@@ -158,7 +158,7 @@ impl fmt::Debug for AbortHandle {
 }
 
 impl<T> JoinHandle<T> {
-    /// Cancels the task where it waits next.
+    /// Cancels the task at its next wait.
     #[track_caller]
     pub fn abort(&self) {
         self.0.abort(Location::caller());
@@ -249,7 +249,7 @@ where
     handle(core, thread)
 }
 
-/// Starts a task that may share what cannot be sent.
+/// Starts a task that may use values that are not `Send`.
 ///
 /// # Panics
 ///

@@ -1,9 +1,9 @@
-//! What shuttle's `lazy_static!` is made of.
+//! Support for shuttle's `lazy_static!`.
 
 pub use mazurka_rt::lazy_static;
 pub use mazurka_rt::sync::LazyLock as Lazy;
 
-/// A static of `lazy_static!` that can be made early.
+/// A static of `lazy_static!` that can be initialised early.
 pub trait LazyStatic {
     #[doc(hidden)]
     fn initialize(lazy: &Self);
@@ -15,7 +15,7 @@ impl<T, F: FnOnce() -> T> LazyStatic for Lazy<T, F> {
     }
 }
 
-/// Makes a static now.
+/// Initialises a static now.
 pub fn initialize<T: LazyStatic>(lazy: &T) {
     LazyStatic::initialize(lazy);
 }

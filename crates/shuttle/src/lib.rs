@@ -23,19 +23,20 @@
 //! );
 //! ```
 //!
-//! What is different:
-//! - [`check_dfs`] meets each execution that is really different once, so that it needs fewer; a
-//!   number of them that a test expects is another one. Orderings weaker than `SeqCst` are explored
-//!   as such, whereas shuttle takes them for `SeqCst`.
-//! - A schedule to [`replay`] is one of `mazurka-rt`.
-//! - A random number of few values is a choice, and all are explored; one of many values can only
-//!   be drawn, by [`check_random`] and its kin. `rand` has traits of its own with the methods of
-//!   the crate of this name.
-//! - [`check_urw`] is [`check_random`], and [`check`] one random schedule.
-//! - A panic of a task or thread is a failure if it is never joined, and else what it is in std.
-//! - What is told about a failure is always printed: [`FailurePersistence`] changes nothing.
-//! - Missing, so that a use does not compile: schedulers of one's own, vector clocks, labels, tags
-//!   and names of tasks in `current`, `future::batch_semaphore`, annotations, metrics, and
+//! Differences:
+//! - [`check_dfs`] meets each really different execution once. So it needs fewer executions, and a
+//!   test that expects a number of them must expect another one. Orderings weaker than `SeqCst` are
+//!   explored as such, whereas shuttle treats them as `SeqCst`.
+//! - [`replay`] takes a schedule of `mazurka-rt`.
+//! - A random number with few possible values is a choice, and all values are explored. One with
+//!   many values can only be drawn, by [`check_random`] and its kin. `rand` has its own traits,
+//!   with the methods of the crate of this name.
+//! - [`check`] runs one random schedule.
+//! - A panic of a task or thread is a failure if it is never joined; otherwise it
+//!   behaves as in std.
+//! - A failure is always printed: [`FailurePersistence`] changes nothing.
+//! - Missing, so that a use does not compile: custom schedulers, vector clocks, labels, tags and
+//!   names of tasks in `current`, `future::batch_semaphore`, annotations, metrics, and
 //!   `replay_from_file`.
 
 mod check;

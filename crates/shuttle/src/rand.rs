@@ -1,10 +1,10 @@
-//! Random numbers: of few values all are explored.
+//! Random numbers: if there are few values, all are explored.
 
 use std::ops::{Range, RangeInclusive};
 
 use mazurka_rt::{choose, facade};
 
-/// So many values of one number are explored at most.
+/// Limit on the values of a number that are explored.
 const MANY: u64 = 256;
 
 /// Chooses a number below `end`; 0 stands for 2⁶⁴.
@@ -14,7 +14,7 @@ fn below(end: u64) -> u64 {
     if (1..=MANY).contains(&end) {
         return choose(0..end);
     }
-    // Before its first step a search does not know yet that it draws.
+    // Before its first step a search does not yet know whether it draws choices.
     let high = choose(0..HALF) as u64;
     assert!(
         facade::draws(),
@@ -80,7 +80,7 @@ pub trait Random: Sized {
     fn random<R: RngCore + ?Sized>(rng: &mut R) -> Self;
 }
 
-/// Numbers of which a range can be drawn.
+/// Numbers that can be drawn from a range.
 pub trait Uniform: Copy + PartialOrd {
     #[doc(hidden)]
     fn distance(self, from: Self) -> u64;
@@ -156,12 +156,12 @@ pub trait Rng: RngCore {
     ///
     /// # Panics
     ///
-    /// If it is empty.
+    /// If the range is empty.
     fn gen_range<T, R: SampleRange<T>>(&mut self, range: R) -> T {
         range.sample(self)
     }
 
-    /// Draws a truth value. The probability counts only in that one of 0 or 1 leaves no choice.
+    /// Draws a truth value. The probability matters only if it is 0 or 1.
     fn gen_bool(&mut self, p: f64) -> bool {
         match p {
             p if p <= 0.0 => false,

@@ -1,16 +1,16 @@
-//! Schedulers. Each stands for a search of `mazurka-rt`; there are no others.
+//! Schedulers. Each stands for a search of `mazurka-rt`; other schedulers cannot be written.
 
-/// What a scheduler stands for.
+/// The search that a scheduler stands for.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub enum Plan {
-    /// Everything, up to so many executions.
+    /// Everything, up to this many executions.
     Everything(Option<usize>),
-    /// So many random executions, from a seed.
+    /// This many random executions, from a seed.
     Random(Option<u64>, usize),
-    /// The same, by the steps that threads have left.
+    /// The same, weighted by the steps that threads have left.
     Urw(Option<u64>, usize),
-    /// The same with priorities, for bugs of a depth.
+    /// The same with random priorities, for bugs of a given depth.
     Priorities(Option<u64>, usize, usize),
     /// One schedule.
     Replay(String),
@@ -20,7 +20,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A way to search.
+/// A kind of search.
 pub trait Scheduler: sealed::Sealed + Send {
     #[doc(hidden)]
     fn plan(&self) -> Plan;
@@ -45,24 +45,24 @@ macro_rules! schedulers {
 }
 
 schedulers! {
-    /// Explores every execution that is really different.
+    /// Explores every really different execution.
     DfsScheduler;
     /// Draws each next thread.
     RandomScheduler;
-    /// Draws each next thread, by the steps that threads have left.
+    /// Draws each next thread, weighted by the steps that threads have left.
     UrwRandomScheduler;
     /// Draws priorities of threads.
     PctScheduler;
-    /// Runs random schedules: threads do not take turns.
+    /// Runs random schedules, in which threads do not take turns.
     RoundRobinScheduler;
     /// Runs one schedule.
     ReplayScheduler;
-    /// Runs a search; that executions repeat is checked in each.
+    /// Runs the search of another scheduler; every search checks that executions repeat.
     UncontrolledNondeterminismCheckScheduler;
 }
 
 impl DfsScheduler {
-    /// Explores up to `max_iterations` executions. Random numbers of few values are explored,
+    /// Explores up to `max_iterations` executions. Random numbers with few values are explored,
     /// whatever `allow_random_data` says.
     pub fn new(max_iterations: Option<usize>, allow_random_data: bool) -> Self {
         _ = allow_random_data;
@@ -71,50 +71,50 @@ impl DfsScheduler {
 }
 
 impl RandomScheduler {
-    /// Runs so many executions.
+    /// Runs this many executions.
     pub fn new(max_iterations: usize) -> Self {
         Self(Plan::Random(None, max_iterations))
     }
 
-    /// The same from a seed.
+    /// Runs this many executions, from a seed.
     pub fn new_from_seed(seed: u64, max_iterations: usize) -> Self {
         Self(Plan::Random(Some(seed), max_iterations))
     }
 }
 
 impl UrwRandomScheduler {
-    /// Runs so many executions.
+    /// Runs this many executions.
     pub fn new(max_iterations: usize) -> Self {
         Self(Plan::Urw(None, max_iterations))
     }
 
-    /// The same from a seed.
+    /// Runs this many executions, from a seed.
     pub fn new_from_seed(seed: u64, max_iterations: usize) -> Self {
         Self(Plan::Urw(Some(seed), max_iterations))
     }
 }
 
 impl PctScheduler {
-    /// Runs so many executions, for bugs of a depth.
+    /// Runs this many executions, for bugs of a given depth.
     pub fn new(max_depth: usize, max_iterations: usize) -> Self {
         Self(Plan::Priorities(None, max_depth, max_iterations))
     }
 
-    /// The same from a seed.
+    /// Runs this many executions, from a seed.
     pub fn new_from_seed(seed: u64, max_depth: usize, max_iterations: usize) -> Self {
         Self(Plan::Priorities(Some(seed), max_depth, max_iterations))
     }
 }
 
 impl RoundRobinScheduler {
-    /// Runs so many executions.
+    /// Runs this many executions.
     pub fn new(max_iterations: usize) -> Self {
         Self(Plan::Random(None, max_iterations))
     }
 }
 
 impl ReplayScheduler {
-    /// Runs a schedule, as `mazurka-rt` writes it.
+    /// Runs a schedule in the format of `mazurka-rt`.
     pub fn new_from_encoded(encoded_schedule: &str) -> Self {
         Self(Plan::Replay(encoded_schedule.to_owned()))
     }

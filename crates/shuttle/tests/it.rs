@@ -33,7 +33,7 @@ fn message(run: impl FnOnce()) -> String {
     *payload.downcast::<String>().expect("a text")
 }
 
-/// Every value that a function hands over, in all executions together.
+/// Returns all values that a function passes on, in any execution.
 fn seen(run: impl Fn(&mut dyn FnMut(usize)) + Send + Sync + 'static) -> BTreeSet<usize> {
     let all = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
     let into = all.clone();
@@ -82,7 +82,7 @@ fn a_schedule_is_replayed() {
     assert!(again.contains("an update is lost"), "{again}");
 }
 
-/// Two threads that take a lock: two executions. Random searches run as many as they are told.
+/// Two threads that take a lock have two executions. Random searches run as many as requested.
 #[test]
 fn executions_are_counted() {
     let body = || {
@@ -117,7 +117,7 @@ fn random_numbers_of_few_values_are_explored() {
         assert!(rng.gen_bool(1.0) && !rng.gen_bool(0.0));
     });
     assert_eq!(found, BTreeSet::from([3, 4, 5, 30, 40, 50]));
-    // One of many values is drawn, and refused where everything is explored.
+    // A number with many values is drawn, and refused where everything is explored.
     static DRAWN: RealUsize = RealUsize::new(0);
     shuttle::check_random(
         || _ = DRAWN.fetch_or(thread_rng().r#gen::<usize>(), RealOrdering::SeqCst),
@@ -146,7 +146,7 @@ fn tasks_are_awaited_and_cancelled() {
         let result = usize::from(joined == Err(future::JoinError::Cancelled));
         tell(10 * result + sum.load(SeqCst));
     });
-    // `yield_now` is no place where a task waits.
+    // A task does not wait at `yield_now`.
     assert_eq!(found, BTreeSet::from([2, 10]));
     let found = seen(|tell| {
         let task = future::spawn_local(async { 7 });

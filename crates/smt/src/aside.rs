@@ -1,13 +1,13 @@
-//! Freeing what is large without waiting for it.
+//! Frees large values without waiting.
 
-/// Drops a value on a thread of its own. A formula of millions of clauses takes seconds to free,
-/// and a search that has reached its limit is to end at once. Where no thread can be started it is
-/// dropped here.
+/// Drops a value on a thread of its own. Freeing a formula of millions of clauses takes seconds,
+/// but a search that has reached its limit must end at once. If no thread can be started, the value
+/// is dropped on this one.
 ///
 /// ```
 /// mazurka_smt::drop_aside(vec![1, 2, 3]);
 /// ```
 pub fn drop_aside(value: impl Send + 'static) {
-    // If there is no thread, the closure is dropped, and the value with it.
+    // If no thread can be started, the closure is dropped, and the value with it.
     let _ = std::thread::Builder::new().spawn(move || drop(value));
 }

@@ -1,19 +1,19 @@
-//! The solver that commands use, put together from its parts in one place.
+//! Assembles the solver that commands use from its parts.
 
 use std::time::Duration;
 
 use crate::around::{Cache, CrossCheck, Fallback, Log, Logged, Reuse, Slice};
 use crate::{Effort, Embedded, External, Program, Solver};
 
-/// Which solver decides.
+/// The choice of a solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The embedded one; what it cannot decide goes to an external one, if there is one.
+    /// The embedded one; queries that it cannot decide go to an external one, if there is one.
     #[default]
     Auto,
-    /// The embedded one alone.
+    /// Only the embedded one.
     Embedded,
-    /// An external one alone.
+    /// Only an external one.
     External(Program),
 }
 
@@ -33,41 +33,42 @@ impl std::str::FromStr for Choice {
     }
 }
 
-/// How the solver is put together.
+/// How to assemble a solver.
 #[derive(Default)]
 pub struct Assembly {
-    /// Which solver decides.
+    /// The solver to use.
     pub choice: Choice,
-    /// How far the embedded one goes; no solver goes beyond its deadline.
+    /// The limits of the embedded solver; no solver goes beyond its deadline.
     pub effort: Effort,
-    /// How long to wait for an external one; `None`: ten seconds.
+    /// Time limit for a query to an external solver (default: ten seconds).
     pub patience: Option<Duration>,
-    /// Ask the embedded and an external solver everything, and compare.
+    /// Whether to pass every query to both the embedded and an external solver, and compare the
+    /// answers.
     pub cross_check: bool,
-    /// Hears of every query that reaches a solver.
+    /// Receives every query that reaches a solver.
     pub log: Option<Box<dyn FnMut(Logged) + Send>>,
 }
 
-/// The program that is not there, or is not asked for where it is needed.
+/// A program that is needed but cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Missing {
-    /// The program asked for cannot be started.
+    /// The chosen program cannot be started.
     #[error("`{0}` is not on the path; install it, or use --solver embedded")]
     Program(&'static str),
-    /// There is nothing to compare with.
+    /// There is no second solver to compare with.
     #[error("comparing solvers needs z3 or cvc5 on the path")]
     Second,
 }
 
-/// The external solver that is there, if any.
+/// Returns an external solver that is installed, if any.
 pub fn present() -> Option<Program> {
     [Program::Z3, Program::Cvc5]
         .into_iter()
         .find(|program| program.is_present())
 }
 
-/// Recent models first, then independent groups, each looked up in a cache before a solver is
-/// asked.
+/// Assembles a solver: it tries recent models first, then splits a query into independent groups,
+/// and looks each group up in a cache before it asks the core solver.
 ///
 /// ```
 /// use mazurka_smt::{Answer, Assembly, Solver, Term, Terms, assemble};

@@ -1,8 +1,9 @@
-//! Terms as circuits: every operation on every sort, division and remainder included.
+//! Translates terms into circuits: every operation on every sort, including division and remainder.
 //!
-//! An `int` becomes a number of a fixed width in two's complement. Beside its bits, each term has
-//! a bit that says that it is *safe*: no `int` on the way to it leaves that width. A solution in
-//! which the constraints are true and safe is one among the mathematical integers too.
+//! An `int` becomes a number of a fixed width in two's complement. Besides its bits, each term has
+//! a bit that tells whether it is *safe*: no `int` that it is computed from exceeds that width. A
+//! solution in which the constraints are true and safe is also a solution over the mathematical
+//! integers.
 
 use batsat::Lit;
 use rustc_hash::FxHashMap;
@@ -10,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::circuit::{Circuit, Word, invert};
 use crate::{BitOp, Deadline, Model, Node, Sort, Term, Terms};
 
-/// Where a term's bits are, and whether they can be believed.
+/// The position of a term's bits, and whether they are exact.
 #[derive(Clone, Copy)]
 struct Wires {
     first: u32,
@@ -25,11 +26,11 @@ pub(crate) struct Blaster {
     wires: FxHashMap<Term, Wires>,
     bits: Vec<Lit>,
     stack: Vec<Term>,
-    /// Terms to build until the next look at the clock.
+    /// Number of terms to build until the clock is read again.
     until_look: u32,
 }
 
-/// Terms between two looks at the clock.
+/// Number of terms between two reads of the clock.
 const BETWEEN_LOOKS: u32 = 1 << 10;
 
 impl Blaster {
@@ -44,17 +45,18 @@ impl Blaster {
         }
     }
 
-    /// How large the circuit is.
+    /// Returns the size of the circuit.
     pub fn size(&self) -> u32 {
         self.circuit.size()
     }
 
-    /// Whether it was given up because of its size.
+    /// Whether the circuit was given up because of its size.
     pub fn is_too_large(&self) -> bool {
         self.circuit.is_too_large()
     }
 
-    /// Whether all constraints can be true, and safe. `None`: not decided within the budget.
+    /// Whether all constraints can be true and safe. `None` if that was not decided within the
+    /// budget.
     pub fn solve(&mut self, terms: &Terms, constraints: &[Term]) -> Option<bool> {
         let mut assumptions = Vec::with_capacity(constraints.len());
         for &constraint in constraints {
@@ -67,8 +69,8 @@ impl Blaster {
         self.circuit.solve(&assumptions)
     }
 
-    /// The same, and the constraints hold from now on: this is for one query. A disjunction becomes
-    /// a clause, and nothing has to be assumed again whenever the search starts anew.
+    /// The same, for a single query: the constraints hold permanently. A disjunction becomes a
+    /// clause, and no assumptions have to be made again when the search restarts.
     pub fn solve_once(&mut self, terms: &Terms, constraints: &[Term]) -> Option<bool> {
         let mut clause = Vec::new();
         for &constraint in constraints {
@@ -88,7 +90,7 @@ impl Blaster {
         self.circuit.solve(&[])
     }
 
-    /// The values of these variables in the solution just found.
+    /// Returns the values of these variables in the solution just found.
     pub fn model(&self, terms: &Terms, variables: &[Term]) -> Model {
         let value = |&variable: &Term| {
             let bits = self
@@ -120,7 +122,7 @@ impl Blaster {
         &self.bits[wires.first as usize..][..wires.len as usize]
     }
 
-    /// The circuit for a term, built where it is not there yet. `None`: it is given up.
+    /// Returns the circuit for a term; builds it if it is not there. `None` if it is given up.
     fn wires(&mut self, terms: &Terms, term: Term) -> Option<Wires> {
         self.stack.clear();
         self.stack.push(term);
@@ -164,14 +166,14 @@ impl Blaster {
         self.wires.insert(term, wires);
     }
 
-    /// The bits of a term over those of its parts, and whether it is exact.
+    /// Returns the bits of a term, computed from those of its parts, and whether it is exact.
     fn gates(&mut self, terms: &Terms, term: Term, node: Node) -> (Word, Lit) {
         let yes = self.circuit.yes();
         let sort = terms.sort(term);
         let part = |part: &Term| self.word(self.wires[part]).to_vec();
         let parts: Vec<Word> = node.parts().map(|p| part(&p)).collect();
         let circuit = &mut self.circuit;
-        // The sort that an operator works on; a choice's is its own.
+        // The sort of the operands; for a choice, its own sort.
         let of = node.parts().next().map_or(sort, |first| terms.sort(first));
         let word = match (node, &parts[..]) {
             (Node::Constant(value), _) => return self.constant(sort, value),
@@ -206,7 +208,7 @@ impl Blaster {
         (bits.collect(), self.circuit.constant(fits))
     }
 
-    /// An operation on `int`, computed wide enough to see whether its result fits.
+    /// Computes an operation on `int` with enough bits to see whether its result fits.
     fn exact(&mut self, node: Node, parts: &[Word]) -> (Word, Lit) {
         let circuit = &mut self.circuit;
         let width = usize::from(self.int_bits);
@@ -250,7 +252,7 @@ fn less(circuit: &mut Circuit, sort: Sort, a: &[Lit], b: &[Lit]) -> Lit {
     }
 }
 
-/// An operation on the bits of two words.
+/// Computes a bit operation on two words.
 fn bits(circuit: &mut Circuit, op: BitOp, sort: Sort, [a, b]: [&Word; 2]) -> Word {
     let pairs = a.iter().zip(b);
     match op {
@@ -279,13 +281,14 @@ fn magnitude(circuit: &mut Circuit, a: &[Lit]) -> Word {
     with_sign(circuit, sign, a)
 }
 
-/// `-a` if `minus`, else `a`.
+/// Returns `-a` if `minus`, else `a`.
 fn with_sign(circuit: &mut Circuit, minus: Lit, a: &[Lit]) -> Word {
     let negative = circuit.negate(a);
     circuit.choose_word(minus, &negative, a)
 }
 
-/// Quotient and remainder as the language has them, with `x / 0 == 0` and `x % 0 == x`.
+/// Computes quotient and remainder as the language defines them, with `x / 0 == 0` and `x % 0 ==
+/// x`.
 fn divide(circuit: &mut Circuit, sort: Sort, a: &[Lit], b: &[Lit]) -> (Word, Word) {
     let zero = vec![circuit.no(); a.len()];
     let by_zero = circuit.equal(b, &zero);

@@ -1,10 +1,10 @@
-//! Building terms. Each constructor folds constants and applies the rules that need a look at
-//! the outermost parts only; they cost a few comparisons and build nothing that they throw away.
-//! What needs more is [`simplify`](crate::Terms::simplify)'s.
+//! Constructors of terms. Each folds constants and applies the rules that depend only on the
+//! outermost parts; they cost a few comparisons and build no intermediate terms. Other rules are in
+//! [`simplify`](crate::Terms::simplify).
 //!
-//! Rules that move a constant over `+` or out of a product hold for machine integers because
-//! they are a ring; for `int` they are applied as long as the constants stay within 64 bits.
-//! Order never moves over a machine integer's `+`: `x + 1 < y + 1` is not `x < y` there.
+//! Rules that move a constant over `+` or out of a product hold for machine integers, because these
+//! are a ring. For `int` they are applied as long as the constants fit into 64 bits. Comparisons
+//! are never moved over `+` of machine integers: there `x + 1 < y + 1` is not `x < y`.
 
 use crate::number;
 use crate::{BitOp, Node, Sort, Term, Terms};
@@ -66,7 +66,7 @@ impl Terms {
         part == whole || matches!(self.node(whole), Node::And(a, b) if a == part || b == part)
     }
 
-    /// Whether one is plainly the negation of the other.
+    /// Whether one term is syntactically the negation of the other.
     fn opposite(&self, a: Term, b: Term) -> bool {
         match (self.node(a), self.node(b)) {
             (Node::Not(x), _) if x == b => true,
@@ -78,7 +78,7 @@ impl Terms {
         }
     }
 
-    /// The conjunction of any number of terms; `true` if there are none.
+    /// Returns the conjunction of any number of terms; `true` if there are none.
     pub fn all(&mut self, parts: impl IntoIterator<Item = Term>) -> Term {
         let mut whole = Term::TRUE;
         for part in parts {
@@ -87,7 +87,7 @@ impl Terms {
         whole
     }
 
-    /// The disjunction of any number of terms; `false` if there are none.
+    /// Returns the disjunction of any number of terms; `false` if there are none.
     pub fn any(&mut self, parts: impl IntoIterator<Item = Term>) -> Term {
         let mut whole = Term::FALSE;
         for part in parts {
@@ -98,7 +98,7 @@ impl Terms {
 
     /// `a == b`
     pub fn equal(&mut self, a: Term, b: Term) -> Term {
-        // A constant stands on the right.
+        // Puts a constant on the right.
         let (a, b) = if a < b { (a, b) } else { (b, a) };
         let (a, b) = if self.value(a).is_some() {
             (b, a)
@@ -139,7 +139,7 @@ impl Terms {
             // `x * 2 == 6` among the mathematical integers.
             Node::Mul(x, c) if sort == Sort::Int && self.value(c).is_some() => {
                 let c = self.value(c).expect("just seen");
-                // A product with 0 is 0, so that `c` is not.
+                // A product with 0 is folded to 0, so `c` is not 0.
                 if value.wrapping_rem(c) != 0 {
                     return Term::FALSE;
                 }
@@ -160,8 +160,7 @@ impl Terms {
         }
     }
 
-    /// Whether this is a choice among few constants, one after the other, and perhaps one more
-    /// term.
+    /// Whether this is a chain of choices among a few constants, perhaps ending in another term.
     fn is_short_chain(&self, mut term: Term) -> bool {
         for _ in 0..32 {
             match self.node(term) {
@@ -174,7 +173,7 @@ impl Terms {
         false
     }
 
-    /// `a == b` where neither is a constant.
+    /// `a == b` if neither is a constant.
     fn equal_unknowns(&mut self, a: Term, b: Term) -> Term {
         if self.sort(a) == Sort::Bool && self.opposite(a, b) {
             return Term::FALSE;
@@ -206,7 +205,7 @@ impl Terms {
         }
     }
 
-    /// A term as another one and a constant to be added.
+    /// Splits a term into another term and a constant that is added to it.
     fn offset(&self, term: Term) -> (Term, i64) {
         match self.node(term) {
             Node::Add(x, c) => match self.value(c) {
@@ -254,7 +253,7 @@ impl Terms {
         }
         if sort != Sort::Int {
             let (least, greatest) = number::extremes(sort);
-            // Nothing is below the least; and `x <= 0` is `x == 0` where 0 is the least.
+            // Nothing is below the least value; and `x <= 0` is `x == 0` if 0 is the least.
             match strict {
                 true if left == Some(greatest) || right == Some(least) => return Term::FALSE,
                 true if left == Some(least) || right == Some(greatest) => {
@@ -271,7 +270,8 @@ impl Terms {
             if x == y {
                 return self.bool(if strict { c < d } else { c <= d });
             }
-            // Over a constant, `+ c` moves to it; between unknowns to the right.
+            // If one side is a constant, `+ c` moves to that side; between unknowns it moves to the
+            // right.
             let moved = match (left, right) {
                 (Some(value), None) if d != 0 => value.checked_sub(d).map(|value| (Err(value), y)),
                 (None, Some(value)) if c != 0 => value.checked_sub(c).map(|v| (Ok(v), x)),
@@ -343,7 +343,7 @@ impl Terms {
             }
             return self.intern(node, sort);
         }
-        // Constants move outwards, where they meet.
+        // Constants move outwards, where they are added up.
         let ((x, c), (y, d)) = (self.offset(a), self.offset(b));
         if (c, d) != (0, 0)
             && let Some(sum) = number::add(sort, c, d)
@@ -364,7 +364,7 @@ impl Terms {
         }
     }
 
-    /// `x`, if the two are `x / y * y` and `x % y`: no solver finds out by multiplying.
+    /// Returns `x` if the two are `x / y * y` and `x % y`: no solver finds this by multiplying.
     fn divided(&self, product: Term, rest: Term) -> Option<Term> {
         let (Node::Mul(a, b), Node::Rem(x, y)) = (self.node(product), self.node(rest)) else {
             return None;
@@ -373,7 +373,7 @@ impl Terms {
         ((quotient(a) && b == y) || (quotient(b) && a == y)).then_some(x)
     }
 
-    /// A computed constant, or the term itself where the value lies beyond 64 bits.
+    /// Returns a computed constant, or the term itself if the value does not fit into 64 bits.
     fn fold(&mut self, node: Node, sort: Sort, value: Option<i64>) -> Term {
         match value {
             Some(value) => self.constant(sort, value),
@@ -531,7 +531,7 @@ impl Terms {
                         return self.bits(op, x, both);
                     }
                 }
-                // What is shifted out of any number is shifted out of this one.
+                // A shift that clears every number clears this one.
                 BitOp::ShiftLeft if number::bits(op, sort, ones, right) == 0 => {
                     return self.constant(sort, 0);
                 }
@@ -540,7 +540,7 @@ impl Terms {
                 }
                 _ => {}
             },
-            // Zero has nothing to shift; constants of the others stand on the right.
+            // Shifting zero yields zero; for the other operations a constant is on the right.
             (Some(0), None) => return a,
             _ => {}
         }
@@ -592,7 +592,7 @@ impl Terms {
         self.intern(Node::If(condition, a, b), sort)
     }
 
-    /// `index == number`, which may be more than the sort of the index can say.
+    /// `index == number`, where the number may not fit into the sort of the index.
     ///
     /// ```
     /// use mazurka_smt::{Kind, Sort, Term, Terms};
@@ -610,8 +610,8 @@ impl Terms {
         }
     }
 
-    /// The element at `index` of an array kept as its elements. The index must be known to lie
-    /// within the array: where it does not, this is the last element.
+    /// Returns the element at `index` of an array given by its elements. The index must be known to
+    /// be within bounds; otherwise the result is the last element.
     ///
     /// # Panics
     /// If there are no elements.
@@ -629,8 +629,8 @@ impl Terms {
         found
     }
 
-    /// Writes `value` at `index` of an array kept as its elements. An index outside of the array
-    /// changes nothing.
+    /// Writes `value` at `index` of an array given by its elements. An index out of bounds changes
+    /// nothing.
     pub fn store(&mut self, elements: &mut [Term], index: Term, value: Term) {
         for (at, element) in elements.iter_mut().enumerate() {
             let here = self.is_number(index, at);
@@ -657,7 +657,7 @@ mod tests {
                     assert_eq!(terms.add(rest, product), a);
                     assert_eq!(terms.sub(a, product), rest);
                 }
-                // Not if they are of different divisions.
+                // But not for remainders of another division.
                 let other = terms.rem(b, by);
                 let product = terms.mul(quotient, by);
                 assert_ne!(terms.add(product, other), a);

@@ -1,7 +1,7 @@
-//! Gates and words of gates over a SAT solver. Every gate folds constants, so that a word with
-//! known bits costs what its unknown bits cost.
+//! Gates, and words of gates, over a SAT solver. Every gate folds constants, so the known bits of a
+//! word cost nothing.
 //!
-//! A word is its bits, the lowest first.
+//! A word is a list of bits, the lowest first.
 
 use batsat::{Callbacks, ClauseKind, Lit, SolverInterface, lbool};
 
@@ -31,7 +31,7 @@ impl Callbacks for Budget {
     }
 }
 
-/// Most variables of a circuit: with their gates they take a few gigabytes.
+/// Limit on the variables of a circuit: with their gates they take a few gigabytes.
 pub(crate) const LARGEST: u32 = 16_000_000;
 
 pub(crate) struct Circuit {
@@ -41,7 +41,8 @@ pub(crate) struct Circuit {
 }
 
 impl Circuit {
-    /// An empty circuit, whose searches end undecided after so many conflicts, or at the deadline.
+    /// Makes an empty circuit whose searches end undecided after this many conflicts, or at the
+    /// deadline.
     pub fn new(conflicts: u64, deadline: Deadline) -> Self {
         let budget = Budget {
             learnt: 0,
@@ -67,22 +68,23 @@ impl Circuit {
         !self.yes
     }
 
-    /// Whether the circuit need not be built further: it is too large, or too late.
+    /// Whether to stop building the circuit: it is too large, or it is too late.
     pub fn is_given_up(&self) -> bool {
         self.is_too_large() || self.sat.cb().deadline.has_passed()
     }
 
-    /// Whether it has more variables than are searched.
+    /// Whether it has too many variables to be searched.
     pub fn is_too_large(&self) -> bool {
         self.size() > LARGEST
     }
 
-    /// How many variables there are.
+    /// Returns the number of variables.
     pub fn size(&self) -> u32 {
         self.sat.num_vars()
     }
 
-    /// Whether the circuit can make all of these true. `None`: not decided within the budget.
+    /// Whether the circuit can make all of these true. `None` if that was not decided within the
+    /// budget.
     pub fn solve(&mut self, assumptions: &[Lit]) -> Option<bool> {
         match self.sat.solve_limited(assumptions) {
             answer if answer == lbool::TRUE => Some(true),
@@ -91,18 +93,18 @@ impl Circuit {
         }
     }
 
-    /// A bit in the solution just found.
+    /// Returns a bit of the solution just found.
     pub fn found(&self, bit: Lit) -> bool {
         self.sat.value_lit(bit) == lbool::TRUE
     }
 
-    /// A bit of the outside, which the search chooses.
+    /// Returns an input bit, which the search chooses.
     pub fn input(&mut self) -> Lit {
         Lit::new(self.sat.new_var_default(), true)
     }
 
-    /// The output of a gate. It follows from the inputs, so that the search need not choose it:
-    /// most of the time of small queries would go into keeping such bits in order.
+    /// Returns the output of a gate. It follows from the inputs, so the search does not choose it:
+    /// otherwise small queries would spend most of their time ordering such bits.
     fn gate(&mut self) -> Lit {
         Lit::new(self.sat.new_var(lbool::UNDEF, false), true)
     }
@@ -129,7 +131,7 @@ impl Circuit {
         !self.all(&[!a, !b])
     }
 
-    /// The conjunction of these.
+    /// Returns the conjunction of these bits.
     pub fn all(&mut self, bits: &[Lit]) -> Lit {
         let mut open: Vec<Lit> = Vec::with_capacity(bits.len());
         for &bit in bits {
@@ -225,7 +227,7 @@ impl Circuit {
         most
     }
 
-    /// `a + b + carry`, and the carry out of it.
+    /// Returns `a + b + carry`, and the carry out.
     pub fn add(&mut self, a: &[Lit], b: &[Lit], mut carry: Lit) -> (Word, Lit) {
         let mut sum = Vec::with_capacity(a.len());
         for (&x, &y) in a.iter().zip(b) {
@@ -278,9 +280,9 @@ impl Circuit {
         self.less(&a, &b)
     }
 
-    /// The lowest `bits` of `a * b`, of natural numbers.
+    /// Returns the lowest `bits` of `a * b`, as natural numbers.
     pub fn mul(&mut self, a: &[Lit], b: &[Lit], bits: usize) -> Word {
-        // The word with more known bits chooses the rows.
+        // The word with more known bits selects the rows.
         let unknown = |word: &[Lit]| {
             let yes = self.yes.var();
             word.iter().filter(|bit| bit.var() != yes).count()
@@ -309,7 +311,7 @@ impl Circuit {
         product
     }
 
-    /// `a` shifted towards its lowest bit by a natural number; `fill` comes in from above.
+    /// Returns `a` shifted towards its lowest bit by a natural number; `fill` comes in from above.
     pub fn shift_right(&mut self, a: &[Lit], by: &[Lit], fill: Lit) -> Word {
         let mut word = a.to_vec();
         for (at, &bit) in by.iter().enumerate() {
@@ -322,7 +324,7 @@ impl Circuit {
         word
     }
 
-    /// The number that a word is, if all its bits are known and it has 64 bits.
+    /// Returns the value of a word, if all its bits are known and it fits into 64 bits.
     fn number(&self, word: &[Lit]) -> Option<u64> {
         let mut number = 0;
         for (at, &bit) in word.iter().enumerate() {
@@ -341,8 +343,8 @@ impl Circuit {
         }
     }
 
-    /// Quotient and remainder of natural numbers; by zero: all ones, and `a`. By a number that is
-    /// known, they are found by multiplication.
+    /// Returns quotient and remainder of natural numbers; for a division by zero, all ones and `a`.
+    /// If the divisor is known, they are computed by multiplication.
     pub fn divide(&mut self, a: &[Lit], b: &[Lit]) -> (Word, Word) {
         match self.number(b) {
             Some(divisor) if divisor != 0 && self.number(a).is_none() => {
@@ -352,9 +354,9 @@ impl Circuit {
         }
     }
 
-    /// The search chooses a quotient q and a remainder r with a = q · divisor + r and r < divisor.
-    /// There is exactly one such pair for each a, so this excludes no value of a. Powers of two are
-    /// left out first: they only shift.
+    /// Lets the search choose a quotient q and a remainder r with a = q · divisor + r and r <
+    /// divisor. There is exactly one such pair for each a, so this excludes no value of a. Powers
+    /// of two are split off first: they only shift.
     fn divide_by_number(&mut self, a: &[Lit], divisor: u64) -> (Word, Word) {
         let no = self.no();
         let shift = (divisor.trailing_zeros() as usize).min(a.len());
@@ -387,7 +389,7 @@ impl Circuit {
         (quotient, rest)
     }
 
-    /// By restoring division.
+    /// Divides by restoring division.
     fn divide_by_word(&mut self, a: &[Lit], b: &[Lit]) -> (Word, Word) {
         let no = self.no();
         let mut divisor = b.to_vec();

@@ -1,11 +1,11 @@
-//! When to stop searching, whether an answer has been found or not.
+//! Deadlines: when to stop searching, with or without an answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The moment after which no solver goes on, or never. Clones share it, so that each of them can
-/// put it off for all.
+/// The time at which all solvers stop, or never. Clones share it, so each of them can postpone it
+/// for all.
 ///
 /// ```
 /// use std::time::Duration;
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Deadline {
-    /// Other moments are so many nanoseconds after this one.
+    /// All other times are nanoseconds after this one.
     start: Instant,
     end: Option<Arc<AtomicU64>>,
     told: Option<Arc<AtomicBool>>,
-    /// Until then it does not hear what it is told.
+    /// Until this time, `told` is ignored.
     deaf_until: Arc<AtomicU64>,
 }
 
@@ -37,7 +37,7 @@ impl Default for Deadline {
 }
 
 impl Deadline {
-    /// So long from now.
+    /// Makes a deadline after this time from now.
     pub fn after(time: Duration) -> Self {
         Deadline {
             end: Some(Arc::new(AtomicU64::new(nanoseconds(time)))),
@@ -45,12 +45,12 @@ impl Deadline {
         }
     }
 
-    /// The same, or when this is set.
+    /// The same, but it also passes when `told` is set.
     pub fn or_when(self, told: Option<Arc<AtomicBool>>) -> Self {
         Deadline { told, ..self }
     }
 
-    /// Whether it is over.
+    /// Whether it has passed.
     pub fn has_passed(&self) -> bool {
         self.left() == Some(Duration::ZERO) || self.is_told()
     }
@@ -61,13 +61,14 @@ impl Deadline {
             && nanoseconds(self.start.elapsed()) >= self.deaf_until.load(Ordering::Relaxed)
     }
 
-    /// How long it still is, if it ever comes.
+    /// Returns the time left until the deadline; none if there is no deadline.
     pub fn left(&self) -> Option<Duration> {
         let end = Duration::from_nanos(self.end.as_ref()?.load(Ordering::Relaxed));
         Some(end.saturating_sub(self.start.elapsed()))
     }
 
-    /// If it is nearer than so long from now, it is put off until then, whatever was set before.
+    /// Postpones the deadline until at least `time` from now, even if it has passed or `told` is
+    /// set.
     pub fn put_off(&self, time: Duration) {
         let new = nanoseconds(self.start.elapsed().saturating_add(time));
         self.deaf_until.fetch_max(new, Ordering::Relaxed);
@@ -85,7 +86,7 @@ fn nanoseconds(time: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    /// What was put off comes, whether there is a limit or not.
+    /// A postponed deadline still passes, with or without a limit.
     #[test]
     fn it_is_put_off_for_a_while_only() {
         let told = Arc::new(AtomicBool::new(true));

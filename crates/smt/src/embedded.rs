@@ -1,13 +1,13 @@
-//! The solver that is always there: terms become circuits (`blast.rs`), circuits clauses, and
-//! batsat decides them.
+//! The solver that is always available: it translates terms into circuits (`blast.rs`) and circuits
+//! into clauses, which batsat decides.
 //!
 //! It works incrementally. A term becomes a circuit once; a query assumes the outputs of its
-//! constraints and adds nothing else, so that there is nothing to take back. Circuits of old
-//! queries constrain nothing, but they are searched all the same: when they outweigh what the query
-//! at hand needs, all is thrown away and built anew for that query alone.
+//! constraints and adds nothing else, so that nothing has to be retracted. Circuits of old queries
+//! constrain nothing, but they are still searched. So when they outweigh the circuits of the
+//! current query, everything is discarded and built again for that query alone.
 //!
-//! It is complete for `bool` and machine integers. An `int` is searched in growing widths; that
-//! there is no solution is believed only if `ranges.rs` knows that the width is enough.
+//! It is complete for `bool` and machine integers. An `int` is searched in growing widths. The
+//! answer that there is no solution is trusted only if `ranges.rs` shows that the width is enough.
 
 use crate::aside::drop_aside;
 use crate::blast::Blaster;
@@ -15,14 +15,14 @@ use crate::circuit::LARGEST;
 use crate::ranges;
 use crate::{Answer, Deadline, Evaluator, Node, Solver, Sort, Statistics, Term, Terms, Why};
 
-/// How far the embedded solver goes.
+/// The limits of the embedded solver.
 #[derive(Clone, Debug)]
 pub struct Effort {
-    /// Conflicts after which a query is given up.
+    /// Number of conflicts after which a query is given up.
     pub conflicts: u64,
-    /// The widest range in which an `int` is searched where no width is known to be enough.
+    /// The greatest width in which an `int` is searched if no width is known to be enough.
     pub int_bits: u8,
-    /// When every search ends, decided or not.
+    /// The deadline of all searches, decided or not.
     pub deadline: Deadline,
 }
 
@@ -38,11 +38,11 @@ impl Default for Effort {
 
 const WIDTHS: [u8; 4] = [8, 16, 32, 64];
 
-/// More constraints than this are no path condition that grows: they are asked about once, by a
-/// solver of their own, and nothing around it keeps them or looks at them before.
+/// A query with more constraints than this is not a growing path condition: it is decided once, by
+/// a solver of its own, and the decorators neither store nor inspect it.
 pub(crate) const MANY: usize = 1 << 12;
 
-/// Circuits smaller than this are never thrown away.
+/// Circuits smaller than this are never discarded.
 const SMALL: u32 = 4096;
 
 /// The embedded solver.
@@ -72,12 +72,12 @@ pub struct Embedded {
 
 struct Instance {
     blaster: Blaster,
-    /// The size at which to look whether most of it is in use.
+    /// The size at which to check whether most of it is in use.
     limit: u32,
 }
 
 impl Embedded {
-    /// A solver that goes so far.
+    /// Makes a solver with these limits.
     pub fn new(effort: Effort) -> Self {
         Embedded {
             effort,
@@ -100,7 +100,7 @@ impl Embedded {
         self.has_int[index]
     }
 
-    /// One search with an `int` of the `width`-th size, or with none.
+    /// Searches once, with an `int` of the `width`-th size, or without `int`.
     fn search(&mut self, terms: &Terms, conjuncts: &[Term], width: Option<usize>) -> Search {
         let int_bits = width.map_or(1, |width| WIDTHS[width]);
         let effort = &self.effort;
@@ -120,7 +120,7 @@ impl Embedded {
         if let Some(old) = slot
             && (old.blaster.size() > old.limit || old.blaster.is_too_large())
         {
-            // Built anew, it holds this query alone, and may grow to a few times that.
+            // The new circuit holds this query alone, and may grow to a few times its size.
             *slot = None;
         }
         let is_new = slot.is_none();
@@ -167,7 +167,7 @@ impl Embedded {
     }
 }
 
-/// What a search has found: its solution is checked.
+/// Returns the result of a search; its solution is checked.
 fn found(terms: &Terms, conjuncts: &[Term], blaster: &Blaster, answer: Option<bool>) -> Search {
     match answer {
         None if blaster.is_too_large() => {
@@ -190,7 +190,7 @@ enum Search {
     GivenUp,
 }
 
-/// `Sat`, if the evaluator agrees that the model satisfies every constraint.
+/// Returns `Sat` if the evaluator agrees that the model satisfies every constraint.
 pub(crate) fn validate(terms: &Terms, constraints: &[Term], mut evaluator: Evaluator) -> Answer {
     let wrong = constraints
         .iter()
@@ -207,8 +207,8 @@ pub(crate) fn validate(terms: &Terms, constraints: &[Term], mut evaluator: Evalu
 }
 
 impl Terms {
-    /// The conjuncts of a list of constraints, `true` and repetitions left out; `None` if one of
-    /// them is `false`.
+    /// Returns the conjuncts of a list of constraints, without `true` and repetitions; `None` if
+    /// one of them is `false`.
     pub fn conjuncts(&self, constraints: &[Term]) -> Option<Vec<Term>> {
         let mut seen = rustc_hash::FxHashSet::default();
         let mut stack: Vec<Term> = constraints.iter().rev().copied().collect();

@@ -1,8 +1,8 @@
-//! A solver of its own process, spoken to in SMT-LIB: `z3` or `cvc5`, where there is one.
+//! A solver in a process of its own, used through SMT-LIB: `z3` or `cvc5`, if installed.
 //!
-//! The process is started at the first query and kept. Each query is a scope that is closed
-//! again. A query that takes too long, or an answer that makes no sense, ends the process; the
-//! next query starts another.
+//! The process is started at the first query and kept. Each query is a scope that is closed again.
+//! A query that takes too long, or an answer that cannot be understood, ends the process; the next
+//! query starts another one.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -14,7 +14,7 @@ use crate::embedded::validate;
 use crate::smtlib::{self, TooLarge};
 use crate::{Answer, Deadline, Evaluator, Model, Solver, Sort, Statistics, Term, Terms, Why};
 
-/// Which program.
+/// The program to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// <https://github.com/Z3Prover/z3>
@@ -24,7 +24,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// What it is called.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Program::Z3 => "z3",
@@ -53,8 +53,8 @@ impl Program {
     }
 }
 
-/// Decides by asking another program. Integers are unbounded there; a solution that needs an
-/// `int` beyond 64 bits is `Unknown`, because no run of ours could use it.
+/// A solver that asks another program. Integers are unbounded there; a solution that needs an `int`
+/// beyond 64 bits is `Unknown`, because no run of ours could use it.
 pub struct External {
     program: Program,
     patience: Duration,
@@ -64,7 +64,8 @@ pub struct External {
 }
 
 impl External {
-    /// Will start the program when it is first asked, and wait so long for each answer.
+    /// Makes a solver that starts the program at the first query, and waits this long for each
+    /// answer.
     pub fn new(program: Program, patience: Duration) -> Self {
         External {
             program,
@@ -75,12 +76,12 @@ impl External {
         }
     }
 
-    /// The same, for as long as there is time for all queries.
+    /// The same, with a deadline for all queries.
     pub fn until(self, deadline: Deadline) -> Self {
         External { deadline, ..self }
     }
 
-    /// When to give up on a query that is asked now.
+    /// Returns when to give up on a query that starts now.
     fn wait(&self) -> Wait {
         Wait {
             until: Instant::now() + self.patience,
@@ -147,7 +148,7 @@ impl External {
         self.keep(conversation, Ok(asked))
     }
 
-    /// Whether constraints with quantifiers cannot hold together.
+    /// Asks whether constraints with quantifiers cannot hold together.
     fn ask_for_all(
         &mut self,
         terms: &Terms,
@@ -192,7 +193,7 @@ impl External {
 enum Asked {
     Sat(Model),
     Unsat,
-    /// Satisfiable, but the values found do not fit.
+    /// Satisfiable, but a value does not fit into 64 bits.
     TooLarge,
 }
 
@@ -238,7 +239,7 @@ impl Solver for External {
     }
 }
 
-/// How often to look whether the time for all queries is over.
+/// Time between two checks of the deadline for all queries.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// How long to wait for an answer.
@@ -250,13 +251,13 @@ struct Wait {
 /// The solvers that run.
 static RUNNING: Mutex<Vec<Weak<Mutex<Child>>>> = Mutex::new(Vec::new());
 
-/// Ends all solvers that run: for a program that exits in the middle of a query. They would go on
-/// until they have an answer.
+/// Ends all running solvers, for a program that exits in the middle of a query. Otherwise they
+/// would go on until they have an answer.
 pub fn stop_all() {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     for child in running.iter().filter_map(Weak::upgrade) {
         let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = child.kill();
     }
 }
@@ -314,7 +315,7 @@ impl Conversation {
         Ok(conversation)
     }
 
-    /// Says something, without waiting until the other side has read it.
+    /// Sends a text, without waiting until the other side has read it.
     fn say(&mut self, text: String) -> Result<(), Why> {
         let said = self.texts.send(text);
         said.map_err(|_| Why::Failed("it does not listen".to_owned()))
@@ -343,7 +344,7 @@ impl Conversation {
 impl Drop for Conversation {
     fn drop(&mut self) {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
-        // It may have ended by itself; then there is nothing to kill.
+        // It may have ended already; then there is nothing to kill.
         let _ = child.kill();
         let _ = child.wait();
     }

@@ -1,49 +1,51 @@
-//! Formulas that a person can read.
+//! Makes formulas readable for people.
 //!
-//! A disjunction of path conditions has a disjunct for each way through a program, and most of
-//! them say the same in many words. Here a formula becomes a disjunction of few short *cubes*, or a
-//! conjunction of few short clauses, and stays the same formula wherever `given` holds:
+//! A disjunction of path conditions has a disjunct for each path through a program, and most of
+//! them say the same in many words. Here a formula becomes a disjunction of a few short *cubes*, or
+//! a conjunction of a few short clauses. The result is equivalent to the formula wherever `given`
+//! holds:
 //!
-//! 1. A model of the formula that no cube has yet gives a truth to each atom of it. These literals
-//!    together imply the formula.
-//! 2. Literals are left out, the longest first, as long as the rest implies it: what remains is a
-//!    prime implicant (Quine). Orders of two numbers are tried in place of what the formula says of
-//!    each: `i == j` for `i == 0 && j == 0 || i == 1 && j == 1`.
-//! 3. Literals about one number alone are replaced by the widest interval around its value that
+//! 1. A model of the formula that no cube covers yet assigns a truth value to each atom of the
+//!    formula. These literals together imply the formula.
+//! 2. Literals are dropped, the longest first, as long as the rest implies it. The remainder is a
+//!    prime implicant (Quine). Comparisons of two numbers are tried instead of literals about each:
+//!    `i == j` for `i == 0 && j == 0 || i == 1 && j == 1`.
+//! 3. Literals about a single number are replaced by the widest interval around its value that
 //!    still implies the formula, if that covers what they said.
-//! 4. When all models are covered, cubes that the others cover are left out.
+//! 4. When all models are covered, cubes that the others cover are dropped.
 //!
-//! Clauses are the negated cubes of the negated formula. Each implication is an "unsatisfiable" of
-//! the solver; where it does not know, there is no readable form, and the caller has the formula.
+//! Clauses are the negated cubes of the negated formula. Each implication is an "unsatisfiable"
+//! answer of the solver. If the solver does not know, there is no readable form, and the caller
+//! keeps the formula.
 
 use crate::{Answer, Model, Node, Solver, Sort, Term, Terms};
 
-/// Cubes that are made at most: more are not read by people.
+/// Limit on the number of cubes: more are not readable.
 const MOST_CUBES: usize = 48;
 
-/// Questions to the solver for one formula.
+/// Limit on queries to the solver for one formula.
 const MOST_QUERIES: u32 = 6_000;
 
-/// Numbers whose orders are tried at most.
+/// Limit on the numbers that are compared with each other.
 const MOST_ORDERED: usize = 4;
 
-/// What literals are made of.
+/// The atoms of literals.
 struct Atoms {
     /// The conditions of the formula.
     own: Vec<Term>,
-    /// Orders of its numbers.
+    /// Comparisons of its numbers.
     orders: Vec<Term>,
 }
 
 /// A conjunction of literals; the empty one is true.
 pub type Cube = Vec<Term>;
 
-/// A formula as few short parts.
+/// A formula as a few short parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readable {
-    /// Its cubes: one of them holds exactly where the formula does.
+    /// Its cubes: some cube holds exactly where the formula does.
     pub cubes: Vec<Cube>,
-    /// The formula in the language's syntax, as cubes or as clauses, whichever is shorter.
+    /// The formula in the syntax of the language, as cubes or as clauses, whichever is shorter.
     pub text: String,
 }
 
@@ -51,13 +53,13 @@ pub struct Readable {
 pub struct Reader<'a> {
     terms: &'a mut Terms,
     solver: &'a mut dyn Solver,
-    /// What holds anyway.
+    /// The assumption.
     given: Term,
     go_on: &'a mut dyn FnMut() -> bool,
     left: u32,
 }
 
-/// The values that a number can have, as far as its sort says.
+/// Returns the least and the greatest value of a sort, if there are any.
 fn range(sort: Sort) -> (Option<i128>, Option<i128>) {
     match sort {
         Sort::Bool => (Some(0), Some(1)),
@@ -70,7 +72,7 @@ fn range(sort: Sort) -> (Option<i128>, Option<i128>) {
     }
 }
 
-/// A kept value as a number.
+/// Returns a stored value as a number.
 fn number(sort: Sort, kept: i64) -> i128 {
     match sort {
         Sort::Unsigned(64) => i128::from(kept as u64),
@@ -79,7 +81,8 @@ fn number(sort: Sort, kept: i64) -> i128 {
 }
 
 impl<'a> Reader<'a> {
-    /// For formulas that matter only where `given` holds. `go_on` is asked now and then.
+    /// Makes a reader for formulas that matter only where `given` holds. `go_on` is called at
+    /// intervals.
     pub fn new(
         terms: &'a mut Terms,
         solver: &'a mut dyn Solver,
@@ -95,8 +98,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The readable form of a formula; none if the solver does not know enough, or it has too many
-    /// parts.
+    /// Returns the readable form of a formula; none if the solver cannot decide enough queries, or
+    /// the form has too many parts.
     ///
     /// ```
     /// use mazurka_smt::{Effort, Embedded, Kind, Reader, Sort, Term, Terms};
@@ -126,7 +129,8 @@ impl<'a> Reader<'a> {
         let cubes = self.cubes(formula)?;
         let negated = self.terms.not(formula);
         let weight = |parts: &[Cube]| parts.iter().map(Vec::len).sum::<usize>();
-        // The cubes of the negation are tried with what is left, and only if they could be shorter.
+        // The cubes of the negation are tried with the remaining queries, and only if they could be
+        // shorter.
         let clauses = if weight(&cubes) > 1 {
             self.cubes(negated)
         } else {
@@ -155,7 +159,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The conjunction of the negations of cubes.
+    /// Returns the conjunction of the negations of cubes.
     fn as_clauses(&mut self, cubes: &[Cube]) -> String {
         let mut clauses = Vec::new();
         for cube in cubes {
@@ -188,13 +192,13 @@ impl<'a> Reader<'a> {
         Some(self.solver.check(self.terms, &all))
     }
 
-    /// Whether these conditions certainly exclude each other.
+    /// Whether these conditions certainly contradict each other.
     fn excluded(&mut self, conditions: &[Term]) -> bool {
         self.ask(conditions) == Some(Answer::Unsat)
     }
 
-    /// Values for which these hold: the inner one is none if there are none, the outer one if that
-    /// is not known.
+    /// Returns values for which these conditions hold. The inner option is none if there are no
+    /// such values, the outer one if that is not known.
     fn model(&mut self, conditions: &[Term]) -> Option<Option<Model>> {
         match self.ask(conditions)? {
             Answer::Sat(model) => Some(Some(model)),
@@ -203,7 +207,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Prime implicants that together are the formula.
+    /// Returns prime implicants whose disjunction is the formula.
     fn cubes(&mut self, formula: Term) -> Option<Vec<Cube>> {
         let formula = self.terms.simplify(formula);
         let negated = self.terms.not(formula);
@@ -239,7 +243,7 @@ impl<'a> Reader<'a> {
         Some(cubes)
     }
 
-    /// Where a literal stands in a text: by its first variable, lower bounds before upper ones.
+    /// Returns the sort key of a literal: its first variable, then lower bounds before upper ones.
     fn place(&self, literal: Term) -> (Option<Term>, String) {
         let first = self.terms.variables_of(&[literal]).first().copied();
         let text = self.terms.show(literal);
@@ -252,7 +256,7 @@ impl<'a> Reader<'a> {
         (first, format!("{order}{text}"))
     }
 
-    /// The conditions that a formula is put together from, those inside of numbers too.
+    /// Returns the conditions that a formula consists of, including those inside numbers.
     fn atoms(&self, formula: Term) -> Vec<Term> {
         let mut atoms = Vec::new();
         let mut stack = vec![formula];
@@ -281,13 +285,13 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        // The longest first: they are left out before the others.
+        // Longer atoms come first, so that they are dropped before the others.
         let size = |&atom: &Term| self.terms.parts_of(&[atom]).len();
         atoms.sort_by_key(|atom| (std::cmp::Reverse(size(atom)), *atom));
         atoms
     }
 
-    /// Orders of two numbers of one sort.
+    /// Returns comparisons of two numbers of one sort.
     fn orders(&mut self, formula: Term) -> Vec<Term> {
         let mut numbers = self.terms.variables_of(&[formula]);
         numbers.retain(|&variable| self.terms.sort(variable) != Sort::Bool);
@@ -306,12 +310,12 @@ impl<'a> Reader<'a> {
         orders
     }
 
-    /// A short cube around a model that excludes the negated formula.
+    /// Returns a short cube that contains a model and contradicts the negated formula.
     fn implicant(&mut self, atoms: &Atoms, model: &Model, negated: Term) -> Option<Cube> {
         let own = self.literals(&atoms.own, model);
         let mut cube = self.shortest(own.clone(), negated)?;
         if cube.len() > 1 && !atoms.orders.is_empty() {
-            // What the formula says is left out before the orders of numbers.
+            // The literals of the formula are dropped before the comparisons of numbers.
             let mut all = own;
             all.extend(self.literals(&atoms.orders, model));
             let other = self.shortest(all, negated);
@@ -325,7 +329,7 @@ impl<'a> Reader<'a> {
         Some(cube)
     }
 
-    /// What a model says of atoms.
+    /// Returns the literals of some atoms that hold in a model.
     fn literals(&mut self, atoms: &[Term], model: &Model) -> Cube {
         let mut cube = Vec::new();
         for &atom in atoms {
@@ -338,14 +342,14 @@ impl<'a> Reader<'a> {
         cube
     }
 
-    /// Leaves out literals, from the first on, as long as the rest excludes the negated formula.
+    /// Drops literals, from the first on, as long as the rest contradicts the negated formula.
     fn shortest(&mut self, mut cube: Cube, negated: Term) -> Option<Cube> {
         let with = |cube: &[Term]| -> Vec<Term> { [cube, &[negated]].concat() };
         if !self.excluded(&with(&cube)) {
             return None;
         }
         let mut at = 0;
-        // Many at once while that works, then one by one.
+        // Drops many at once while that works, then one by one.
         let mut stride = cube.len() / 2;
         while at < cube.len() {
             let end = (at + stride.max(1)).min(cube.len());
@@ -360,7 +364,7 @@ impl<'a> Reader<'a> {
         Some(cube)
     }
 
-    /// Replaces what a cube says of one number alone by an interval, if that is no longer.
+    /// Replaces the literals of a cube about a single number by an interval, if that is not longer.
     fn widen(&mut self, cube: &mut Cube, variable: Term, model: &Model, negated: Term) {
         let alone = |terms: &Terms, literal: Term| terms.variables_of(&[literal]) == [variable];
         let (own, rest): (Vec<Term>, Vec<Term>) = cube
@@ -400,14 +404,14 @@ impl<'a> Reader<'a> {
         let covers = self.excluded(&[&own[..], &rest, &[outside]].concat());
         let mut wider = rest;
         wider.extend(&bounds);
-        // Both ends were found on their own: together they must do as well.
+        // The two ends were found separately, so they are checked together.
         if covers && self.excluded(&[&wider[..], &[negated]].concat()) {
             *cube = wider;
         }
     }
 
-    /// How far a number can go from a value, up or down, with everything on the way excluding
-    /// `around`; none if there is no end, or the end is that of its sort.
+    /// Returns how far a number can move from a value, up or down, such that all values on the way
+    /// contradict `around`; none if there is no limit, or the limit is that of its sort.
     fn furthest(&mut self, variable: Term, from: i128, up: bool, around: &[Term]) -> Option<i128> {
         let sort = self.terms.sort(variable);
         let (least, most) = range(sort);
@@ -436,7 +440,7 @@ impl<'a> Reader<'a> {
             };
             reader.excluded(&[around, &[beyond, within]].concat())
         };
-        // The longest distance that works lies between these.
+        // The greatest distance that works is between these.
         let (mut good, mut bad) = (0, 1);
         while works(self, bad) {
             (good, bad) = (bad, bad * 2);
@@ -452,7 +456,7 @@ impl<'a> Reader<'a> {
         Some(if up { from + good } else { from - good })
     }
 
-    /// Leaves out cubes that the others cover, the longest first.
+    /// Drops cubes that the others cover, the longest first.
     fn without_covered(&mut self, cubes: &mut Vec<Cube>) {
         let mut order: Vec<usize> = (0..cubes.len()).collect();
         order.sort_by_key(|&at| std::cmp::Reverse(cubes[at].len()));

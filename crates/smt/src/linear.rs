@@ -1,10 +1,11 @@
-//! Sums of multiples: the normal form of `+`, `-` and multiplication by constants.
+//! Linear sums: the normal form of `+`, `-` and multiplication by constants.
 
 use crate::number;
 use crate::{Node, Sort, Term, Terms};
 
-/// `c1 * t1 + c2 * t2 + … + constant`: no coefficient is 0, no term occurs twice and none is a sum,
-/// a multiple or a constant; in ascending order of the terms. Of a machine type, all wrapped.
+/// `c1 * t1 + c2 * t2 + … + constant`. No coefficient is 0, no term occurs twice, and no term is a
+/// sum, a multiple or a constant; terms are in ascending order. In a machine type all numbers wrap
+/// around.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Linear {
     pub sort: Sort,
@@ -12,7 +13,7 @@ pub(crate) struct Linear {
     pub constant: i64,
 }
 
-/// Longer sums are left alone.
+/// Longer sums are not normalised.
 const LONGEST: usize = 16;
 
 impl Linear {
@@ -32,7 +33,8 @@ impl Linear {
         }
     }
 
-    /// `self + factor * other`; `None` if a number leaves 64 bits or the sum gets too long.
+    /// Returns `self + factor * other`; `None` if a number exceeds 64 bits or the sum gets too
+    /// long.
     pub fn plus(&self, other: &Linear, factor: i64) -> Option<Linear> {
         let sort = self.sort;
         let scale = |c: i64| number::mul(sort, c, number::wrap(sort, factor));
@@ -72,7 +74,7 @@ impl Linear {
         Linear::of_constant(self.sort, 0).plus(self, -1)
     }
 
-    /// The greatest number that divides all coefficients, as mathematical integers.
+    /// Returns the greatest common divisor of the coefficients, as mathematical integers.
     pub fn divisor(&self) -> i64 {
         let gcd = |mut a: u64, mut b: u64| {
             while b != 0 {
@@ -84,7 +86,7 @@ impl Linear {
         i64::try_from(all.fold(0, gcd)).unwrap_or(1).max(1)
     }
 
-    /// A coefficient as a number with a sign: `x + 255 * y` over `u8` is `x - y`.
+    /// Returns a coefficient as a signed number: `x + 255 * y` over `u8` is `x - y`.
     pub fn signed(&self, coefficient: i64) -> i64 {
         match self.sort {
             Sort::Unsigned(bits) => number::wrap(Sort::Signed(bits), coefficient),
@@ -94,7 +96,7 @@ impl Linear {
 }
 
 impl Terms {
-    /// A number as a sum over what is no sum, given the forms of its parts.
+    /// Returns a number as a linear sum, given the forms of its parts.
     pub(crate) fn linear_of(&self, term: Term, of: impl Fn(Term) -> Linear) -> Linear {
         let sort = self.sort(term);
         let form = match self.node(term) {
@@ -111,7 +113,7 @@ impl Terms {
         form.unwrap_or_else(|| Linear::of_term(sort, term))
     }
 
-    /// The term for a sum: what is added first, then what is subtracted.
+    /// Returns the term for a sum: the positive multiples first, then the negative ones.
     pub(crate) fn of_linear(&mut self, form: &Linear) -> Term {
         let sort = form.sort;
         let (plus, minus) = self.both_sides(form);
@@ -127,13 +129,13 @@ impl Terms {
         }
     }
 
-    /// What a sum adds and what it subtracts, its constant aside.
+    /// Returns the positive and the negative multiples of a sum, without its constant.
     pub(crate) fn both_sides(&mut self, form: &Linear) -> (Option<Term>, Option<Term>) {
         let sort = form.sort;
         let (mut plus, mut minus) = (None, None);
         for &(term, coefficient) in &form.sum {
             let signed = form.signed(coefficient);
-            // The most negative number has no opposite: it is added.
+            // The most negative number has no opposite, so it is added.
             let (side, factor) = match signed.checked_neg() {
                 Some(opposite) if signed < 0 => (&mut minus, opposite),
                 _ => (&mut plus, coefficient),

@@ -13,18 +13,18 @@ pub struct Model {
 }
 
 impl Model {
-    /// Nothing is known.
+    /// Makes a model without values.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The value given to a variable.
+    /// Returns the value of a variable.
     pub fn get(&self, variable: Term) -> Option<i64> {
         let at = self.values.binary_search_by_key(&variable, |&(v, _)| v);
         at.ok().map(|at| self.values[at].1)
     }
 
-    /// Gives a variable a value, in the form that its sort keeps.
+    /// Sets the value of a variable, in the representation of its sort.
     pub fn set(&mut self, variable: Term, value: i64) {
         match self.values.binary_search_by_key(&variable, |&(v, _)| v) {
             Ok(at) => self.values[at].1 = value,
@@ -32,7 +32,7 @@ impl Model {
         }
     }
 
-    /// The variables with their values, in order of creation.
+    /// Returns the variables with their values, in order of creation.
     pub fn iter(&self) -> impl Iterator<Item = (Term, i64)> {
         self.values.iter().copied()
     }
@@ -48,8 +48,8 @@ impl FromIterator<(Term, i64)> for Model {
     }
 }
 
-/// Evaluates terms under one model and remembers the value of every part, so that a growing path
-/// condition costs its new parts only.
+/// Evaluates terms under one model. It remembers the value of every part, so for a growing path
+/// condition only the new parts are evaluated.
 #[derive(Clone, Debug, Default)]
 pub struct Evaluator {
     model: Model,
@@ -58,7 +58,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// Nothing evaluated yet.
+    /// Makes an evaluator for a model.
     pub fn new(model: Model) -> Self {
         Evaluator {
             model,
@@ -66,27 +66,27 @@ impl Evaluator {
         }
     }
 
-    /// The model that it evaluates under.
+    /// Returns the model that it evaluates under.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Forgets the values of parts if it remembers more than so many.
+    /// Forgets the values of parts if there are more than `most` of them.
     pub(crate) fn forget_beyond(&mut self, most: usize) {
         if self.known.len() > most {
             self.known.clear();
         }
     }
 
-    /// The model that it evaluated under.
+    /// Returns the model that it evaluated under.
     pub fn into_model(self) -> Model {
         self.model
     }
 
-    /// The value of a term; a variable that the model does not give is 0. `None` if an `int` lies
-    /// beyond 64 bits, or one on the way to it beyond 128.
+    /// Returns the value of a term; a variable without a value in the model is 0. `None` if an
+    /// `int` exceeds 64 bits, or an intermediate one exceeds 128.
     pub fn eval(&mut self, terms: &Terms, term: Term) -> Option<i64> {
-        // By hand rather than by recursion: terms may be deeper than the stack.
+        // An explicit stack, because terms may be deeper than the call stack.
         self.stack.push(term);
         while let Some(&top) = self.stack.last() {
             if self.look_up(terms, top).is_some() {
@@ -118,8 +118,8 @@ impl Evaluator {
         }
     }
 
-    /// The value of a node whose parts have values. A choice needs the chosen branch only, and a
-    /// conjunction or disjunction that one side decides does not need the other.
+    /// Returns the value of a node whose parts have values. A choice needs only the chosen branch,
+    /// and a conjunction or disjunction that one side decides does not need the other.
     fn apply(&self, terms: &Terms, node: Node) -> Option<i128> {
         let of = |part| self.look_up(terms, part).expect("parts come first");
         let truth = |truth: bool| Some(i128::from(truth));
@@ -160,7 +160,7 @@ impl Evaluator {
     }
 }
 
-/// An operation on machine integers (or the order of truths).
+/// Computes an operation on machine integers, or a comparison of truth values.
 fn machine(node: Node, sort: Sort, a: i64, b: i64) -> Option<i64> {
     match node {
         Node::Less(..) => Some(i64::from(number::less(sort, a, b))),
@@ -174,8 +174,8 @@ fn machine(node: Node, sort: Sort, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// An operation on `int`, with room for what lies between: simplifying may pass through larger
-/// numbers than the source does.
+/// Computes an operation on `int`, with room for intermediate results: simplification may produce
+/// larger ones than the source does.
 fn unbounded(node: Node, a: i128, b: i128) -> Option<i128> {
     match node {
         Node::Less(..) => Some(i128::from(a < b)),
@@ -192,8 +192,8 @@ fn unbounded(node: Node, a: i128, b: i128) -> Option<i128> {
 }
 
 impl Terms {
-    /// The value of a term under a model; a variable that the model does not give is 0. `None` if
-    /// an `int` lies beyond 64 bits, or one on the way to it beyond 128.
+    /// Returns the value of a term under a model; a variable without a value in the model is 0.
+    /// `None` if an `int` exceeds 64 bits, or an intermediate one exceeds 128.
     pub fn eval(&self, term: Term, model: &Model) -> Option<i64> {
         Evaluator::new(model.clone()).eval(self, term)
     }

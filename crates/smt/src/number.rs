@@ -1,14 +1,14 @@
-//! Arithmetic on constants: the language's own, made total.
+//! Arithmetic on constants: that of the language, made total.
 //!
-//! A value of any sort is an `i64`: `bool` is 0 or 1, `u64` the bits of an `i64`, machine
-//! integers wrap around, `int` is mathematical and has no value beyond 64 bits (`None`).
-//! Division rounds towards zero and the remainder has the dividend's sign. The language fails
-//! on a division by zero before anything uses its value; a term needs one all the same:
-//! **`x / 0` is 0 and `x % 0` is x**, so that `x == x / y * y + x % y` holds for every `y`.
+//! A value of any sort is stored as an `i64`: `bool` as 0 or 1, `u64` as the bits of an `i64`.
+//! Machine integers wrap around; an `int` is mathematical and has no value beyond 64 bits (`None`).
+//! Division rounds towards zero, and the remainder has the sign of the dividend. In the language a
+//! division by zero fails before its value is used, but a term needs a value: **`x / 0` is 0 and `x
+//! % 0` is x**, so that `x == x / y * y + x % y` holds for every `y`.
 
 use crate::{BitOp, Sort};
 
-/// The value that a sort keeps of a result.
+/// Returns the value that a sort stores for a result.
 pub(crate) fn wrap(sort: Sort, value: i64) -> i64 {
     match sort {
         Sort::Signed(bits) => value << (64 - bits) >> (64 - bits),
@@ -17,7 +17,7 @@ pub(crate) fn wrap(sort: Sort, value: i64) -> i64 {
     }
 }
 
-/// The smallest and the greatest value of a sort, in its own order.
+/// Returns the smallest and the greatest value of a sort, in its own order.
 pub(crate) fn extremes(sort: Sort) -> (i64, i64) {
     match sort {
         Sort::Bool => (0, 1),
@@ -69,8 +69,8 @@ pub(crate) fn rem(sort: Sort, a: i64, b: i64) -> i64 {
     }
 }
 
-/// An operation on bits. Machine integers are kept in 64 bits, extended by their sign or by zeros,
-/// and `&`, `|` and `^` keep them so.
+/// Computes a bit operation. Machine integers are stored in 64 bits, extended by their sign or by
+/// zeros; `&`, `|` and `^` preserve this.
 pub(crate) fn bits(op: BitOp, sort: Sort, a: i64, b: i64) -> i64 {
     let width = match sort {
         Sort::Signed(bits) | Sort::Unsigned(bits) => bits,
@@ -98,7 +98,7 @@ pub(crate) fn less(sort: Sort, a: i64, b: i64) -> bool {
     }
 }
 
-/// A value as the source would write it.
+/// Returns a value as the source would write it.
 pub(crate) fn show(sort: Sort, value: i64) -> String {
     match sort {
         Sort::Bool => (value != 0).to_string(),

@@ -1,9 +1,8 @@
-//! Terms as the language writes them.
+//! Prints terms in the syntax of the language.
 
 use crate::{BitOp, Node, Term, Terms};
 
-/// How strongly the outermost operator binds, and the text before each part, if any, and at the
-/// end.
+/// How strongly the outermost operator binds, and the pieces of the text.
 struct Shape {
     binds: u8,
     pieces: Vec<Piece>,
@@ -11,7 +10,7 @@ struct Shape {
 
 enum Piece {
     Text(String),
-    /// A part, in parentheses if it binds more weakly than this.
+    /// A part, in parentheses if it binds more weakly than this strength.
     Part(Term, u8),
 }
 
@@ -28,17 +27,18 @@ const PRODUCT: u8 = 9;
 const UNARY: u8 = 10;
 const ATOM: u8 = 11;
 
-/// A text that is longer ends with an ellipsis: shared parts of a term are written each time, so
-/// that a text may be much longer than its term is large.
+/// Longer texts end with an ellipsis. Shared parts of a term are printed each time, so a text may
+/// be much longer than its term is large.
 const MOST_SHOWN: usize = 20_000;
 
 impl Terms {
-    /// The term in the syntax of the language, as `flag && x == -2`. A long text is cut.
+    /// Returns the term in the syntax of the language, such as `flag && x == -2`. A long text is
+    /// cut.
     pub fn show(&self, term: Term) -> String {
         self.show_within(term, MOST_SHOWN)
     }
 
-    /// The same; a text is cut after about so many bytes.
+    /// The same; the text is cut after about `most` bytes.
     pub fn show_within(&self, term: Term, most: usize) -> String {
         let mut text = String::new();
         let mut todo = vec![Piece::Part(term, CHOICE)];
@@ -77,7 +77,7 @@ impl Terms {
             binds: ATOM,
             pieces: vec![Piece::Text(text)],
         };
-        // A comparison's sides are numbers; a constant stands on the right.
+        // The sides of a comparison are numbers; a constant is on the right.
         let compare = |a, operator: &str, mirrored: &str, b| {
             let (a, operator, b) = match self.value(a) {
                 Some(_) => (b, mirrored, a),
@@ -122,7 +122,7 @@ impl Terms {
             },
             Node::Sub(a, b) => infix(SUM, a, "-", b, PRODUCT),
             Node::Mul(a, b) => match self.value(b) {
-                // `2 * x`, as people write it.
+                // `2 * x`, in the usual order.
                 Some(_) => infix(PRODUCT, b, "*", a, UNARY),
                 None => infix(PRODUCT, a, "*", b, UNARY),
             },

@@ -1,22 +1,22 @@
-//! How many bits are enough for the `int`s of a query: if it has a solution at all, then it has
-//! one in which every `int`, intermediate results included, fits into so many.
+//! Computes how many bits are enough for the `int`s of a query: if it has a solution at all, it has
+//! one in which every `int`, including intermediate results, fits into this many bits.
 //!
 //! The argument. Call a variable *bounded* if constraints `x <= c`, `x >= c` or `x == c` among the
-//! conjuncts bound it on both sides. Suppose that in every comparison of the query the other,
-//! *free* variables occur as `x - y`, `x`, `-x` or not at all, up to terms over bounded variables
-//! only. Take any solution, keep the values of the bounded variables, and for each comparison keep
-//! the side on which it fell. What remains is a system of difference constraints `x - y <= w` over
-//! the free variables and zero, and it has a solution. Shortest paths from a source with an edge of
-//! weight 0 to every variable then give one too (Bellman and Ford), in which no two variables are
-//! further apart than the sum of all |w|, since a simple path takes every edge at most once. A `w`
-//! is at most one more than what stands beside `x - y`. An `int` chosen by `if` counts as a free
-//! variable of its own, equal to one of its branches.
+//! conjuncts bound it on both sides, and *free* otherwise. Suppose that in every comparison of the
+//! query, up to terms over bounded variables only, the free variables occur as `x - y`, `x`, `-x`
+//! or not at all. Take any solution, keep the values of the bounded variables, and for each
+//! comparison keep whether it holds. What remains is a system of difference constraints `x - y <=
+//! w` over the free variables and zero, and it has a solution. Then the shortest paths from a
+//! source with an edge of weight 0 to every variable are a solution, too (Bellman and Ford). In it
+//! no two variables are further apart than the sum of all |w|, since a simple path takes every edge
+//! at most once. A `w` is at most one more than the terms next to `x - y`. An `int` chosen by `if`
+//! counts as a free variable of its own, equal to one of its branches.
 
 use rustc_hash::FxHashMap;
 
 use crate::{Node, Sort, Term, Terms};
 
-/// An `int` as `plus - minus + rest`, with `|rest|` at most this.
+/// An `int` as `plus - minus + rest`, where `|rest|` is at most this value.
 #[derive(Clone, Copy, Default)]
 struct Shape {
     plus: Option<Term>,
@@ -44,7 +44,7 @@ impl Shape {
         }
     }
 
-    /// The sum, unless two free variables are left on one side.
+    /// Returns the sum, unless two free variables remain on one side.
     fn add(self, other: Shape) -> Option<Shape> {
         let (mut plus, mut minus) = ([self.plus, other.plus], [self.minus, other.minus]);
         for a in &mut plus {
@@ -66,7 +66,8 @@ impl Shape {
     }
 }
 
-/// The least and the greatest value that the conjuncts allow each variable of sort `int`.
+/// Returns the least and the greatest value that the conjuncts allow for each variable of sort
+/// `int`.
 fn bounds(terms: &Terms, conjuncts: &[Term]) -> FxHashMap<Term, (Option<i64>, Option<i64>)> {
     let mut bounds: FxHashMap<Term, (Option<i64>, Option<i64>)> = FxHashMap::default();
     let mut bound = |variable: Term, low: Option<i64>, high: Option<i64>| {
@@ -89,7 +90,8 @@ fn bounds(terms: &Terms, conjuncts: &[Term]) -> FxHashMap<Term, (Option<i64>, Op
     bounds
 }
 
-/// The width in two's complement that is enough, if the argument above applies and 64 is.
+/// Returns the width in two's complement that is enough, if the argument above applies and it is at
+/// most 64.
 pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
     let bounds = bounds(terms, conjuncts);
     let mut shapes: FxHashMap<Term, Shape> = FxHashMap::default();
@@ -161,7 +163,7 @@ pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
     };
     let most = shapes.values().map(magnitude).max().unwrap_or(0);
     let most = constants.max(most);
-    // And one bit for the sign.
+    // One more bit for the sign.
     let bits = 129 - most.leading_zeros();
     (bits <= 64).then_some(bits as u8)
 }

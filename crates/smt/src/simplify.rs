@@ -1,11 +1,10 @@
-//! Simplifying whole conditions: the path conditions that people read, and the front of every
-//! solver.
+//! Simplifies whole conditions: path conditions for people, and queries before they reach a solver.
 //!
-//! First each part is brought into a normal form where that makes it smaller (`x + y - x` is `y`,
-//! `2 * x < 7` is `x < 4` among mathematical integers). Then the literals of a conjunction become
-//! *facts*: truths of boolean terms, intervals of numbers, values of variables. Facts decide what
-//! else occurs in the conjunction; what they decide may be a fact again, until nothing changes. A
-//! disjunction is the negation of a conjunction.
+//! First each part is brought into a normal form if that makes it smaller (`x + y - x` is `y`; over
+//! mathematical integers `2 * x < 7` is `x < 4`). Then the literals of a conjunction become
+//! *facts*: truth values of boolean terms, intervals of numbers, values of variables. Facts decide
+//! other parts of the conjunction; these may become facts again, until nothing changes. A
+//! disjunction is treated as the negation of a conjunction.
 
 use rustc_hash::FxHashMap;
 
@@ -13,13 +12,13 @@ use crate::linear::Linear;
 use crate::number;
 use crate::{Node, Sort, Term, Terms};
 
-/// Conditions nested more deeply than this are not looked into.
+/// Conditions nested more deeply than this are not simplified.
 const DEEPEST: u32 = 32;
 
-/// Facts are collected at most so often.
+/// Limit on the rounds of collecting facts.
 const ROUNDS: u32 = 8;
 
-/// What a comparison says of a number: it lies (or does not lie) between two, inclusive.
+/// An interval of numbers, inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Range {
     low: i128,
@@ -51,21 +50,22 @@ impl Range {
 /// A comparison with a constant.
 #[derive(Clone, Copy, Debug)]
 struct Atom {
-    /// What is compared.
+    /// The number that is compared.
     number: Term,
-    /// Where it lies if the comparison holds, and otherwise if `outside`.
+    /// The interval of the number if the comparison holds; with `outside`, the one that it is not
+    /// in.
     range: Range,
     outside: bool,
 }
 
-/// What a conjunction says plainly.
+/// The facts of a conjunction.
 #[derive(Default)]
 struct Facts {
     truths: FxHashMap<Term, bool>,
     ranges: FxHashMap<Term, Range>,
 }
 
-/// A value as a mathematical number.
+/// Returns a stored value as a mathematical number.
 fn exact(sort: Sort, value: i64) -> i128 {
     match sort {
         Sort::Unsigned(_) => i128::from(value as u64),
@@ -73,7 +73,8 @@ fn exact(sort: Sort, value: i64) -> i128 {
     }
 }
 
-/// A mathematical number as its sort keeps it; `None` for an `int` beyond 64 bits.
+/// Returns a mathematical number in the representation of its sort; `None` for an `int` beyond 64
+/// bits.
 fn kept_as(sort: Sort, value: i128) -> Option<i64> {
     match sort {
         Sort::Int => i64::try_from(value).ok(),
@@ -82,7 +83,7 @@ fn kept_as(sort: Sort, value: i128) -> Option<i64> {
 }
 
 impl Terms {
-    /// An equivalent condition, as simple as the rules of this module make it.
+    /// Returns an equivalent condition, simplified by the rules of this module.
     ///
     /// ```
     /// use mazurka_smt::{Kind, Sort, Terms};
@@ -107,7 +108,7 @@ impl Terms {
         work.condition(term, 0)
     }
 
-    /// The conjunction of these, simplified, as a list; `None` if it is `false`.
+    /// Returns the simplified conjunction of these, as a list; `None` if it is `false`.
     pub fn simplify_all(&mut self, constraints: &[Term]) -> Option<Vec<Term>> {
         let mut work = Simplifier::new(self);
         let normal = constraints.iter().map(|&term| work.normal(term)).collect();
@@ -115,7 +116,7 @@ impl Terms {
     }
 }
 
-/// A number as a sum, and how long it is as it stands.
+/// A number as a sum, and the length of the original term.
 #[derive(Clone)]
 struct Form {
     linear: Linear,
@@ -129,7 +130,7 @@ struct Simplifier<'a> {
     conditions: FxHashMap<Term, Term>,
 }
 
-/// How long a sum is when it is written out.
+/// Returns the length of a sum when it is written out.
 fn weight(sum: &[(Term, i64)], constant: i64) -> u32 {
     let multiples = sum
         .iter()
@@ -137,8 +138,7 @@ fn weight(sum: &[(Term, i64)], constant: i64) -> u32 {
     multiples.sum::<u32>() + u32::from(constant != 0)
 }
 
-/// `sum <= bound` or `sum == bound` over `int`, the sum without a constant and divided by what
-/// divides it.
+/// `sum <= bound` or `sum == bound` over `int`; the sum has no constant and coprime coefficients.
 struct Comparison {
     sum: Linear,
     bound: i64,
@@ -155,7 +155,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// The term with every part in normal form, where that is smaller.
+    /// Returns the term with every part in normal form, if that is smaller.
     fn normal(&mut self, term: Term) -> Term {
         for part in self.terms.parts_of(&[term]) {
             if self.normal.contains_key(&part) {
@@ -270,7 +270,8 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// A comparison of `int`s in normal form. `Err`: it is constant. `None`: numbers get too large.
+    /// Returns a comparison of `int`s in normal form. `Err`: it is constant. `None`: numbers get
+    /// too large.
     fn compare(&mut self, term: Term) -> Result<Option<Comparison>, bool> {
         let node = self.terms.node(term);
         let (Node::Equal(a, b) | Node::Less(a, b) | Node::AtMost(a, b)) = node else {
@@ -301,8 +302,8 @@ impl<'a> Simplifier<'a> {
         Ok(Some(Comparison { sum, bound, equal }))
     }
 
-    /// The term for a comparison: what is added on the left, what is subtracted and the bound on
-    /// the right.
+    /// Returns the term for a comparison: positive multiples on the left, negative ones and the
+    /// bound on the right.
     fn build(&mut self, comparison: &Comparison) -> Term {
         let Comparison { sum, bound, equal } = comparison;
         let terms = &mut *self.terms;
@@ -327,7 +328,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// A literal as a comparison with a constant.
+    /// Returns a literal as a comparison with a constant.
     fn atom(&mut self, literal: Term) -> Option<Atom> {
         if let Node::Not(inner) = self.terms.node(literal) {
             let atom = self.atom(inner)?;
@@ -396,7 +397,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// All values of a number.
+    /// Returns the interval of all values of a number.
     fn whole(&self, number: Term) -> Range {
         let sort = self.terms.sort(number);
         let (least, greatest) = number::extremes(sort);
@@ -419,7 +420,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// What the literals say together; `None` if they contradict each other.
+    /// Returns the facts of all literals together; `None` if they contradict each other.
     fn facts(&mut self, literals: &[(Term, Option<Atom>)]) -> Option<Facts> {
         let mut facts = Facts::default();
         for &(literal, atom) in literals {
@@ -440,7 +441,7 @@ impl<'a> Simplifier<'a> {
                 *range = range.meet(atom.range);
             }
         }
-        // A value that is excluded at an end moves the end.
+        // Excluding the value at an end of an interval moves the end.
         let mut excluded: Vec<(Term, i128)> = Vec::new();
         for (_, atom) in literals {
             if let Some(atom) = atom
@@ -465,7 +466,7 @@ impl<'a> Simplifier<'a> {
         possible.then_some(facts)
     }
 
-    /// What the facts say of a boolean term.
+    /// Returns the truth value that the facts imply for a boolean term.
     fn decide(&mut self, facts: &Facts, term: Term) -> Option<bool> {
         if let Some(&truth) = facts.truths.get(&term) {
             return Some(truth);
@@ -488,7 +489,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// A conjunction, simplified; `None` if it is `false`.
+    /// Simplifies a conjunction; `None` if it is `false`.
     fn conjunction(&mut self, mut list: Vec<Term>, depth: u32) -> Option<Vec<Term>> {
         for _ in 0..ROUNDS {
             list = self.terms.conjuncts(&list)?;
@@ -505,7 +506,7 @@ impl<'a> Simplifier<'a> {
             let kept = self.keep(&facts, &literals);
             for term in &mut list {
                 *term = match kept.get(term) {
-                    // What is new is looked at in the next round.
+                    // New literals are processed in the next round.
                     Some(&new) if new != *term || self.is_value(new) => new,
                     Some(&new) => self.apply(&facts, new, false),
                     None => {
@@ -521,7 +522,7 @@ impl<'a> Simplifier<'a> {
         self.terms.conjuncts(&list)
     }
 
-    /// Whether this gives a variable its value.
+    /// Whether this literal assigns a value to a variable.
     fn is_value(&self, literal: Term) -> bool {
         match self.terms.node(literal) {
             Node::Equal(a, b) => {
@@ -531,7 +532,8 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// A conjunct with everything decided that the facts decide, itself only if it is no fact.
+    /// Replaces everything in a conjunct that the facts decide; the conjunct itself only if it is
+    /// not a fact.
     fn apply(&mut self, facts: &Facts, conjunct: Term, itself: bool) -> Term {
         let parts = self.terms.parts_of(&[conjunct]);
         let mut known: FxHashMap<Term, Term> = FxHashMap::default();
@@ -541,7 +543,7 @@ impl<'a> Simplifier<'a> {
             }
             let sort = self.terms.sort(part);
             if sort == Sort::Bool {
-                // The atom below a negated fact is that fact.
+                // The atom below a negated fact is that fact itself.
                 let inner = matches!(self.terms.node(conjunct), Node::Not(inner) if inner == part);
                 if (itself || !inner)
                     && let Some(truth) = self.decide(facts, part)
@@ -566,10 +568,11 @@ impl<'a> Simplifier<'a> {
         self.normal(new)
     }
 
-    /// Which literal stands for which: the ends of each range once, and nothing that follows.
+    /// Returns the literal to use for each literal: each end of an interval is stated once, and
+    /// consequences are dropped.
     fn keep(&mut self, facts: &Facts, literals: &[(Term, Option<Atom>)]) -> FxHashMap<Term, Term> {
         let mut kept: FxHashMap<Term, Term> = FxHashMap::default();
-        // What is still to be said of each number: its low end, its high end.
+        // For each number, whether its low end and its high end are still to be stated.
         let mut open: FxHashMap<Term, (bool, bool)> = FxHashMap::default();
         let whole: FxHashMap<Term, Range> = facts
             .ranges
@@ -580,7 +583,7 @@ impl<'a> Simplifier<'a> {
             let all = whole[&number];
             open.insert(number, (range.low != all.low, range.high != all.high));
         }
-        // First those that say an end exactly; an equality says both.
+        // First the literals that state an end exactly; an equality states both.
         let exactly = |atom: &Atom, range: Range| {
             !atom.outside
                 && (atom.range.low == range.low, atom.range.high == range.high) != (false, false)
@@ -591,7 +594,8 @@ impl<'a> Simplifier<'a> {
                 continue;
             };
             let range = facts.ranges[&atom.number];
-            // A variable's only value is said as such, or else it would be put into what says it.
+            // The only value of a variable must be stated as an equality; otherwise it would be
+            // substituted into the literal that states it.
             let plain = range.low < range.high
                 || self.is_value(literal)
                 || !matches!(self.terms.node(atom.number), Node::Variable(_));
@@ -625,7 +629,7 @@ impl<'a> Simplifier<'a> {
             let within = atom.outside && range.low < atom.range.low && atom.range.high < range.high;
             kept.insert(literal, if says || within { literal } else { Term::TRUE });
         }
-        // What no literal says takes the place of the first one about that number.
+        // An end that no literal states replaces the first literal about that number.
         for &(literal, atom) in literals {
             let Some(atom) = atom else { continue };
             let still = std::mem::take(open.get_mut(&atom.number).expect("as before"));
@@ -651,7 +655,7 @@ impl<'a> Simplifier<'a> {
         kept
     }
 
-    /// A comparison of a number with a constant within its sort's values.
+    /// Returns a comparison of a number with a constant within the values of its sort.
     fn end(&mut self, number: Term, value: i128, compare: impl Fn(Term, Term) -> Node) -> Term {
         let sort = self.terms.sort(number);
         let value = self.terms.constant(sort, value as i64);
@@ -663,7 +667,7 @@ impl<'a> Simplifier<'a> {
         self.normal(built)
     }
 
-    /// A boolean term, simplified by the facts within it.
+    /// Simplifies a boolean term by the facts within it.
     fn condition(&mut self, term: Term, depth: u32) -> Term {
         if depth > DEEPEST || self.terms.sort(term) != Sort::Bool {
             return term;
@@ -694,7 +698,7 @@ impl<'a> Simplifier<'a> {
         new
     }
 
-    /// `a || b` is `!(!a && !b)`.
+    /// Simplifies `a || b` as `!(!a && !b)`.
     fn disjunction(&mut self, term: Term, depth: u32) -> Term {
         let mut stack = vec![term];
         let mut opposites = Vec::new();

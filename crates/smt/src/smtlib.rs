@@ -1,7 +1,7 @@
-//! Queries in SMT-LIB 2.6, and the values that come back.
+//! Writes queries in SMT-LIB 2.6, and parses the values in the answers.
 //!
-//! Every part that is used becomes a definition of its own, so that sharing is kept and nothing
-//! nests deeply. Variables are called `v0`, `v1`, … by their number; their names are comments.
+//! Every part becomes a definition of its own, which preserves sharing and avoids deep nesting.
+//! Variables are called `v0`, `v1`, … by their numbers; their names are comments.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use crate::{BitOp, Node, Sort, Term, Terms, number};
 
-/// Declarations, definitions and assertions of a query.
+/// Returns the declarations, definitions and assertions of a query.
 pub(crate) fn script(terms: &Terms, constraints: &[Term]) -> String {
     let mut text = definitions(terms, &terms.parts_of(constraints));
     for &constraint in constraints {
@@ -18,8 +18,8 @@ pub(crate) fn script(terms: &Terms, constraints: &[Term]) -> String {
     text
 }
 
-/// The same, with conditions that hold for all values of a variable. What depends on such a
-/// variable is defined under its quantifier.
+/// The same, with conditions that hold for all values of a variable. Parts that depend on such a
+/// variable are defined under its quantifier.
 pub(crate) fn quantified(
     terms: &Terms,
     constraints: &[Term],
@@ -31,7 +31,7 @@ pub(crate) fn quantified(
     let mut inside = bound;
     let mut outside = Vec::new();
     for part in terms.parts_of(&roots) {
-        // Parts come before what they are part of.
+        // Parts come before the terms that contain them.
         if inside.contains(&part) || terms.node(part).parts().any(|p| inside.contains(&p)) {
             inside.insert(part);
         } else {
@@ -93,7 +93,7 @@ fn sort(sort: Sort) -> String {
     }
 }
 
-/// What a term is called where it is used.
+/// Returns the name of a term where it is used.
 pub(crate) fn name(terms: &Terms, term: Term) -> String {
     match terms.node(term) {
         Node::Constant(value) => constant(terms.sort(term), value),
@@ -152,7 +152,7 @@ fn body(terms: &Terms, node: Node) -> String {
     }
 }
 
-/// What a division is called, for each kind of number.
+/// The name of a division for each kind of number.
 struct Division {
     int: &'static str,
     signed: &'static str,
@@ -171,8 +171,8 @@ const REMAINDER: Division = Division {
     unsigned: "bvurem",
 };
 
-/// Division as the language has it. SMT-LIB's `div` and `mod` leave a remainder that is never
-/// negative, so that they agree with ours where the dividend is not.
+/// Returns a division as the language defines it. The remainders of SMT-LIB's `div` and `mod` are
+/// never negative, so these agree with ours if the dividend is not negative.
 fn total(terms: &Terms, by: &Division, a: Term, b: Term, by_zero: Option<Term>) -> String {
     let Division {
         int,
@@ -191,8 +191,8 @@ fn total(terms: &Terms, by: &Division, a: Term, b: Term, by_zero: Option<Term>) 
     format!("(ite (= {y} {zero}) {by_zero} {quotient})")
 }
 
-/// The values in an answer to `get-value`, in order: `((v0 #b01) (v1 (- 2)) (v2 true))`. `None` if
-/// it is anything else. A number beyond 64 bits is `Err`.
+/// Parses the values in an answer to `get-value`, in order: `((v0 #b01) (v1 (- 2)) (v2 true))`.
+/// `None` if it is anything else. A number beyond 64 bits is `Err`.
 pub(crate) fn values(answer: &str, sorts: &[Sort]) -> Option<Result<Vec<i64>, TooLarge>> {
     let spaced = answer.replace('(', " ( ").replace(')', " ) ");
     let mut tokens = spaced.split_whitespace();
@@ -227,7 +227,7 @@ pub(crate) fn values(answer: &str, sorts: &[Sort]) -> Option<Result<Vec<i64>, To
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLarge;
 
-/// One value, its parentheses left out.
+/// Parses one value without its parentheses.
 fn value(tokens: &[&str]) -> Option<Result<i64, TooLarge>> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let decimal = |text: &str, minus: bool| {

@@ -1,19 +1,20 @@
-//! What is asked of a solver, and what it may answer.
+//! The interface of solvers, and their answers.
 
 use crate::{Model, Term, Terms};
 
 /// Decides whether some values for the variables make all constraints true at once.
 ///
-/// The calling protocol: pass the whole list every time; a solver that works incrementally finds
-/// out by itself what it has seen before, so that a path condition that grows by a constraint
-/// costs that constraint. All calls to one solver are about the same [`Terms`].
+/// The calling protocol: pass the whole list every time. An incremental solver recognises what it
+/// has seen before, so for a path condition that grows by a constraint only that constraint costs
+/// time. All calls to one solver must use the same [`Terms`].
 pub trait Solver {
-    /// The answer about the conjunction of `constraints`, each of sort `bool`.
+    /// Decides the conjunction of `constraints`, each of sort `bool`.
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer;
 
-    /// Whether the constraints can hold together with every one of `universal`, a condition that is
-    /// to hold for *all* values of its variable. Only another program knows quantifiers, and only
-    /// "cannot" is taken from it: a model of such a condition is nothing that we could check.
+    /// Decides whether the constraints can hold together with all conditions in `universal`, each
+    /// of which must hold for *all* values of its variable. Only external solvers support
+    /// quantifiers, and only the answer "cannot" is used: a model of such a condition cannot be
+    /// checked.
     fn refute(
         &mut self,
         _terms: &mut Terms,
@@ -25,7 +26,7 @@ pub trait Solver {
         ))
     }
 
-    /// What it has done so far.
+    /// Returns its statistics.
     fn statistics(&self) -> Statistics;
 }
 
@@ -67,23 +68,24 @@ impl<S: Solver + ?Sized> Solver for &mut S {
     }
 }
 
-/// What a solver has done. One that asks others counts what they do as well.
+/// The statistics of a solver. A decorator includes those of the solvers that it uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Queries that were answered, by whatever means.
+    /// Queries that were answered, by any means.
     pub queries: u64,
-    /// Answered by an earlier model.
+    /// Queries answered by an earlier model.
     pub reused: u64,
-    /// Answered from the cache.
+    /// Queries answered from the cache.
     pub cached: u64,
     /// Searches of the embedded SAT solver.
     pub searches: u64,
-    /// Questions to another program.
+    /// Queries to an external solver.
     pub external: u64,
 }
 
 impl Statistics {
-    /// The sum of what was done, without the queries of the second, which are part of the first's.
+    /// Returns the sum of both, without the queries of the inner solver, which are part of the
+    /// outer ones.
     pub(crate) fn and_inner(self, inner: Statistics) -> Statistics {
         Statistics {
             queries: self.queries,
@@ -98,9 +100,9 @@ impl Statistics {
 /// The answer to a query. `Sat` and `Unsat` are certain; everything less is `Unknown`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// These values make every constraint true: our own evaluator has checked it.
+    /// These values make every constraint true: the evaluator has checked it.
     Sat(Model),
-    /// No values do, of any size.
+    /// No values make them true, whatever their size.
     Unsat,
     /// It was not decided, and why.
     Unknown(Why),
@@ -109,19 +111,20 @@ pub enum Answer {
 /// Why a query was not decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// There is no solution in which every `int`, intermediate results included, lies within
-    /// `-2^(bits-1) .. 2^(bits-1)`; nothing is known of larger ones.
+    /// There is no solution in which every `int`, including intermediate results, is within
+    /// `-2^(bits-1) .. 2^(bits-1)`; nothing is known about larger ones.
     OnlyWithin {
         /// The width of the range, in bits.
         bits: u8,
     },
-    /// A limit was reached first; it is named.
+    /// This limit was reached.
     Limit(String),
-    /// The time for all queries was over.
+    /// The deadline for all queries has passed.
     Time,
-    /// The solver gave up or could not be asked.
+    /// The solver gave up or could not be used.
     Failed(String),
-    /// A solver said what cannot be: a defect of it or of ours, never a property of the program.
+    /// A solver gave an impossible answer: a defect of the solver or of this crate, never a
+    /// property of the program.
     Defect(String),
 }
 

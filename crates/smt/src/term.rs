@@ -1,4 +1,4 @@
-//! Terms, each kept once.
+//! Terms, each stored once.
 
 use std::hash::{Hash, Hasher};
 
@@ -7,22 +7,23 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::number;
 
-/// What a term stands for. The same types as the language's, so that a sort decides how `<`,
-/// `/` and `%` work and when a result wraps around.
+/// The type of a term. Sorts are the types of the language: they determine `<`, `/` and `%`, and
+/// when a result wraps around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Sort {
-    /// `bool`, its values 0 and 1.
+    /// `bool`, with the values 0 and 1.
     Bool,
-    /// Mathematical integers. Values are kept in 64 bits; what lies beyond has no value here.
+    /// Mathematical integers. Values are stored in 64 bits; larger numbers have no value here.
     Int,
     /// Integers of 1 to 64 bits that wrap around, in two's complement.
     Signed(u8),
-    /// Natural numbers of 1 to 64 bits that wrap around. With 64, kept as the bits of an `i64`.
+    /// Natural numbers of 1 to 64 bits that wrap around. With 64 bits they are stored as the bits
+    /// of an `i64`.
     Unsigned(u8),
 }
 
 impl Sort {
-    /// A value as the source would write it: `true`, `-2`, `18446744073709551615`.
+    /// Returns a value as the source would write it: `true`, `-2`, `18446744073709551615`.
     pub fn show(self, value: i64) -> String {
         number::show(self, value)
     }
@@ -46,11 +47,11 @@ impl Sort {
     }
 }
 
-/// A term of some [`Terms`]. Two terms are equal iff they are built alike.
+/// A term of some [`Terms`]. Two terms are equal iff they are built in the same way.
 ///
-/// A small constant lives in the handle itself, so that computing with constants touches no table.
-/// All other terms are numbered in the order in which they were built: the parts of a term come
-/// before it.
+/// A small constant is stored in the handle itself, so that computing with constants needs no
+/// table. All other terms are numbered in the order in which they were built: the parts of a term
+/// come before it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Term(u32);
 
@@ -63,7 +64,7 @@ impl Term {
     /// The constant `false`.
     pub const FALSE: Term = Term(SMALL);
 
-    /// A constant that fits into the handle.
+    /// Makes a constant that fits into the handle.
     fn small(sort: Sort, value: i64) -> Option<Term> {
         let kept = value << (64 - SMALL_BITS) >> (64 - SMALL_BITS);
         let bits = value as u32 & ((1 << SMALL_BITS) - 1);
@@ -76,7 +77,7 @@ impl Term {
         (self.0 & SMALL != 0).then(|| (sort(), value))
     }
 
-    /// The number of a term that is not a small constant.
+    /// Returns the number of a term that is not a small constant.
     pub(crate) fn index(self) -> Option<usize> {
         (self.0 & SMALL == 0).then_some(self.0 as usize)
     }
@@ -100,16 +101,16 @@ pub enum BitOp {
     Or,
     /// `a ^ b`
     Xor,
-    /// `a << b`: the amount is taken as a natural number, and from the width on nothing is left.
+    /// `a << b`: the amount is a natural number; from the width on, the result is 0.
     ShiftLeft,
-    /// `a >> b`: the same, and a signed number keeps its sign.
+    /// `a >> b`: the amount is a natural number; a signed number keeps its sign.
     ShiftRight,
 }
 
-/// How a term is built.
+/// The operator and the parts of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
-    /// A constant, in the form that its sort keeps.
+    /// A constant, in the representation of its sort.
     Constant(i64),
     /// A variable's number, in order of creation.
     Variable(u32),
@@ -144,7 +145,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// The terms that it is built from.
+    /// Returns its parts.
     pub fn parts(self) -> impl Iterator<Item = Term> {
         use Node::*;
         let parts = match self {
@@ -167,7 +168,7 @@ impl Node {
     }
 }
 
-/// Where a variable comes from. Variables of different kinds may share a name.
+/// The origin of a variable. Variables of different kinds may share a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// The initial value of a shared variable.
@@ -179,16 +180,16 @@ pub enum Kind {
 /// An unknown value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// As it is printed.
+    /// Its name, as it is printed.
     pub name: String,
-    /// Where it comes from.
+    /// Its origin.
     pub kind: Kind,
     /// The term that stands for it.
     pub term: Term,
 }
 
-/// All terms of one computation, each kept once. Its methods build terms and simplify at once
-/// what can be seen from a term's outermost parts (see `build.rs`).
+/// All terms of one computation, each stored once. Its methods build terms, and apply at once the
+/// simplifications that depend only on the outermost parts (see `build.rs`).
 ///
 /// ```
 /// use mazurka_smt::{Kind, Model, Sort, Terms};
@@ -218,7 +219,7 @@ pub struct Terms {
 fn hash(node: &Node, sort: Sort) -> u64 {
     let mut hasher = FxHasher::default();
     node.hash(&mut hasher);
-    // The parts decide the sort of everything but a constant.
+    // The parts determine the sort of every term except a constant.
     if let Node::Constant(_) = node {
         sort.hash(&mut hasher);
     }
@@ -226,12 +227,12 @@ fn hash(node: &Node, sort: Sort) -> u64 {
 }
 
 impl Terms {
-    /// No terms but the small constants.
+    /// Makes a set without terms, except the small constants.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many terms there are, small constants aside.
+    /// Returns the number of terms, without small constants.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -241,12 +242,12 @@ impl Terms {
         self.nodes.is_empty()
     }
 
-    /// The term of this number.
+    /// Returns the term with this number.
     pub(crate) fn numbered(&self, number: usize) -> Term {
         Term(number as u32)
     }
 
-    /// How a term is built.
+    /// Returns the operator and the parts of a term.
     pub fn node(&self, term: Term) -> Node {
         match term.as_small() {
             Some((_, value)) => Node::Constant(value),
@@ -254,7 +255,7 @@ impl Terms {
         }
     }
 
-    /// What a term stands for.
+    /// Returns the sort of a term.
     pub fn sort(&self, term: Term) -> Sort {
         match term.as_small() {
             Some((sort, _)) => sort,
@@ -262,7 +263,7 @@ impl Terms {
         }
     }
 
-    /// The value of a constant; `None` for every other term.
+    /// Returns the value of a constant; `None` for every other term.
     #[inline]
     pub fn value(&self, term: Term) -> Option<i64> {
         match term.as_small() {
@@ -274,25 +275,25 @@ impl Terms {
         }
     }
 
-    /// The truth of a constant of sort `bool`.
+    /// Returns the truth value of a constant of sort `bool`.
     pub fn truth(&self, term: Term) -> Option<bool> {
         self.value(term).map(|value| value != 0)
     }
 
-    /// A constant. What does not fit into its sort wraps around.
+    /// Returns a constant. A value that does not fit into its sort wraps around.
     #[inline]
     pub fn constant(&mut self, sort: Sort, value: i64) -> Term {
         let value = number::wrap(sort, value);
         Term::small(sort, value).unwrap_or_else(|| self.intern(Node::Constant(value), sort))
     }
 
-    /// `true` or `false`.
+    /// Returns `true` or `false`.
     pub fn bool(&self, truth: bool) -> Term {
         if truth { Term::TRUE } else { Term::FALSE }
     }
 
-    /// The variable of this kind, name and sort, made when it is first asked for. Variables of one
-    /// name and two sorts are two variables: on two paths a process may ask for different things.
+    /// Returns the variable of this kind, name and sort; makes it if it is new. The same name with
+    /// another sort is another variable: on two paths a process may ask for different things.
     pub fn variable(&mut self, kind: Kind, name: &str, sort: Sort) -> Term {
         let key = (kind, name.to_owned(), sort);
         if let Some(&term) = self.names.get(&key) {
@@ -306,7 +307,7 @@ impl Terms {
         term
     }
 
-    /// All variables, in order of creation: [`Node::Variable`] is an index into this.
+    /// Returns all variables, in order of creation: [`Node::Variable`] is an index into this list.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
     }

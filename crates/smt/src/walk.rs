@@ -1,13 +1,13 @@
-//! What is done to a whole term, part by part. Nothing here recurses: terms may be deeper than
-//! the stack.
+//! Operations on whole terms, part by part. Nothing here is recursive: terms may be deeper than the
+//! call stack.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Node, Term, Terms};
 
 impl Terms {
-    /// The terms that these are built from, themselves included, small constants aside: each
-    /// once, parts first.
+    /// Returns all parts of these terms, including themselves, without small constants: each once,
+    /// parts first.
     pub fn parts_of(&self, roots: &[Term]) -> Vec<Term> {
         let mut seen = FxHashSet::default();
         let mut stack: Vec<Term> = roots.to_vec();
@@ -17,19 +17,19 @@ impl Terms {
             }
         }
         let mut parts: Vec<Term> = seen.into_iter().collect();
-        // A term is younger than its parts.
+        // A term has a greater number than its parts.
         parts.sort_unstable();
         parts
     }
 
-    /// The variables that occur in these terms, in order of creation.
+    /// Returns the variables that occur in these terms, in order of creation.
     pub fn variables_of(&self, roots: &[Term]) -> Vec<Term> {
         let mut parts = self.parts_of(roots);
         parts.retain(|&part| matches!(self.node(part), Node::Variable(_)));
         parts
     }
 
-    /// The name and kind of a variable.
+    /// Returns a variable's name and kind.
     pub fn variable_of(&self, term: Term) -> Option<&crate::Variable> {
         match self.node(term) {
             Node::Variable(number) => Some(&self.variables()[number as usize]),
@@ -37,8 +37,8 @@ impl Terms {
         }
     }
 
-    /// The term with variables (or any other parts) replaced, all at once. A replacement is not
-    /// looked at again.
+    /// Returns the term with variables (or any other parts) replaced simultaneously. Replacements
+    /// are not substituted again.
     ///
     /// ```
     /// use mazurka_smt::{Kind, Sort, Terms};
@@ -66,7 +66,7 @@ impl Terms {
         done.get(&term).copied().unwrap_or(term)
     }
 
-    /// The same term over other parts.
+    /// Returns the same operator over other parts.
     pub(crate) fn rebuild(&mut self, term: Term, of: impl Fn(Term) -> Term) -> Term {
         let node = self.node(term);
         if node.parts().all(|part| of(part) == part) {

@@ -1,15 +1,16 @@
-//! Every interleaving, one after the other. No paper, no reduction: what the rest is measured by.
+//! Brute force: runs every interleaving, one after the other. There is no paper and no reduction;
+//! the explorers are compared with it.
 
 use mazurka_core::{Event, Execution, ProcessId, Status};
 
 use crate::record::{Dependence, Recorder, Summary};
 
-/// How far brute force may go.
+/// Bounds on brute force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Complete runs.
+    /// The maximal number of complete runs.
     pub executions: u64,
-    /// Steps of one run.
+    /// The maximal number of steps in one run.
     pub depth: usize,
 }
 
@@ -22,7 +23,7 @@ impl Default for Limit {
     }
 }
 
-/// A limit was reached: the program is too large to be compared.
+/// A limit was reached: the program is too large to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded;
 
@@ -90,7 +91,8 @@ pub(crate) fn with_status<E: Execution>(program: &E, status: Status) -> Vec<Proc
     processes.filter(|&p| program.status(p) == status).collect()
 }
 
-/// The outcomes to try after those of an event, in lexicographic order; none after the last.
+/// Returns the outcomes that follow those of an event in lexicographic order, or none after the
+/// last.
 pub(crate) fn next_outcomes(event: &Event) -> Option<Vec<i64>> {
     let last = event.outcomes.iter().rposition(|o| o.value + 1 < o.end)?;
     let mut values: Vec<i64> = event.outcomes[..=last].iter().map(|o| o.value).collect();
@@ -98,7 +100,7 @@ pub(crate) fn next_outcomes(event: &Event) -> Option<Vec<i64>> {
     Some(values)
 }
 
-/// What brute force finds.
+/// Explores a program by brute force and returns what it finds.
 pub fn naive<E: Execution>(
     program: &mut E,
     limit: Limit,

@@ -1,4 +1,4 @@
-//! Explorers against brute force.
+//! Compares explorers with brute force.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -9,12 +9,12 @@ use mazurka_lang::Machine;
 use crate::brute::{Limit, naive};
 use crate::record::{Dependence, Summary};
 
-/// Something that two summaries can agree on.
+/// A part of a [`Summary`] that can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aspect {
     /// The set of traces.
     Traces,
-    /// How many traces there are, for engines that name them in their own way.
+    /// The number of traces, for engines that name traces in their own way.
     TraceCount,
     /// The set of deadlocked traces.
     Deadlocks,
@@ -25,7 +25,7 @@ pub enum Aspect {
 }
 
 impl Aspect {
-    /// What an engine that counts traces must get right.
+    /// Everything that an engine that counts traces must get right.
     pub const ALL: &'static [Self] = &[
         Self::Traces,
         Self::Deadlocks,
@@ -35,7 +35,7 @@ impl Aspect {
 }
 
 impl Summary {
-    /// How this one differs from the true one, if it does.
+    /// Returns how this summary differs from the true one, or none if it does not.
     pub fn difference(&self, truth: &Self, aspects: &[Aspect]) -> Option<String> {
         fn sets<T: Ord + Debug>(
             name: &str,
@@ -73,9 +73,10 @@ impl Summary {
 pub enum Comparison {
     /// They found the same.
     Agree,
-    /// They did not; what differs.
+    /// They found different things; the text says how they differ.
     Differ(String),
-    /// The program is no program, or too large, or beyond the evaluator; why.
+    /// The program was not compared, for the given reason: it does not load, it is too large, or
+    /// the evaluator cannot run it.
     Skipped(String),
 }
 
@@ -86,10 +87,10 @@ pub fn machine(text: &str) -> Result<Machine, String> {
     Ok(Machine::new(Arc::new(code), LOCAL))
 }
 
-/// Local work of one step; programs made here need very little.
+/// The limit on the local work of one step; generated programs need very little.
 const LOCAL: u64 = 10_000;
 
-/// Compares an engine with brute force, in some aspects, over some dependence.
+/// Compares an engine with brute force in the given aspects, under the given dependence.
 pub fn compare(
     text: &str,
     limit: Limit,
@@ -106,7 +107,7 @@ pub fn compare(
         Ok(_) => return Comparison::Skipped("beyond the evaluator".to_owned()),
         Err(_) => return Comparison::Skipped("too many interleavings".to_owned()),
     };
-    // A machine of its own, so that nothing that brute force met can help the engine.
+    // The engine gets its own machine, so that it cannot profit from what brute force has met.
     let mut program = match machine(text) {
         Ok(program) => program,
         Err(error) => return Comparison::Skipped(error),
@@ -117,8 +118,8 @@ pub fn compare(
     }
 }
 
-/// What an engine that must find exactly the traces, deadlocks, failures and final states of a
-/// program gets wrong about it; none if nothing, or if the program cannot be compared.
+/// Returns what an engine gets wrong about a program: it must find exactly its traces, deadlocks,
+/// failures and final states. None if it is right, or if the program cannot be compared.
 pub fn disagreement(text: &str, engine: impl Fn(&mut Machine) -> Summary) -> Option<String> {
     match compare(
         text,

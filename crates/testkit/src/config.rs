@@ -1,6 +1,6 @@
 //! What a generated program may contain, and how large it may be.
 
-/// The features of the language that the generator may use, and the size of what it makes.
+/// Which features of the language the generator may use, and how large its programs may be.
 ///
 /// ```
 /// use mazurka_testkit::{Config, generate};
@@ -9,9 +9,9 @@
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// How many processes at most there are from the start (at least 2).
+    /// The maximal number of processes at the start (at least 2).
     pub processes: usize,
-    /// How many interleavings a program may have by the generator's own rough estimate.
+    /// The maximal number of interleavings, by the generator's own rough estimate.
     pub interleavings: f64,
     /// Arrays, indexed by constants, locals and shared memory.
     pub arrays: bool,
@@ -33,10 +33,9 @@ pub struct Config {
     pub procedures: bool,
     /// `choose`
     pub choose: bool,
-    /// `input`, restricted to a few values by `assume`. Not part of the default: few engines know
-    /// inputs.
+    /// `input`, restricted to a few values by `assume`. Off by default: few engines support inputs.
     pub inputs: bool,
-    /// `assert`, `error`, `ensures`, and what fails by accident: division by zero, an index out of
+    /// `assert`, `error`, `ensures`, and accidental failures: division by zero, an index out of
     /// bounds, `unlock` of a lock that is not held.
     pub failures: bool,
     /// `assume`
@@ -102,7 +101,7 @@ impl Config {
         }
     }
 
-    /// Everything but what waits for a condition, and what chooses.
+    /// Turns off everything that waits for a condition, and everything that chooses.
     pub fn without_conditions(self) -> Self {
         Self {
             guards: false,
@@ -113,7 +112,7 @@ impl Config {
         }
     }
 
-    /// Everything but what can halt a process before its end.
+    /// Turns off everything that can halt a process before its end.
     pub fn without_mishaps(self) -> Self {
         Self {
             failures: false,

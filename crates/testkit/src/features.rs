@@ -1,4 +1,5 @@
-//! Which features of the language a program uses, and which pairs a test run has seen.
+//! Which features of the language a program uses, and which pairs of features a test run has
+//! covered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -20,7 +21,7 @@ pub enum Feature {
     Captured,
     JoinHandle,
     JoinAll,
-    /// `join` of a process that is not one's own child.
+    /// `join` of a process that is not a child of the joining process.
     JoinOther,
     Guard,
     Choice,
@@ -116,14 +117,14 @@ impl Feature {
     ];
 }
 
-/// The features that a program uses; none if the text is no program.
+/// Returns the features that a text uses; none if it is not a program.
 pub fn features(text: &str) -> BTreeSet<Feature> {
     parse(text)
         .map(|program| of_program(&program))
         .unwrap_or_default()
 }
 
-/// The features that a program uses.
+/// Returns the features that a program uses.
 pub fn of_program(program: &Program) -> BTreeSet<Feature> {
     let mut finder = Finder::default();
     for item in &program.items {
@@ -135,7 +136,7 @@ pub fn of_program(program: &Program) -> BTreeSet<Feature> {
 #[derive(Default)]
 struct Finder {
     found: BTreeSet<Feature>,
-    /// Locals that can be seen, with how many spawns are around them.
+    /// The locals in scope, each with the number of spawns around its declaration.
     locals: Vec<(String, usize)>,
     spawns: usize,
     procedure: Option<String>,
@@ -408,7 +409,7 @@ impl Finder {
     }
 }
 
-/// How often two features occur together in a program, and together with a violation.
+/// For each pair of features: how many programs have both, and how many of those have a violation.
 ///
 /// ```
 /// use mazurka_testkit::features::{Feature, Pairs, features};
@@ -438,7 +439,7 @@ impl Pairs {
         }
     }
 
-    /// Adds what another table has counted.
+    /// Adds the counts of another table.
     pub fn add(&mut self, other: &Self) {
         self.programs += other.programs;
         self.violated += other.violated;
@@ -449,7 +450,7 @@ impl Pairs {
         }
     }
 
-    /// Programs with both features, and how many of them are violated.
+    /// Returns the number of programs with both features, and how many of them have a violation.
     pub fn counts(&self, one: Feature, other: Feature) -> (u64, u64) {
         let pair = if one <= other {
             (one, other)
@@ -459,7 +460,7 @@ impl Pairs {
         self.seen.get(&pair).copied().unwrap_or_default()
     }
 
-    /// The pairs that never occurred together with a violation.
+    /// Returns the pairs that never occurred together in a program with a violation.
     pub fn at_zero(&self) -> Vec<(Feature, Feature)> {
         let all = Feature::ALL.iter();
         let pairs = all.flat_map(|&one| {

@@ -1,4 +1,4 @@
-//! Looking for a program that an engine gets wrong.
+//! Searches for a program that an engine gets wrong.
 
 use mazurka_lang::Machine;
 
@@ -10,16 +10,16 @@ use crate::record::{Dependence, Summary};
 use crate::shrink::shrink;
 use crate::tree::Program;
 
-/// Where to look and what to compare.
+/// Where to search and what to compare.
 #[derive(Clone, Debug)]
 pub struct Hunt {
-    /// What programs look like.
+    /// The features and size of the programs.
     pub config: Config,
-    /// How large they may be.
+    /// The bounds on brute force.
     pub limit: Limit,
     /// What engine and brute force must agree on.
     pub aspects: &'static [Aspect],
-    /// By which accesses runs are told apart.
+    /// Which accesses decide whether two steps are dependent.
     pub dependence: Dependence,
     /// The first seed.
     pub first: u64,
@@ -45,13 +45,13 @@ impl Default for Hunt {
 pub struct Catch {
     /// Its seed.
     pub seed: u64,
-    /// How many programs it took, this one included.
+    /// How many programs were tried, including this one.
     pub after: u64,
     /// The program.
     pub program: Program,
-    /// The same mistake in a smaller one.
+    /// A smaller program with the same mistake.
     pub shrunk: Program,
-    /// What is wrong about the smaller one.
+    /// What the engine gets wrong about the smaller program.
     pub difference: String,
 }
 
@@ -82,7 +82,7 @@ pub fn hunt(hunt: &Hunt, engine: impl Fn(&mut Machine) -> Summary) -> Option<Cat
     None
 }
 
-/// Panics at the first random program about which something is wrong, made small.
+/// Panics with a shrunk program at the first random one about which `wrong` says something.
 pub fn assert_right(
     seeds: std::ops::Range<u64>,
     config: &Config,

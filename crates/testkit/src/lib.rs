@@ -1,9 +1,10 @@
-//! What the tests of every explorer share: random programs, brute force to compare with, a
-//! shrinker for what disagrees, and wrong engines that a harness worth its name must catch.
+//! What the tests of all explorers share: random programs, brute force to compare with, a shrinker
+//! for the programs on which they disagree, and deliberately wrong engines that the tests must
+//! catch.
 //!
-//! An explorer under test is a closure from a machine to a [`Summary`]; [`disagreement`] says
-//! what it gets wrong about one program, [`hunt()`] looks for a program that it gets wrong and
-//! makes it small.
+//! An explorer under test is a closure from a machine to a [`Summary`]. [`disagreement`] says what
+//! it gets wrong about one program; [`hunt()`] searches for a program that it gets wrong and
+//! shrinks it.
 //!
 //! ```
 //! use mazurka_testkit::{disagreement, planted};

@@ -1,14 +1,15 @@
-//! Generator B: programs by mutation of others, from docs/language.md alone.
+//! Generator B: makes programs by mutating others, from docs/language.md alone.
 //!
-//! A text is parsed by the oracle's parser, changed in one to four places, and printed. What comes
-//! out parses; names and types are mostly right, and the oracle refuses where they are not.
+//! The oracle's parser parses a text; the mutated tree, changed in one to four places, is printed.
+//! The result always parses. Names and types are mostly right; the oracle refuses the program where
+//! they are not.
 
 use crate::Rng;
 use crate::oracle::ast::{Child, Expr, Init, Item, ItemKind, Kind, Op, Place, Program, Stmt, Ty};
 use crate::oracle::{parse, print};
 
-/// A program made from one of these by one to four mutations. The same seed and the same texts
-/// give the same program; none if the chosen text is no program.
+/// Makes a program from one of these texts by one to four mutations. The same seed and the same
+/// texts give the same program. None if the chosen text is not a program.
 ///
 /// ```
 /// use mazurka_testkit::mutate::mutate;
@@ -41,7 +42,7 @@ pub fn mutate(seed: u64, texts: &[String]) -> Option<String> {
     Some(print(&program))
 }
 
-/// Constants of more than 2 become 2: state spaces must be tiny.
+/// Replaces constants above 2 by 2: state spaces must be tiny.
 fn shrink_constants(program: &mut Program) {
     for item in &mut program.items {
         if let ItemKind::Const(_, Expr::Num(value)) = &mut item.kind {
@@ -50,9 +51,10 @@ fn shrink_constants(program: &mut Program) {
     }
 }
 
+/// Makes the random changes to a program.
 struct Mutator {
     rng: Rng,
-    /// How many names were given.
+    /// How many fresh names were made.
     names: usize,
     /// Procedures that statements were moved to.
     procedures: Vec<ItemKind>,
@@ -77,7 +79,7 @@ impl Mutator {
         format!("{prefix}_{}", self.names)
     }
 
-    /// One of all blocks of the program.
+    /// Returns a random block of the program.
     fn some_block<'a>(&mut self, program: &'a mut Program) -> Option<&'a mut Vec<Stmt>> {
         let mut bodies: Vec<_> = program
             .items
@@ -111,7 +113,7 @@ impl Mutator {
             }
             1 => {
                 let copy = block[at].clone();
-                // A second `let` of the same name would be refused.
+                // The language refuses a second `let` of the same name.
                 if !names_local(&copy) {
                     block.insert(to, copy);
                 }
@@ -146,7 +148,7 @@ impl Mutator {
         *test = Expr::Not(Box::new(old));
     }
 
-    /// A condition over what is shared.
+    /// Returns a condition over shared variables.
     fn condition(&mut self, shared: &[Variable]) -> Expr {
         let Some((name, ty)) = self.rng.pick(shared).cloned() else {
             return Expr::Bool(true);
@@ -191,7 +193,7 @@ impl Mutator {
         Kind::Assign(vec![Place { name, index: None }], vec![value])
     }
 
-    /// The statement in a spawn, procedure, branch, guard, loop or atomic block.
+    /// Wraps a statement in a spawn, procedure, branch, guard, loop or atomic block.
     fn wrapped(&mut self, inner: Stmt, shared: &[Variable]) -> Stmt {
         let test = self.condition(shared);
         let kind = match self.rng.below(10) {
@@ -205,7 +207,8 @@ impl Mutator {
             }
             5 => Kind::While(test, Some(Expr::Num(1)), None, vec![inner]),
             6 => {
-                // What it says of locals and parameters is not known there; then it is refused.
+                // Locals and parameters are not in scope there; a statement that uses them is
+                // refused.
                 let name = self.fresh("moved");
                 self.procedures
                     .push(ItemKind::Proc(name.clone(), Vec::new(), vec![inner]));
@@ -308,7 +311,7 @@ impl Mutator {
         }
     }
 
-    /// Another operator of the same kind.
+    /// Returns another operator of the same kind.
     fn other(&mut self, op: Op) -> Op {
         let same: Vec<Op> = Op::ALL
             .iter()
@@ -318,7 +321,7 @@ impl Mutator {
         self.rng.pick(&same).copied().unwrap_or(op)
     }
 
-    /// An initial value becomes another one, or none.
+    /// Changes or removes an initial value.
     fn initial(&mut self, program: &mut Program) {
         let mut all: Vec<_> = program
             .items
@@ -341,7 +344,7 @@ impl Mutator {
         }
     }
 
-    /// Another process, another type, another atomicity.
+    /// Duplicates a process, or changes a type or the atomicity.
     fn item(&mut self, program: &mut Program) {
         let at = self.rng.below(program.items.len());
         match &mut program.items[at].kind {
@@ -386,7 +389,7 @@ impl Mutator {
     }
 }
 
-/// The shared variables that are no arrays.
+/// The shared variables that are not arrays.
 fn shared(program: &Program) -> Vec<Variable> {
     let mut all = Vec::new();
     for item in &program.items {
@@ -397,7 +400,7 @@ fn shared(program: &Program) -> Vec<Variable> {
     all
 }
 
-/// Whether the statement names something that the rest of its block may use.
+/// Whether the statement declares a name that the rest of its block may use.
 fn names_local(stmt: &Stmt) -> bool {
     matches!(stmt.kind, Kind::Let(..) | Kind::Spawn(Some(_), _))
 }
@@ -421,7 +424,7 @@ fn blocks_of(kind: &mut Kind) -> Vec<&mut Vec<Stmt>> {
     }
 }
 
-/// How many blocks that are not empty there are in this one, itself included.
+/// The number of non-empty blocks in this one, including itself.
 fn count(body: &mut [Stmt]) -> usize {
     let inner = body
         .iter_mut()
@@ -431,7 +434,7 @@ fn count(body: &mut [Stmt]) -> usize {
     inner + usize::from(!body.is_empty())
 }
 
-/// The block with this number among those that [`count`] counts.
+/// Returns the block with this number, in the order of [`count`].
 fn nth<'a>(body: &'a mut Vec<Stmt>, left: &mut usize) -> Option<&'a mut Vec<Stmt>> {
     if !body.is_empty() {
         if *left == 0 {

@@ -1,10 +1,10 @@
-//! From the tree to the text. Parentheses are generous; short blocks stay on one line.
+//! Prints the tree as text, with generous parentheses; short blocks stay on one line.
 
 use std::fmt::{self, Display, Formatter};
 
 use crate::tree::{Expr, Program, Spawned, Stmt, Type};
 
-/// Blocks that fit stay on the line of their statement.
+/// The width up to which a block stays on the line of its statement.
 const WIDTH: usize = 72;
 
 impl Display for Type {
@@ -42,7 +42,7 @@ impl Display for Expr {
     }
 }
 
-/// An expression with the parentheses it needs inside another.
+/// An expression with the parentheses that it needs as an operand.
 struct Operand<'a>(&'a Expr);
 
 impl Display for Operand<'_> {
@@ -55,7 +55,7 @@ impl Display for Operand<'_> {
     }
 }
 
-/// A guard or test: a conditional expression needs parentheses where a statement starts.
+/// A guard or test: a conditional expression needs parentheses at the start of a statement.
 struct Test<'a>(&'a Expr);
 
 impl Display for Test<'_> {

@@ -1,4 +1,4 @@
-//! What an exploration found, as sets that can be compared.
+//! The results of an exploration, as sets that can be compared.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use mazurka_core::{
 };
 use mazurka_explore::Observer;
 
-/// Everything that two explorers of one program must agree on, and what they need not.
+/// The results of an exploration. Not all of them must agree between explorers of one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Complete runs, discarded ones left out.
+    /// Complete runs, without the discarded ones.
     pub executions: u64,
     /// Runs cut because another covers them.
     pub blocked: u64,
@@ -21,28 +21,28 @@ pub struct Summary {
     pub traces: BTreeSet<Fingerprint>,
     /// The traces of the deadlocked runs.
     pub deadlocks: BTreeSet<Fingerprint>,
-    /// Failing events with their past, or traces whose final state fails, with the site.
+    /// Failing events with their past, or traces whose final state fails, each with its site.
     pub failures: BTreeSet<(Fingerprint, u32)>,
-    /// What final states show.
+    /// What is observed in final states.
     pub final_states: BTreeSet<Fingerprint>,
-    /// Whether a run went beyond what the evaluator can do, so that nothing can be compared.
+    /// Whether a run exceeded the evaluator, so that nothing can be compared.
     pub lost: bool,
 }
 
-/// By which accesses runs are told apart.
+/// Which accesses decide whether two steps are dependent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Dependence {
-    /// By what steps claim; this is the language's definition.
+    /// What steps claim; this is the language's definition.
     #[default]
     Claimed,
-    /// The same, where a send and a receive claim different ends of a channel.
+    /// The same, but a send and a receive claim different ends of a channel.
     Ends,
-    /// By what steps really touched, the relation of errata E2.
+    /// What steps really touched, the relation of errata E2.
     Touched,
 }
 
 impl Dependence {
-    /// The event as this relation sees it.
+    /// Returns the event as this relation sees it.
     pub fn view(self, event: &Event) -> Event {
         let mut event = event.clone();
         if self == Dependence::Touched {
@@ -52,19 +52,19 @@ impl Dependence {
     }
 }
 
-/// Makes a [`Summary`] along an exploration: told of every step, every step back and every
-/// complete run.
+/// Builds a [`Summary`] during an exploration, from every step, every step back and every complete
+/// run.
 #[derive(Debug, Default)]
 pub struct Recorder {
     dependence: Dependence,
     hasher: TraceHasher,
     summary: Summary,
-    /// Whether a false `assume` comes before any step, and so before everything.
+    /// Whether a false `assume` precedes all steps, so that no failure counts.
     hopeless: bool,
 }
 
 impl Recorder {
-    /// At the initial state of a program.
+    /// Starts at the initial state of a program.
     pub fn new<E: Execution>(program: &E, dependence: Dependence) -> Self {
         let mut recorder = Self {
             dependence,
@@ -89,7 +89,7 @@ impl Recorder {
         recorder
     }
 
-    /// The program has made a step.
+    /// Records that the program has made a step.
     pub fn push<E: Execution>(&mut self, program: &E) {
         self.push_last(program.whole(), program.processes());
     }
@@ -115,7 +115,7 @@ impl Recorder {
         }
     }
 
-    /// With a false `assume` in its past a failure cannot happen, so it does not count.
+    /// Records a failure, unless a false `assume` is in its past: then the failure cannot happen.
     fn failure(&mut self, run: &[Event], mishap: &Mishap) {
         let last = run.len() - 1;
         let discards = |event: &Event| {
@@ -142,17 +142,17 @@ impl Recorder {
             .insert((self.hasher.event(last), mishap.site));
     }
 
-    /// The last step is taken back.
+    /// Records that the last step is taken back.
     pub fn pop(&mut self) {
         self.hasher.pop();
     }
 
-    /// A run was cut.
+    /// Records that a run was cut.
     pub fn blocked(&mut self) {
         self.summary.blocked += 1;
     }
 
-    /// The trace of the current run.
+    /// Returns the trace of the current run.
     pub fn trace(&self) -> Fingerprint {
         self.hasher.trace()
     }
@@ -185,18 +185,18 @@ impl Recorder {
         self.summary.final_states.insert(program.observation());
     }
 
-    /// What was found so far.
+    /// Returns what was found so far.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
 
-    /// What was found.
+    /// Returns what was found.
     pub fn finish(self) -> Summary {
         self.summary
     }
 }
 
-/// Records what a search of `mazurka_explore` does: pass it as the observer, then
+/// Records a search of `mazurka_explore`: pass it as the observer, then call
 /// [`finish`](Recording::finish).
 #[derive(Debug, Default)]
 pub struct Recording {
@@ -204,7 +204,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// What was found, the count of blocked runs apart, which the driver's findings have.
+    /// Returns what was found, without the count of blocked runs, which is in the driver's
+    /// findings.
     pub fn finish(self) -> Summary {
         self.recorder.map(Recorder::finish).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
-//! A small source of random numbers, the same on every machine.
+//! A small random number generator with the same sequence on every machine.
 
-/// SplitMix64: one word of state, every seed is good.
+/// SplitMix64: one word of state, and every seed is good.
 ///
 /// ```
 /// use mazurka_testkit::Rng;
@@ -11,7 +11,7 @@
 pub struct Rng(u64);
 
 impl Rng {
-    /// A sequence of its own for each seed.
+    /// Starts the sequence of this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed ^ 0x6A09_E667_F3BC_C908)
     }
@@ -30,12 +30,12 @@ impl Rng {
         ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }
 
-    /// True in so many of a hundred cases.
+    /// Returns true with this chance in percent.
     pub fn percent(&mut self, chance: u32) -> bool {
         (self.below(100) as u32) < chance
     }
 
-    /// One of these; none of none.
+    /// Returns one of these; none if there are none.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         if from.is_empty() {
             return None;
@@ -43,7 +43,8 @@ impl Rng {
         from.get(self.below(from.len()))
     }
 
-    /// A position, each with a chance in proportion to its weight; they must not all be 0.
+    /// Returns an index with a probability proportional to its weight; the weights must not all be
+    /// 0.
     pub fn weighted(&mut self, weights: &[u32]) -> usize {
         let total: u32 = weights.iter().sum();
         let mut left = self.below(total as usize) as u32;

@@ -1,13 +1,13 @@
-//! Smaller programs that still fail.
+//! Shrinks a program that fails to a smaller one that still does.
 //!
-//! Delta debugging, greedy and on the tree (Zeller and Hildebrandt, *Simplifying and Isolating
-//! Failure-Inducing Input*, with the structure of the input known): every place offers a few
-//! cuts; cuts are tried one after the other and kept where the program still fails,
-//! until none can be kept. A cut may well make nonsense; the test must reject that.
+//! Greedy delta debugging on the tree (Zeller and Hildebrandt, *Simplifying and Isolating
+//! Failure-Inducing Input*, with the structure of the input known). Every place in the tree offers
+//! a few cuts. Cuts are tried one after the other and kept if the program still fails, until none
+//! can be kept. A cut may make the program invalid; the test must reject that.
 
 use crate::tree::{Expr, Program, Spawned, Stmt, Type};
 
-/// Cuts a program down as long as it still fails.
+/// Cuts a program down while it still fails.
 ///
 /// ```
 /// use mazurka_testkit::{Config, generate, shrink};
@@ -21,7 +21,7 @@ pub fn shrink(program: Program, still_fails: impl Fn(&Program) -> bool) -> Progr
         let mut progress = false;
         let mut at = 0;
         while let Some(candidate) = cut(&program, at) {
-            // Some cuts only look like progress; the measure makes sure that this ends.
+            // Some cuts do not make the program smaller; the measure ensures that this loop ends.
             if measure(&candidate) < measure(&program) && still_fails(&candidate) {
                 program = candidate;
                 progress = true;
@@ -35,7 +35,7 @@ pub fn shrink(program: Program, still_fails: impl Fn(&Program) -> bool) -> Progr
     }
 }
 
-/// The length of the text, and how large its numbers are; every type is as long as `int`.
+/// The length of the text, and the size of its numbers; every type counts as long as `int`.
 fn measure(program: &Program) -> (usize, i64) {
     let text = program
         .to_string()
@@ -49,7 +49,7 @@ fn measure(program: &Program) -> (usize, i64) {
     (text.len(), digits)
 }
 
-/// The program with the cut of that number made; none if there are not so many.
+/// Returns the program after the cut with this number; none if there is no such cut.
 fn cut(program: &Program, number: usize) -> Option<Program> {
     let mut program = program.clone();
     Cutter { left: number }
@@ -57,8 +57,8 @@ fn cut(program: &Program, number: usize) -> Option<Program> {
         .then_some(program)
 }
 
-/// Walks over a tree, counting the cuts it could make, and makes the one whose turn it is.
-/// Every method returns whether it has made it.
+/// Walks over a tree, counts the possible cuts, and makes the one with the given number. Every
+/// method returns whether it made the cut.
 struct Cutter {
     left: usize,
 }
@@ -150,7 +150,7 @@ impl Cutter {
         false
     }
 
-    /// A lock with its unlock, a spawn with its join.
+    /// Removes a lock with its unlock, or a spawn with its join.
     fn pairs(&mut self, body: &mut Vec<Stmt>) -> bool {
         for at in 0..body.len() {
             let partner = match &body[at] {
@@ -211,7 +211,7 @@ impl Cutter {
         }
     }
 
-    /// A statement that must stay one statement.
+    /// Cuts a statement that must remain a single statement.
     fn inner(&mut self, stmt: &mut Stmt) -> bool {
         if *stmt != Stmt::Skip && self.replace(stmt, Stmt::Skip) {
             return true;
@@ -282,7 +282,7 @@ impl Cutter {
     }
 }
 
-/// What a statement could be replaced by: each block within it.
+/// The blocks within a statement, each of which could replace it.
 fn insides(stmt: &Stmt) -> Vec<Vec<Stmt>> {
     match stmt {
         Stmt::Block(body)

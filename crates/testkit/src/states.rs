@@ -1,5 +1,5 @@
-//! What remains of a program if traces do not count: its final states, deadlocked states and places
-//! of failures.
+//! The results of a program without its traces: final states, deadlocked states and the sites of
+//! failures.
 
 use std::collections::BTreeSet;
 
@@ -15,15 +15,15 @@ use crate::record::{Dependence, Recorder};
 pub struct States {
     /// What is observed in final states.
     pub finals: BTreeSet<Fingerprint>,
-    /// Whole states: what is dead in them does not count.
+    /// Whole states, without values that are dead.
     pub deadlocks: BTreeSet<Fingerprint>,
-    /// Where something fails.
+    /// The sites of failures.
     pub sites: BTreeSet<u32>,
-    /// The evaluator could not tell everything.
+    /// Whether a run exceeded the evaluator.
     pub lost: bool,
 }
 
-/// Every combination of the switches of `context`, and both choices of the first process.
+/// Returns every combination of the switches of `context`, with both choices of the first process.
 ///
 /// ```
 /// assert_eq!(mazurka_testkit::variants().count(), 16);
@@ -39,7 +39,7 @@ pub fn variants() -> impl Iterator<Item = Variant> {
 }
 
 impl States {
-    /// A run is complete.
+    /// Adds the state at the end of a complete run.
     pub fn add(&mut self, program: &Machine) {
         let all = program.processes().in_order();
         let any = |status: Status| all.iter().any(|&p| program.status(p) == status);
@@ -54,7 +54,7 @@ impl States {
         }
     }
 
-    /// Takes over where a search has found failures.
+    /// Adds the sites of the failures that a search found.
     pub fn add_sites(&mut self, found: &Findings) {
         let failures = found.failures.iter().filter_map(|finding| finding.mishap);
         let failures = failures.filter(|mishap| mishap.kind == MishapKind::Failure);
@@ -68,7 +68,7 @@ impl Observer<Machine> for States {
     }
 }
 
-/// All there are, found by brute force; none if there are too many runs.
+/// Finds all states by brute force; none if there are too many runs.
 pub fn every_state(program: &mut Machine, limit: Limit) -> Option<States> {
     let mut seen = States::default();
     let mut recorder = Recorder::new(program, Dependence::Claimed);

@@ -1,7 +1,7 @@
-//! Programs as trees: what the generator makes, the shrinker cuts and the printer writes.
+//! Programs as trees, which the generator makes, the shrinker cuts and the printer writes.
 //!
-//! A tree says no more than the text it prints to; names are names, and whether it is well
-//! typed is for `mazurka_lang` to say.
+//! A tree says no more than the text that it prints to: names are strings, and `mazurka_lang`
+//! decides whether it is well typed.
 
 /// A type of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -36,7 +36,7 @@ pub enum Expr {
     /// `choose(a..b)`
     Choose(i64, i64),
     /// `input(T)`, only as the whole value of a `let` with a type; an `assume` keeps a number
-    /// between these, inclusive.
+    /// between these bounds, inclusive.
     Input(i64, i64),
 }
 
@@ -111,11 +111,11 @@ pub enum Stmt {
 pub struct Var {
     /// Its name.
     pub name: String,
-    /// Its type, or its elements'.
+    /// Its type, or that of its elements.
     pub ty: Type,
     /// How many elements, if it is an array.
     pub len: Option<u32>,
-    /// The initial value, of every element.
+    /// The initial value, or that of every element.
     pub init: i64,
 }
 

@@ -1,9 +1,9 @@
-//! How futures are polled: the context of a thread that polls, its timers, and the loop.
+//! How futures are polled: the context of a polling thread, its timers, and the loop.
 //!
-//! A thread polls one future at a time. What the future needs of the loop is in its [`Context`]:
-//! timers that the loop waits for, and whether it yields. In a model a wait with a timer may end by
-//! the timer at any moment; then the earliest of them has fired, and the clock of the thread, which
-//! only timers move, shows their time.
+//! A thread polls one future at a time. Its [`Context`] holds what the future needs of the loop:
+//! the timers that the loop waits for, and whether the future yields. In a model, a timer may end a
+//! wait at any moment. Then the earliest one has fired, and the clock of the thread, which only
+//! timers move, shows its time.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -31,31 +31,31 @@ pub(crate) struct Timer {
     owner: AtomicU64,
 }
 
-/// A timer that a loop waits for, and what to wake then.
+/// A timer that a loop waits for, and the waker to call when it ends.
 struct Armed {
     timer: Weak<Timer>,
     waker: Waker,
 }
 
-/// What a thread that polls knows.
+/// The state of a polling thread.
 pub(crate) struct Context {
     pub runtime: Arc<Shared>,
     pub id: Option<Id>,
     /// The tasks that it has started.
     pub family: mazurka_rt::sync::Arc<Family>,
-    /// Whether it polls, so that it must not block.
+    /// Whether it is polling, so that it must not block.
     pub polls: Cell<bool>,
     /// Number of polls so far.
     pub rounds: Cell<u64>,
-    /// Whether the poll at hand follows the end of a timer.
+    /// Whether the current poll follows the end of a timer.
     by_timer: Cell<bool>,
     /// Where the future has yielded, if it has.
     yielded: Cell<Option<Place>>,
     waker: Waker,
     timers: RefCell<Vec<Armed>>,
-    /// The time that its timers have waited for, in a model.
+    /// The time up to which its timers have ended, in a model.
     pub now: Cell<Duration>,
-    /// Tells contexts of one process apart.
+    /// Identifies the context within the process.
     number: u64,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn current() -> Option<Rc<Context>> {
         .flatten()
 }
 
-/// Gives the thread its last context again.
+/// Restores the previous context of the thread when dropped.
 pub(crate) struct Entered(Option<Rc<Context>>);
 
 impl Entered {
@@ -87,7 +87,7 @@ impl Drop for Entered {
     }
 }
 
-/// Panics if the thread polls a future.
+/// Panics if the thread is polling a future.
 #[track_caller]
 pub(crate) fn may_block() {
     if current().is_some_and(|context| context.polls.get()) {
@@ -98,7 +98,7 @@ pub(crate) fn may_block() {
     }
 }
 
-/// Runs a function in which the thread may block though it polls.
+/// Runs a function in which the thread may block although it is polling.
 pub(crate) fn blocking<R>(f: impl FnOnce() -> R) -> R {
     struct Polls(Rc<Context>, bool);
     impl Drop for Polls {
@@ -113,7 +113,7 @@ pub(crate) fn blocking<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Waits for a future in a thread that polls no other.
+/// Waits for a future in a thread that is not polling another one.
 #[track_caller]
 pub(crate) fn block<F: Future>(future: F) -> F::Output {
     may_block();
@@ -126,7 +126,7 @@ fn start() -> Instant {
     *START.get_or_init(Instant::now)
 }
 
-/// Returns the time: in a model that of the timers of this thread that have ended.
+/// Returns the time; in a model, the time up to which timers of this thread have ended.
 pub(crate) fn now() -> Instant {
     if facade::in_model() {
         start() + current().map_or(Duration::ZERO, |context| context.now.get())
@@ -152,7 +152,7 @@ impl Timer {
         self.fired.store(true, Ordering::Release);
     }
 
-    /// Lets the loop of this thread wait for it.
+    /// Makes the loop of this thread wait for the timer.
     ///
     /// # Panics
     ///
@@ -177,7 +177,7 @@ impl Timer {
     }
 }
 
-/// What is said to a thread without a runtime.
+/// The panic message for a thread without a runtime.
 pub(crate) const NO_RUNTIME: &str =
     "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
 
@@ -204,7 +204,7 @@ impl Context {
         }
     }
 
-    /// Notes that the future yields. Returns false if it is not polled by the loop itself, so that
+    /// Records that the future yields. Returns false if the loop does not poll it directly, so that
     /// its waker must be called.
     pub fn yields(&self, waker: &Waker, place: Place) -> bool {
         let direct = self.waker.will_wake(waker);
@@ -222,14 +222,14 @@ impl Context {
         future.poll(&mut PollContext::from_waker(&self.waker))
     }
 
-    /// Runs code of the future that does not poll it, such as its destructor.
+    /// Runs code of the future other than polling it, such as its destructor.
     pub fn within<R>(self: &Rc<Self>, f: impl FnOnce() -> R) -> R {
         let _entered = Entered::new(Some(self.clone()));
         let _polls = Polling(self.clone(), self.polls.replace(true));
         f()
     }
 
-    /// Waits until the future is to be polled again.
+    /// Waits until the future has to be polled again.
     pub fn wait(&self, bell: &Bell) {
         self.by_timer.set(false);
         if let Some(place) = self.yielded.take() {
@@ -274,7 +274,7 @@ impl Context {
         self.now.set(self.now.get().max(to));
     }
 
-    /// Moves the clock of the thread on, and ends the timers until then.
+    /// Advances the clock of the thread, and ends the timers that are due by then.
     pub fn advance(&self, by: Duration) {
         let to = self.now.get() + by;
         self.time_passes(to);
@@ -297,7 +297,7 @@ impl Context {
             due.map(|armed| armed.waker).collect()
         };
         for waker in fired {
-            // The loop polls anyway.
+            // The loop polls in any case.
             if !self.waker.will_wake(&waker) {
                 waker.wake();
             }
@@ -305,7 +305,7 @@ impl Context {
     }
 }
 
-/// Notes the end of a poll.
+/// Ends a poll when dropped.
 struct Polling(Rc<Context>, bool);
 
 impl Drop for Polling {
@@ -314,7 +314,7 @@ impl Drop for Polling {
     }
 }
 
-/// Returns how long after the start of the execution a moment is, in a model.
+/// Returns the time from the start of the execution to a moment, in a model.
 pub(crate) fn since_start(moment: Instant) -> Duration {
     moment.saturating_duration_since(start())
 }

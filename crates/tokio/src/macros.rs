@@ -1,7 +1,7 @@
 //! `select!`, `join!`, `try_join!`, `pin!` and `task_local!`.
 //!
 //! A `select!` collects its branches one by one and gives each a name and a number. Then it polls
-//! them, from one that is chosen, until one is ready with a value that its pattern takes.
+//! them, beginning with a chosen one, until one is ready with a value that matches its pattern.
 
 /// Waits for the first of several futures, and drops the others.
 ///
@@ -100,7 +100,7 @@ macro_rules! __select {
                                     ::std::task::Poll::Ready(out) => out,
                                     ::std::task::Poll::Pending => continue,
                                 };
-                                // It is not polled again, whether or not its pattern takes it.
+                                // It is not polled again, whether or not its pattern matches.
                                 enabled.retain(|&one| one != branch);
                                 #[allow(unused_variables, unreachable_patterns, clippy::all)]
                                 match &out {
@@ -149,7 +149,7 @@ macro_rules! __names {
     };
 }
 
-/// Returns the branches of a `select!` in the order in which they are polled: from any of them on.
+/// Returns the branches of a `select!` in the order in which they are polled, beginning with any.
 #[doc(hidden)]
 #[track_caller]
 pub fn __order(any: bool, enabled: &[usize]) -> Vec<usize> {
@@ -179,7 +179,7 @@ macro_rules! join {
     };
 }
 
-/// The same for futures with a `Result`: returns at the first error.
+/// Waits for several futures with a `Result` together: returns at the first error.
 ///
 /// ```
 /// mazurka_rt::model(|| {
@@ -250,7 +250,7 @@ macro_rules! __join {
     };
 }
 
-/// Declares values of tasks.
+/// Declares task-local values.
 ///
 /// ```
 /// mazurka_tokio::task_local! {

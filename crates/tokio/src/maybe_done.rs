@@ -11,7 +11,7 @@ pub enum MaybeDone<F: Future> {
     Waiting(Pin<Box<F>>),
     /// It was ready.
     Done(F::Output),
-    /// The value is gone.
+    /// The value has been taken.
     Gone,
 }
 
@@ -47,7 +47,7 @@ impl<F: Future> MaybeDone<F> {
 }
 
 impl<F: Future<Output = Result<T, E>>, T, E> MaybeDone<F> {
-    /// Takes the error, if the value is one.
+    /// Takes the value if it is an error.
     pub fn error(self: Pin<&mut Self>) -> Option<E> {
         match &*self {
             Self::Done(Err(_)) => self.take().err(),
@@ -55,7 +55,7 @@ impl<F: Future<Output = Result<T, E>>, T, E> MaybeDone<F> {
         }
     }
 
-    /// Takes the value, which is no error.
+    /// Takes the value, which must not be an error.
     pub fn value(self: Pin<&mut Self>) -> T {
         match self.take() {
             Ok(value) => value,

@@ -1,4 +1,4 @@
-//! Runtimes: as much of them as starts tasks and waits for them.
+//! Runtimes, as far as they start tasks and wait for them.
 
 use std::fmt;
 use std::future::Future;
@@ -17,21 +17,21 @@ use mazurka_rt::facade::{Bell, Gate};
 use crate::drive::{Context, Entered, NO_RUNTIME, Place, current};
 use crate::task::{Family, Id, JoinHandle, Starts};
 
-/// What a runtime and its handles share.
+/// The shared state of a runtime and its handles.
 pub(crate) struct Shared {
     flavor: RuntimeFlavor,
-    /// One task at a time is behind it, in a runtime of the current thread. It is closed while the
+    /// Admits one task at a time, in a current-thread runtime. It is closed while the
     /// runtime does not run.
     pub gate: Option<Gate>,
     /// Number of threads that run the runtime.
     runners: AtomicUsize,
-    /// The tasks that were started from outside.
+    /// The tasks that were started from outside the runtime.
     pub family: mazurka_rt::sync::Arc<Family>,
     place: Place,
 }
 
 impl Shared {
-    /// Waits until no other task is polled.
+    /// Waits until no other task is being polled.
     pub fn enter(&self, verb: &'static str, place: Place) {
         if let Some(gate) = &self.gate {
             gate.enter(verb, place);
@@ -52,7 +52,7 @@ impl Shared {
 pub enum RuntimeFlavor {
     /// One task is polled at a time.
     CurrentThread,
-    /// Tasks are polled side by side.
+    /// Several tasks are polled at a time.
     MultiThread,
 }
 
@@ -76,39 +76,39 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Turns everything on, which it is anyway.
+    /// Ignored: everything is enabled.
     enable_all();
-    /// Turns timers on, which they are anyway.
+    /// Ignored: timers are enabled.
     enable_time();
-    /// There is no I/O.
+    /// Ignored: there is no I/O.
     enable_io();
-    /// In a model there are as many as tasks.
+    /// Ignored: in a model there are as many workers as tasks.
     worker_threads(val: usize);
-    /// In a model there are as many as blocking tasks.
+    /// Ignored: in a model there are as many threads as blocking tasks.
     max_blocking_threads(val: usize);
-    /// Not used.
+    /// Ignored.
     thread_name(val: impl Into<String>);
-    /// Not used: [`mazurka_rt::Builder::stack_size`] sets the size.
+    /// Ignored: [`mazurka_rt::Builder::stack_size`] sets the size.
     thread_stack_size(val: usize);
-    /// Not used.
+    /// Ignored.
     thread_keep_alive(duration: Duration);
-    /// Not used: the order of tasks is explored.
+    /// Ignored: the order of tasks is explored.
     global_queue_interval(val: u32);
-    /// Not used: the order of tasks is explored.
+    /// Ignored: the order of tasks is explored.
     event_interval(val: u32);
-    /// In a model no time passes anyway.
+    /// Ignored: no time passes in a model.
     start_paused(start_paused: bool);
 }
 
 impl Builder {
-    /// Settings of a runtime of the current thread.
+    /// Makes settings of a current-thread runtime.
     pub fn new_current_thread() -> Self {
         Self {
             flavor: RuntimeFlavor::CurrentThread,
         }
     }
 
-    /// Settings of a runtime of several threads.
+    /// Makes settings of a multi-threaded runtime.
     pub fn new_multi_thread() -> Self {
         Self {
             flavor: RuntimeFlavor::MultiThread,
@@ -149,7 +149,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Makes a runtime of several threads.
+    /// Makes a multi-threaded runtime.
     #[track_caller]
     pub fn new() -> io::Result<Self> {
         Builder::new_multi_thread().enable_all().build()
@@ -170,7 +170,7 @@ impl Runtime {
         self.handle.spawn(future)
     }
 
-    /// Starts a thread for a function that blocks.
+    /// Starts a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
     where
@@ -180,17 +180,17 @@ impl Runtime {
         self.handle.spawn_blocking(func)
     }
 
-    /// Runs a future to its end, and tasks meanwhile.
+    /// Runs a future to completion, and tasks meanwhile.
     ///
     /// # Panics
     ///
-    /// If the thread polls a future already.
+    /// If the thread is already polling a future.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.handle.run(future, true, Location::caller())
     }
 
-    /// Makes it the runtime of this thread until the guard is dropped.
+    /// Sets the runtime of this thread until the guard is dropped.
     pub fn enter(&self) -> EnterGuard<'_> {
         self.handle.enter()
     }
@@ -214,7 +214,7 @@ impl Drop for Runtime {
                  when a runtime is dropped from within an asynchronous context."
             );
         }
-        // In a runtime of the current thread no task is polled any more.
+        // In a current-thread runtime, no task is polled any more.
         shared.family.abort_all(shared.place);
         shared.leave("shut down", shared.place);
         shared.family.await_ends(shared.place);
@@ -233,7 +233,7 @@ pub struct Handle {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// There is no runtime here.
+/// The thread has no runtime.
 #[derive(Debug)]
 pub struct TryCurrentError(());
 
@@ -243,7 +243,7 @@ impl TryCurrentError {
         true
     }
 
-    /// Whether the locals of the thread are gone.
+    /// Whether the thread-locals of the thread have been dropped.
     pub fn is_thread_local_destroyed(&self) -> bool {
         false
     }
@@ -285,7 +285,7 @@ impl Handle {
         Starts::task(&self.shared, Location::caller()).spawn(future)
     }
 
-    /// Starts a thread for a function that blocks.
+    /// Starts a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
     where
@@ -295,11 +295,11 @@ impl Handle {
         Starts::task(&self.shared, Location::caller()).spawn_blocking(func)
     }
 
-    /// Runs a future to its end on this thread. It does not run a runtime of the current thread.
+    /// Runs a future to completion on this thread. It does not run a current-thread runtime.
     ///
     /// # Panics
     ///
-    /// If the thread polls a future already.
+    /// If the thread is already polling a future.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.run(future, false, Location::caller())
@@ -319,7 +319,7 @@ impl Handle {
         let family = shared.family.clone();
         let context = Rc::new(Context::new(shared.clone(), None, family, waker));
         let mut future = pin!(future);
-        // The first thread that runs a runtime of the current thread finds its gate closed for it.
+        // For the first thread that runs a current-thread runtime, the gate is already closed.
         let others = if runs {
             shared.runners.fetch_add(1, Ordering::SeqCst)
         } else {
@@ -328,7 +328,7 @@ impl Handle {
         if runs && others > 0 {
             shared.enter("poll", place);
         }
-        /// Leaves the gate as the next thread expects it, also after a panic.
+        /// Leaves the gate as the next thread expects it, even after a panic.
         struct Running<'a>(&'a Shared, bool, Place);
         impl Drop for Running<'_> {
             fn drop(&mut self) {
@@ -352,7 +352,7 @@ impl Handle {
         }
     }
 
-    /// Makes it the runtime of this thread until the guard is dropped.
+    /// Sets the runtime of this thread until the guard is dropped.
     pub fn enter(&self) -> EnterGuard<'_> {
         let shared = self.shared.clone();
         let family = shared.family.clone();
@@ -375,7 +375,7 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// Makes a runtime that of the thread until it is dropped.
+/// Sets the runtime of the thread until it is dropped.
 #[must_use = "Creating and dropping a guard does nothing"]
 pub struct EnterGuard<'a> {
     _entered: Entered,
@@ -388,7 +388,7 @@ impl fmt::Debug for EnterGuard<'_> {
     }
 }
 
-/// Whether the current thread belongs to a runtime of the current thread.
+/// Whether the current thread is polling in a current-thread runtime.
 pub(crate) fn on_current_thread() -> bool {
     current().is_some_and(|context| context.runtime.gate.is_some() && context.polls.get())
 }

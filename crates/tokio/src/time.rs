@@ -1,8 +1,8 @@
 //! Time: in a model it does not pass, and a timer may end whenever its task waits.
 //!
-//! The loop that polls a task waits for its timers, and each such wait may end by the earliest of
-//! them. A task that a message has woken may find its timer ended, too, when it looks again: that
-//! is a choice. When it looks for the first time, right after the timer was made, it has not ended.
+//! The loop that polls a task waits for its timers, and the earliest of them may end each such
+//! wait. A task that a message has woken may also find its timer ended when it looks again: that is
+//! a choice. At its first look, right after the timer was made, the timer has not ended.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -34,17 +34,17 @@ impl Instant {
         Self(drive::now())
     }
 
-    /// Makes one from std's.
+    /// Converts from std's type.
     pub fn from_std(std: std::time::Instant) -> Self {
         Self(std)
     }
 
-    /// Returns std's.
+    /// Converts to std's type.
     pub fn into_std(self) -> std::time::Instant {
         self.0
     }
 
-    /// Returns the time since an earlier moment, or none.
+    /// Returns the time since an earlier moment, or zero.
     pub fn duration_since(&self, earlier: Self) -> Duration {
         self.saturating_duration_since(earlier)
     }
@@ -54,7 +54,7 @@ impl Instant {
         self.0.checked_duration_since(earlier.0)
     }
 
-    /// Returns the time since an earlier moment, or none.
+    /// Returns the time since an earlier moment, or zero.
     pub fn saturating_duration_since(&self, earlier: Self) -> Duration {
         self.0.saturating_duration_since(earlier.0)
     }
@@ -64,12 +64,12 @@ impl Instant {
         Self::now().saturating_duration_since(*self)
     }
 
-    /// Returns a later moment, if there is one.
+    /// Returns a later moment, if it can be represented.
     pub fn checked_add(&self, duration: Duration) -> Option<Self> {
         self.0.checked_add(duration).map(Self)
     }
 
-    /// Returns an earlier moment, if there is one.
+    /// Returns an earlier moment, if it can be represented.
     pub fn checked_sub(&self, duration: Duration) -> Option<Self> {
         self.0.checked_sub(duration).map(Self)
     }
@@ -130,7 +130,7 @@ impl SubAssign<Duration> for Instant {
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Sleep {
     timer: Arc<Timer>,
-    /// The number of polls of its task when it was made, until it is polled later.
+    /// The number of polls of its task when it was made; `None` once it was polled later.
     made: Option<u64>,
     place: Place,
 }
@@ -164,12 +164,12 @@ impl Sleep {
         Instant(self.timer.deadline)
     }
 
-    /// Whether it is over.
+    /// Whether the moment has passed.
     pub fn is_elapsed(&self) -> bool {
         self.timer.has_fired()
     }
 
-    /// Sets another moment.
+    /// Changes the moment.
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
         self.timer = Timer::new(deadline.0);
         let context = drive::current();
@@ -177,7 +177,7 @@ impl Sleep {
         self.made = Some(round).filter(|_| deadline.0 > drive::now());
     }
 
-    /// Waits. With `looks`, it may have ended already.
+    /// Waits. With `looks`, the timer may already have ended.
     fn poll_elapsed(&mut self, cx: &mut Context<'_>, looks: bool) -> Poll<()> {
         if self.timer.has_fired() {
             return Poll::Ready(());
@@ -202,7 +202,7 @@ impl Sleep {
     }
 }
 
-/// Chooses whether a timer has ended.
+/// Chooses whether a timer has already ended.
 fn ended_already(place: Place) -> bool {
     facade::choose_at(2, place) == 1
 }
@@ -222,7 +222,7 @@ impl fmt::Debug for Sleep {
     }
 }
 
-/// Would stop the clock. In a model it stands still.
+/// Does nothing: in a model the clock stands still anyway.
 ///
 /// # Panics
 ///
@@ -232,7 +232,7 @@ pub fn pause() {
     assert!(facade::in_model(), "time can be stopped in a model only");
 }
 
-/// Would let the clock go on. In a model it stands still.
+/// Does nothing: in a model the clock stands still.
 ///
 /// # Panics
 ///
@@ -242,8 +242,8 @@ pub fn resume() {
     assert!(facade::in_model(), "time can be stopped in a model only");
 }
 
-/// Moves the clock of this task, so that its timers until then have ended. Those of other tasks may
-/// end at any time anyway.
+/// Advances the clock of this task and ends its timers that are due by then. Timers of other tasks
+/// may end at any time anyway.
 ///
 /// # Panics
 ///
@@ -257,7 +257,7 @@ pub fn advance(duration: Duration) -> impl Future<Output = ()> {
     }
 }
 
-/// What goes wrong with time.
+/// Errors about time.
 pub mod error {
     use super::{fmt, io};
 
@@ -280,7 +280,7 @@ pub mod error {
     }
 }
 
-/// A future that must be ready in time.
+/// A future with a time limit.
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 #[derive(Debug)]
 pub struct Timeout<F> {
@@ -288,7 +288,7 @@ pub struct Timeout<F> {
     delay: Sleep,
 }
 
-/// Requires a future to be ready within a time. In a model both are explored where it is not.
+/// Limits the time of a future. In a model, both outcomes are explored while it is not ready.
 #[track_caller]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
     Timeout {
@@ -297,7 +297,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
     }
 }
 
-/// The same until a moment.
+/// Limits the time of a future by a moment.
 #[track_caller]
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
     Timeout {
@@ -336,26 +336,26 @@ impl<F: Future> Future for Timeout<F> {
         if let Poll::Ready(value) = self.value.as_mut().poll(cx) {
             return Poll::Ready(Ok(value));
         }
-        // That it has ended already is the same as a wait that it ends at once.
+        // A timer that has already ended equals a timer that ends the wait at once.
         self.delay
             .poll_elapsed(cx, false)
             .map(|()| Err(error::Elapsed(())))
     }
 }
 
-/// What an [`Interval`] does about ticks that were missed. In a model none is.
+/// How an [`Interval`] treats missed ticks. In a model no tick is missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissedTickBehavior {
     /// Ticks as fast as possible until it has caught up.
     #[default]
     Burst,
-    /// Ticks at multiples of the period from when the tick was due.
+    /// Delays the following ticks: the next one is a period after the late one.
     Delay,
-    /// Leaves out the missed ticks.
+    /// Skips the missed ticks.
     Skip,
 }
 
-/// Ticks again and again.
+/// Ticks periodically.
 #[derive(Debug)]
 pub struct Interval {
     delay: Pin<Box<Sleep>>,
@@ -417,32 +417,32 @@ impl Interval {
         Poll::Ready(due)
     }
 
-    /// The next tick is after a period from now.
+    /// Sets the next tick to one period from now.
     pub fn reset(&mut self) {
         self.reset_after(self.period);
     }
 
-    /// The next tick is now.
+    /// Sets the next tick to now.
     pub fn reset_immediately(&mut self) {
         self.reset_after(Duration::ZERO);
     }
 
-    /// The next tick is after a time.
+    /// Sets the next tick to a time from now.
     pub fn reset_after(&mut self, after: Duration) {
         self.reset_at(Instant::now() + after);
     }
 
-    /// The next tick is at a moment.
+    /// Sets the next tick to a moment.
     pub fn reset_at(&mut self, deadline: Instant) {
         self.delay.as_mut().reset(deadline);
     }
 
-    /// Returns what it does about ticks that were missed.
+    /// Returns how it treats missed ticks.
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed
     }
 
-    /// Sets what it does about ticks that were missed.
+    /// Sets how it treats missed ticks.
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.missed = behavior;
     }

@@ -1,4 +1,4 @@
-//! The code that is being written, and the variables that it can see.
+//! The code under construction, and the variables visible in it.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -10,7 +10,7 @@ use crate::syntax::ast::{self, Name};
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
-/// Where a jump stands whose target is not known yet.
+/// The position of a jump whose target is not known yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingJump(usize);
 
@@ -30,8 +30,8 @@ impl Checker<'_> {
         self.bodies.last().and_then(|body| body.class)
     }
 
-    /// Puts the code behind all other code. Its entry, its slots, and where it keeps what it
-    /// captures.
+    /// Appends the code to all other code. Returns its entry, its number of slots, and the slots of
+    /// captured values.
     pub(super) fn close(&mut self) -> (u32, u32, Vec<u32>) {
         let Some(body) = self.bodies.pop() else {
             unreachable!("code is closed once");
@@ -84,7 +84,7 @@ impl Checker<'_> {
         body.spans.push(span);
     }
 
-    /// Notes that the next instruction fails if there is `null` on the stack.
+    /// Notes that the next instruction fails if the operand is `null`.
     pub(super) fn derefs(&mut self, head: Head) {
         let here = self.here();
         self.body().derefs.push((here, head));
@@ -94,14 +94,14 @@ impl Checker<'_> {
         self.body().ops.len() as u32
     }
 
-    /// A jump to a place that comes later.
+    /// Emits a jump to a place that comes later.
     pub(super) fn emit_jump(&mut self, op: Op, span: Span) -> PendingJump {
         let at = self.here() as usize;
         self.emit(op, span);
         PendingJump(at)
     }
 
-    /// The jump leads here.
+    /// Sets the target of a jump to the current place.
     pub(super) fn land(&mut self, jump: PendingJump) {
         let here = self.here();
         let op = &mut self.body().ops[jump.0];
@@ -151,7 +151,7 @@ impl Checker<'_> {
         number
     }
 
-    /// Declares a variable that may have the name of another. Its slot.
+    /// Declares a variable that may have the name of another one. Returns its slot.
     pub(super) fn shadow_local(&mut self, name: &Name, ty: LocalTy) -> u32 {
         let slot = self.slot();
         self.body().named.push((slot, name.text.clone()));
@@ -164,7 +164,7 @@ impl Checker<'_> {
         slot
     }
 
-    /// Declares a variable. Its slot.
+    /// Declares a variable. Returns its slot.
     pub(super) fn declare_local(&mut self, name: &Name, ty: LocalTy) -> u32 {
         let taken = self
             .body()
@@ -184,7 +184,7 @@ impl Checker<'_> {
         self.shadow_local(name, ty)
     }
 
-    /// A variable by name, also one outside of an anonymous function.
+    /// Finds a variable by name, also outside of an anonymous function.
     pub(super) fn local(&mut self, name: &str) -> Option<(u32, LocalTy)> {
         self.local_in(self.bodies.len().checked_sub(1)?, name)
     }
@@ -218,15 +218,15 @@ impl Checker<'_> {
         Some((slot, ty))
     }
 
-    /// What was known of variables does not hold here.
+    /// Forgets what is known of variables, because it does not hold here.
     pub(super) fn forget_known(&mut self) {
         self.body().claimed.clear();
         self.body().nonnull.clear();
     }
 
-    /// Forgets what was declared since.
+    /// Removes the declarations since a point.
     pub(super) fn leave_scope(&mut self, len: usize) {
-        // Captured variables are put at the front.
+        // Captured variables are at the front.
         let captured = self.body().captures.as_ref().map_or(0, Vec::len);
         self.body().scope.truncate(len.max(captured));
     }
@@ -248,7 +248,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Fields and variables without a value hold `null`, which only references and futures can.
+    /// Reports a field or variable without a value whose type does not allow `null`: only
+    /// references and futures do.
     pub(super) fn needs_value(&mut self, ty: &Ty, name: &Name) {
         let nullable = matches!(
             self.unknowns.shallow(ty),

@@ -11,7 +11,7 @@ use crate::syntax::ast::{Expr, Function, Name};
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
-/// A name with the arguments that it is applied to.
+/// A name applied to arguments.
 #[derive(Clone, Copy)]
 pub(super) struct Applied<'a> {
     pub name: &'a Name,
@@ -62,14 +62,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// New types for so many parameters, and the type of the result with them. Learns what can be
-    /// learnt from what is wanted of it, before the arguments are looked at.
+    /// Returns fresh types for this many parameters, and the type of the result with them. Learns
+    /// what it can from the wanted type, before the arguments are checked.
     fn instance(&mut self, generics: usize, result: &Ty, wanted: Option<&Ty>) -> (Vec<Ty>, Ty) {
         let types = self.unknowns.fresh_many(generics);
         let result = result.with(&types);
         if let Some(wanted) = wanted {
             let known = self.unknowns.deep(wanted);
-            // `Int` is fine where `Rat` is wanted: the arguments decide.
+            // `Int` fits where `Rat` is wanted: the arguments decide.
             if known != Ty::RAT && !matches!(known, Ty::Unknown(_)) {
                 self.unknowns.fits(&result, &known, &self.inheritance);
             }
@@ -105,7 +105,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// The function that a name stands for here.
+    /// Returns the function that a name stands for here.
     pub(super) fn function_here(&self, name: &Name) -> Option<u32> {
         let module = self.module_here();
         self.find(&self.function_numbers, module, &name.text)
@@ -210,7 +210,7 @@ impl<'a> Checker<'a> {
         Ty::Wrong
     }
 
-    /// A call of a function that the partial function around takes.
+    /// Checks a call of a function that the enclosing partial function takes.
     fn call_taken(&mut self, slot: u32, at: usize, args: &'a [Expr], span: Span) -> Ty {
         let (parameters, result) = match self.function_types[at].clone() {
             Some(known) => known,
@@ -226,7 +226,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// A function that takes functions, applied to these and then to its arguments.
+    /// Checks a function that takes functions, applied to these and then to its arguments.
     pub(super) fn partial(
         &mut self,
         applied: Applied<'a>,
@@ -264,8 +264,8 @@ impl<'a> Checker<'a> {
             self.report(mistake);
             return result;
         }
-        // Functions lie below the arguments, but what they must be is known best after these. Their
-        // types are compared last, when everything is known.
+        // Functions are below the arguments on the stack, but their types are best known after
+        // these. So they are compared last.
         let mut given = Vec::new();
         for function in functions {
             given.push(self.function_value(function));
@@ -293,8 +293,8 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// A function that takes functions, within its own body: it passes on those that it was given,
-    /// and so its types are the same.
+    /// Checks a function that takes functions, used within its own body: it passes on the functions
+    /// that it was given, so its types are the same.
     fn recursive(&mut self, number: u32, applied: Applied<'a>) -> Ty {
         let Applied { name, args, span } = applied;
         let function = &self.functions[number as usize];
@@ -312,7 +312,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Checks that a function can stand where one of the other type is wanted.
+    /// Checks that a function fits where one of another type is wanted.
     fn fit_function(&mut self, given: &FunctionTy, wanted: &FunctionTy, place: Span) {
         let (parameters, result) = given;
         let (wanted, wanted_result) = wanted;
@@ -429,7 +429,7 @@ impl<'a> Checker<'a> {
         (types, result)
     }
 
-    /// `list[…]`, `set[…]`, `map[…]`: a function applied to a list.
+    /// Checks `list[…]`, `set[…]`, `map[…]`: a function applied to a list.
     pub(super) fn variadic(&mut self, applied: Applied<'a>, wanted: Option<&Ty>) -> Ty {
         let Applied {
             name,

@@ -1,20 +1,20 @@
-//! Which types have values that refer to objects or futures.
+//! Determines which types have values that refer to objects or futures.
 
 use super::Checker;
 use crate::types::{Head, Ty};
 
 impl Checker<'_> {
-    /// Whether a value of this type may refer to an object or a future. What is not known may.
+    /// Whether a value of this type may refer to an object or a future. An unknown type may.
     pub(super) fn carries(&self, ty: &Ty) -> bool {
         self.carries_beside(&self.unknowns.deep(ty), &mut Vec::new())
     }
 
-    /// The same, where it is being found out for some data types already.
+    /// The same, during the examination of some data types.
     fn carries_beside(&self, ty: &Ty, open: &mut Vec<u32>) -> bool {
         let (head, args) = match ty {
             Ty::Made(head, args) => (head, args),
-            // Only within the declaration of a data type; what stands for it is looked at where the
-            // type is used.
+            // This occurs only within the declaration of a data type; its argument is examined
+            // where the type is used.
             Ty::Parameter(_) => return false,
             Ty::Unknown(_) | Ty::Wrong => return true,
         };
@@ -35,7 +35,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a part of a value that some constructor made may.
+    /// Whether a part of a value of some constructor may.
     fn parts_carry(&self, head: Head, open: &mut Vec<u32>) -> bool {
         let made = self.constructors.iter();
         let mut parts = made

@@ -11,7 +11,7 @@ use crate::types::Ty;
 use crate::value::Value;
 
 impl Checker<'_> {
-    /// A class: its init block, then its methods.
+    /// Compiles a class: its init block, then its methods.
     pub(super) fn class(&mut self, number: u32) {
         let (module, tree) = {
             let class = &self.classes[number as usize];
@@ -34,7 +34,7 @@ impl Checker<'_> {
             may_die: false,
         };
         let Some(tree) = tree else {
-            // The main block's.
+            // This is the class of the main block.
             self.out.classes.push(info);
             return;
         };
@@ -166,7 +166,7 @@ impl Checker<'_> {
         self.emit(Op::Leave, end);
     }
 
-    /// The main block: a method of a class without fields.
+    /// Compiles the main block: a method of a class without fields.
     pub(super) fn main(&mut self, source: &str, wanted: Option<&str>) {
         let with_main: Vec<_> = self
             .modules

@@ -1,4 +1,4 @@
-//! What the modules declare: names first, then types.
+//! The declarations of the modules: names first, then types.
 
 use mazurka_diagnostics::Diagnostic;
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ use crate::syntax::parser::Excluded;
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
-/// The function that reads one part of the values that a constructor makes.
+/// The function that reads one part of the values of a constructor.
 struct Accessor<'a> {
     name: &'a Name,
     /// The type parameters of the data type.
@@ -175,7 +175,7 @@ impl<'a> Checker<'a> {
         number
     }
 
-    /// The names that a module declares.
+    /// Declares the names of a module.
     fn names(&mut self, module: usize) {
         let tree = &self.modules[module];
         let name = tree.name.text.clone();
@@ -284,7 +284,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports parameters of the same name.
+    /// Reports parameters with the same name.
     fn distinct(&mut self, parameters: &[ast::Parameter]) {
         for (at, parameter) in parameters.iter().enumerate() {
             let same = |other: &ast::Parameter| other.name.text == parameter.name.text;
@@ -294,7 +294,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports type parameters of the same name, or of the name of a type.
+    /// Reports type parameters with the same name, or with the name of a type.
     fn distinct_types(&mut self, module: usize, parameters: &[Name]) {
         for (at, parameter) in parameters.iter().enumerate() {
             let same = |other: &Name| other.text == parameter.text;
@@ -305,8 +305,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports interfaces that extend themselves, and methods that are inherited and declared, or
-    /// inherited with other types.
+    /// Reports interfaces that extend themselves, and methods that are both inherited and declared,
+    /// or inherited with different types.
     fn check_inherited(&mut self, extends: &[Vec<u32>]) {
         for number in 0..self.interfaces.len() {
             let Some(tree) = self.interfaces[number].tree else {
@@ -372,7 +372,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Which interfaces extend which, and their methods.
+    /// Determines which interfaces extend which, and their methods.
     fn interface_types(&mut self) {
         let count = self.interfaces.len();
         let mut extends: Vec<Vec<u32>> = vec![Vec::new(); count];
@@ -416,7 +416,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The types of constructors and functions.
+    /// Determines the types of constructors and functions.
     fn module_types(&mut self, module: usize) {
         let prefix = self.modules[module].name.text.clone();
         let constructor_number = |checker: &Self, name: &Name| {
@@ -520,7 +520,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Gives an accessor its type, or one more constructor whose values it reads.
+    /// Sets the type of an accessor, or adds another constructor whose values it reads.
     fn accessor(&mut self, prefix: &str, accessor: Accessor<'_>) {
         let Accessor { name, part, .. } = accessor;
         let made = &self.constructors[accessor.constructor];
@@ -543,7 +543,7 @@ impl<'a> Checker<'a> {
             .push((accessor.constructor as u32, part as u32));
     }
 
-    /// What classes implement, their fields and their methods.
+    /// Determines the interfaces, the fields and the methods of classes.
     fn class_types(&mut self) {
         self.inheritance.classes.push(vec![0]);
         for number in 1..self.classes.len() {
@@ -597,7 +597,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether a class has the methods of its interfaces, with the same types.
+    /// Checks that a class has the methods of its interfaces, with the same types.
     fn check_implements(&mut self, class: usize, implements: &[u32], tree: &ast::Class) {
         for &interface in implements {
             let mut wanted: Vec<(String, MethodSignature)> = self.interfaces[interface as usize]
@@ -644,7 +644,7 @@ impl MethodSignature {
         self.parameters == other.parameters && self.result == other.result
     }
 
-    /// Whether a method can stand for one that an interface declares.
+    /// Whether a method can implement one that an interface declares.
     fn implements(&self, declared: &Self) -> bool {
         self.same_types(declared)
             && { self.nonnull.0.iter() }
@@ -655,7 +655,7 @@ impl MethodSignature {
     }
 }
 
-/// Partial functions have names of their own: `map(f)(l)` is not `map(l)`.
+/// Returns the key of a partial function, which has a name of its own: `map(f)(l)` is not `map(l)`.
 pub(super) fn partial_key(full: &str) -> String {
     format!("{full}()")
 }
@@ -678,7 +678,7 @@ fn builtin(name: &str) -> Option<Builtin> {
         "abs" => Builtin::Absolute,
         "currentms" => Builtin::Clock,
         "lowlevelDeadline" => Builtin::Deadline,
-        // `println`, `print` and `random` stand alone.
+        // `println`, `print` and `random` are statements.
         _ => return None,
     })
 }

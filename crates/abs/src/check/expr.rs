@@ -11,13 +11,13 @@ use crate::types::{Head, Ty};
 use crate::value::Value;
 
 impl<'a> Checker<'a> {
-    /// An expression where a type is asked for.
+    /// Compiles an expression that must have a given type.
     pub(super) fn expr_as(&mut self, expr: &'a Expr, wanted: &Ty) {
         let ty = self.expr(expr, Some(wanted));
         self.fit(&ty, wanted, expr.span);
     }
 
-    /// An expression. What is wanted is a hint for what its parts could be.
+    /// Compiles an expression. The wanted type is a hint for its parts.
     pub(super) fn expr(&mut self, expr: &'a Expr, wanted: Option<&Ty>) -> Ty {
         let span = expr.span;
         match &expr.kind {
@@ -168,8 +168,8 @@ impl<'a> Checker<'a> {
             .map_or_else(Vec::new, |body| body.generics.clone())
     }
 
-    /// The type of branches: the one wanted, if it is known, for it may be wider than the first
-    /// branch's.
+    /// Returns the type of branches: the wanted one, if it is known, because it may be wider than
+    /// that of the first branch.
     fn branch_result(&mut self, wanted: Option<&Ty>) -> Ty {
         match wanted {
             Some(ty) => ty.clone(),
@@ -252,7 +252,7 @@ impl<'a> Checker<'a> {
         Ty::Wrong
     }
 
-    /// Reports unless it is a number.
+    /// Reports a type that is not a number.
     fn number(&mut self, ty: &Ty, span: Span) {
         let ty = self.unknowns.shallow(ty);
         let number = match ty {
@@ -273,7 +273,8 @@ impl<'a> Checker<'a> {
     fn binary(&mut self, operator: Binary, left: &'a Expr, right: &'a Expr, span: Span) -> Ty {
         match operator {
             Binary::And | Binary::Or | Binary::Implies => {
-                // Both are evaluated only if need be: a && b is (if a then b else False).
+                // The right operand is evaluated only if needed: a && b is (if a then b else
+                // False).
                 self.expr_as(left, &Ty::BOOL);
                 if operator == Binary::Or {
                     self.emit(Op::Unary(Unary::Not), span);
@@ -328,7 +329,7 @@ impl<'a> Checker<'a> {
     }
 
     fn comparable(&mut self, one: &Ty, other: &Ty, span: Span) {
-        // To compare with `null` gives nothing that value.
+        // A comparison with `null` does not make `null` a value of the type.
         let nulls = self.unknowns.nulls.clone();
         let either = self.unknowns.fits(other, one, &self.inheritance)
             || self.unknowns.fits(one, other, &self.inheritance);

@@ -1,5 +1,5 @@
-//! Checks a program and compiles it on the way: one walk over the tree finds out what each part
-//! means, reports what means nothing, and leaves the code.
+//! Checks a program and compiles it in the same pass: one walk over the tree determines what each
+//! part means, reports mistakes, and emits the code.
 
 mod body;
 mod calls;
@@ -36,10 +36,10 @@ use crate::{Settings, effects, liveness};
 /// The standard module, in ABS.
 const STANDARD: &str = include_str!("../stdlib.abs");
 
-/// Its name.
+/// The name of the standard module.
 pub(crate) const STANDARD_NAME: &str = "ABS.StdLib";
 
-/// What a type name stands for.
+/// The meaning of a type name.
 #[derive(Clone, Debug)]
 enum TypeDef<'a> {
     Builtin(crate::types::Head, usize),
@@ -57,7 +57,7 @@ struct DataDef {
 #[derive(Debug)]
 struct ConstructorDef {
     name: String,
-    /// How many type parameters.
+    /// Number of type parameters.
     generics: usize,
     parts: Vec<Ty>,
     result: Ty,
@@ -65,7 +65,7 @@ struct ConstructorDef {
     special: Option<Value>,
 }
 
-/// Where the code of a function comes from.
+/// The origin of the code of a function.
 #[derive(Clone, Copy, Debug)]
 enum FunctionBody<'a> {
     Written(&'a ast::Expr),
@@ -74,7 +74,7 @@ enum FunctionBody<'a> {
     Accessor,
 }
 
-/// The types that a function parameter of a partial function must have.
+/// The type that a function parameter of a partial function must have.
 type FunctionTy = (Vec<Ty>, Ty);
 
 #[derive(Debug)]
@@ -90,7 +90,7 @@ struct FunctionDef<'a> {
     nonnull_parameters: Vec<bool>,
     functions: Option<Vec<(String, Option<FunctionTy>)>>,
     body: FunctionBody<'a>,
-    /// For accessors: constructors and which of their parts.
+    /// For accessors: constructors, and the index of the part in each.
     parts: Vec<(u32, u32)>,
     /// Whether the types of the functions that it takes are known.
     checked: bool,
@@ -124,22 +124,22 @@ struct ClassDef<'a> {
     tree: Option<&'a ast::Class>,
 }
 
-/// What a module sees.
+/// The names visible in a module.
 #[derive(Debug, Default)]
 struct Scope {
     name: String,
-    /// From short to full names: what is declared here, and what is imported.
+    /// From short to full names: those declared here, and those imported.
     visible: FxHashMap<String, String>,
     exports: FxHashMap<String, String>,
     /// Short names that stand for two things.
     ambiguous: FxHashMap<String, [String; 2]>,
-    /// What is imported under its full name only.
+    /// Names that are imported only under their full name.
     qualified: FxHashSet<String>,
-    /// Whether all of the standard module is seen.
+    /// Whether all of the standard module is visible.
     standard: bool,
 }
 
-/// A block whose statements do not wait.
+/// A block whose statements must not wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Block {
     #[default]
@@ -156,23 +156,23 @@ struct Body {
     handlers: Vec<Handler>,
     slots: u32,
     scope: Vec<Local>,
-    /// The variables that were declared, in scope or not.
+    /// All variables that were declared, in scope or not.
     named: Vec<(u32, String)>,
     /// An anonymous function sees the variables around it: slots outside and inside.
     captures: Option<Vec<(u32, u32)>>,
-    /// The class, in methods and what belongs to them.
+    /// The class, for methods and their parts.
     class: Option<u32>,
-    /// Whether statements may wait, and where they may not.
+    /// Whether statements may wait; if not, the kind of block.
     may_wait: bool,
     block: Block,
-    /// Whether it is an atomic method, which does not wait, or a read-only one.
+    /// Whether it is an atomic method, which must not wait, and whether it is a read-only one.
     atomic: bool,
     readonly: bool,
-    /// Where the deadline lies of the calls that are compiled.
+    /// The slot of the deadline of the calls that are being compiled.
     deadline: Option<u32>,
-    /// Whether a condition is compiled that a task waits for.
+    /// Whether the condition of an `await` is being compiled.
     in_guard: bool,
-    /// Where a field gets its first value: those from this one on have none yet.
+    /// In the initialisation of a field: this field and those after it have no value yet.
     fields: Option<u32>,
     /// Variables that are known not to be `null` here.
     nonnull: Vec<u32>,
@@ -180,15 +180,15 @@ struct Body {
     nonnull_result: bool,
     module: usize,
     generics: Vec<String>,
-    /// Variables with futures that have been waited for on every way to here.
+    /// Variables with futures that have been waited for on every path to here.
     claimed: Vec<u32>,
-    /// Where the value of a future is taken, and its type.
+    /// The places where the value of a future is taken, and its type.
     taken: Vec<(u32, Ty)>,
-    /// What fails if an object or a future is `null`, and the type of that.
+    /// The places that fail if an object or a future is `null`, and its type.
     derefs: Vec<(u32, Head)>,
 }
 
-/// The result type; none where there is nothing to return.
+/// The result type; none if nothing is returned.
 type Ty2 = Option<Ty>;
 
 #[derive(Clone, Debug)]
@@ -202,7 +202,7 @@ struct Local {
 #[derive(Clone, Debug)]
 enum LocalTy {
     Value(Ty),
-    /// A function that a partial function takes, by place.
+    /// A function that a partial function takes, by index.
     Function(usize),
 }
 
@@ -215,7 +215,7 @@ struct Checker<'a> {
     constructors: Vec<ConstructorDef>,
     function_numbers: FxHashMap<String, u32>,
     functions: Vec<FunctionDef<'a>>,
-    /// The types of the functions that the partial function takes that is being checked.
+    /// The types of the functions that the partial function being checked takes.
     function_types: Vec<Option<FunctionTy>>,
     current: Option<u32>,
     interfaces: Vec<InterfaceDef<'a>>,
@@ -228,18 +228,18 @@ struct Checker<'a> {
     finals: Vec<(&'a ast::Stmt, usize)>,
     holes: Vec<Vec<(u32, u32)>>,
     mistakes: Vec<Diagnostic>,
-    /// Whether what is being checked is the standard module.
+    /// Whether the standard module is being checked.
     standard: bool,
     /// Whether durations are release points, and there is no clock.
     ignore_time: bool,
-    /// Whether the method that was called last never returns `null`.
+    /// Whether the last method that was called never returns `null`.
     called_nonnull: bool,
-    /// How many parts the type has that is being read.
+    /// Number of parts of the type that is being read.
     written_parts: u32,
     out: Output,
 }
 
-/// What has been compiled.
+/// The compiled code.
 #[derive(Default)]
 struct Output {
     ops: Vec<Op>,
@@ -250,11 +250,11 @@ struct Output {
     functions: Vec<FunctionInfo>,
     classes: Vec<ClassInfo>,
     method_numbers: FxHashMap<String, u32>,
-    /// Where the value of a future is taken, and its type.
+    /// The places where the value of a future is taken, and its type.
     taken: Vec<(u32, Ty)>,
-    /// What fails if an object or a future is `null`, and the type of that.
+    /// The places that fail if an object or a future is `null`, and its type.
     derefs: Vec<(u32, Head)>,
-    /// Where each body starts, in order, and its variables.
+    /// For each body, in order, its start and its variables.
     variables: Vec<(u32, Vec<(u32, String)>)>,
     times: Times,
 }
@@ -299,7 +299,7 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
     let mut checker = Checker::new(&modules, mistakes);
     checker.ignore_time = settings.ignore_time;
     checker.declare();
-    // With a part missing, most of what could be said would be wrong.
+    // If a part is missing, most further reports would be wrong.
     if whole {
         checker.check(source, settings.main.as_deref());
     }
@@ -316,7 +316,7 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
     Ok(checker.into_code(source, settings))
 }
 
-/// `--set name=value` replaces the body of a function without parameters.
+/// Applies `--set name=value`, which replaces the body of a function without parameters.
 fn set_constants(modules: &mut [Module], settings: &Settings, mistakes: &mut Vec<Diagnostic>) {
     for (name, value) in &settings.constants {
         let mistake = |message: String, help: &str| {
@@ -360,8 +360,8 @@ fn set_constants(modules: &mut [Module], settings: &Settings, mistakes: &mut Vec
     }
 }
 
-/// A mistake in a value that was set is shown at what it replaces. Values are small: only the
-/// outermost place matters.
+/// Moves an expression to the place of the body that it replaces, so that mistakes are shown there.
+/// Values are small: only the outermost place matters.
 fn relocate(expr: &mut ast::Expr, body: &ast::Body) {
     if let ast::Body::Expr(old) = body {
         expr.span = old.span;
@@ -398,7 +398,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether there are the classes and fields that the settings name.
+    /// Checks that the classes and fields that the settings name exist.
     fn check_settings(&mut self, settings: &Settings) {
         let mut wrong = Vec::new();
         if let Some(object) = &settings.object {
@@ -444,8 +444,8 @@ impl<'a> Checker<'a> {
 
     /// Checks and compiles everything.
     fn check(&mut self, source: &str, main: Option<&str>) {
-        // A partial function's use is checked against what its body does with the functions that it
-        // takes.
+        // The use of a partial function is checked against what its body does with the functions
+        // that it takes.
         let (partial, plain): (Vec<_>, Vec<_>) = (0..self.functions.len() as u32)
             .partition(|&at| self.functions[at as usize].functions.is_some());
         let empty = FunctionInfo {
@@ -477,7 +477,7 @@ impl<'a> Checker<'a> {
         self.own(own);
     }
 
-    /// Remembers where the program's own code starts.
+    /// Records where the program's own code starts.
     fn own(&mut self, own: u32) {
         // Anonymous functions and the rest of the program all come after the standard module.
         self.out.ops.shrink_to_fit();
@@ -559,7 +559,8 @@ impl<'a> Checker<'a> {
         code
     }
 
-    /// Where an object or a future may be `null`: its type has one, or a type that is less.
+    /// Returns the places where an object or a future may be `null`: `null` is a value of its type,
+    /// or of a subtype.
     fn null_sites(&self) -> FxHashSet<u32> {
         let mut nulls = self.unknowns.nulls.clone();
         for head in &self.unknowns.nulls {
@@ -573,7 +574,7 @@ impl<'a> Checker<'a> {
         sites.map(|(pc, _)| *pc).collect()
     }
 
-    /// A function, as far as it has code.
+    /// Compiles a function, if it has code.
     fn function(&mut self, number: u32) {
         let function = &self.functions[number as usize];
         let (module, span) = (function.module, function.span);
@@ -610,7 +611,7 @@ impl<'a> Checker<'a> {
                 }
                 self.emit(Op::Builtin(builtin), span);
             }
-            // Only found where it stands alone.
+            // Such a function is only used as a statement.
             FunctionBody::Builtin(None) => self.emit(Op::NoMatch, span),
             FunctionBody::Accessor => {
                 let total = self.is_total(&parts);
@@ -661,11 +662,12 @@ impl<'a> Checker<'a> {
         *data != Ty::EXCEPTION && made.count() == parts.len()
     }
 
-    /// The type of a function that is taken, as far as the body of the taker settles it.
+    /// Returns the type of a function parameter, as far as the body of the partial function
+    /// determines it.
     fn settled(&mut self, ty: Option<FunctionTy>) -> Option<FunctionTy> {
         let (parameters, result) = ty?;
         let open = |checker: &Self, ty: &Ty| match checker.unknowns.deep(ty) {
-            // Whatever is not settled may be anything.
+            // Anything that is not determined may be any type.
             ty if has_unknown(&ty) => Ty::Wrong,
             ty => ty,
         };
@@ -675,7 +677,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The place of each constructor in the order of their names.
+/// Returns, for each constructor, its rank in the order of names.
 fn ranks(constructors: &[ConstructorInfo]) -> std::sync::Arc<[u32]> {
     let mut names: Vec<&str> = constructors.iter().map(|c| c.name.as_str()).collect();
     names.sort_unstable();

@@ -1,4 +1,4 @@
-//! What modules export, import and pass on.
+//! The exports and imports of modules.
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
@@ -10,8 +10,8 @@ use crate::syntax::parser::{excluded_module, excluded_name};
 const EXCEPTIONS_NAME: &str = "ABS.StdLib.Exceptions";
 
 impl Checker<'_> {
-    /// Finds out what every module sees. What a module passes on may come from one that passes it
-    /// on, so this goes on until nothing is new.
+    /// Determines the names visible in every module. A module may re-export names that another
+    /// module re-exports, so this is repeated until nothing is new.
     pub(super) fn modules_see(&mut self) {
         for module in 0..self.modules.len() {
             self.own_exports(module);
@@ -53,7 +53,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What a clause takes from the module that it names.
+    /// Returns the names that a clause takes from its module.
     fn taken(&self, clause: &Clause) -> Vec<(String, String)> {
         let home = clause.from.as_ref();
         let Some(home) = home.and_then(|from| self.module_named(&from.text)) else {
@@ -70,7 +70,7 @@ impl Checker<'_> {
             .collect()
     }
 
-    /// Makes what a module imports visible in it. Whether anything is new.
+    /// Makes the imports of a module visible in it. Returns whether anything is new.
     fn import(&mut self, module: usize, clause: &Clause) -> bool {
         let from_standard = clause
             .from
@@ -78,7 +78,7 @@ impl Checker<'_> {
             .is_some_and(|from| self.module_named(&from.text) == Some(0));
         if from_standard {
             if clause.names.is_none() {
-                // All of it is seen anyway.
+                // All of it is visible anyway.
                 return false;
             }
             let all = self.modules[module].imports.iter().any(|other| {
@@ -111,8 +111,8 @@ impl Checker<'_> {
         changed
     }
 
-    /// `export … from M` exports what was imported, and `export X` too, as the suite's frontend has
-    /// it, which only warns. Whether anything is new.
+    /// Re-exports imported names: those of `export … from M`, and also those of `export X`, for
+    /// which the frontend of the ABS suite only warns. Returns whether anything is new.
     fn pass_on(&mut self, module: usize, clause: &Clause) -> bool {
         let mut changed = false;
         let scope = &mut self.scopes[module];
@@ -137,7 +137,7 @@ impl Checker<'_> {
         changed
     }
 
-    /// Reports clauses that name what is not there, and names that stand for two things.
+    /// Reports clauses with names that do not exist, and names that stand for two things.
     fn check_clauses(&mut self, module: usize) {
         let tree = &self.modules[module];
         for clause in &tree.exports {
@@ -190,8 +190,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The module that a clause names, or a report. One that is left out is none, and may be named:
-    /// what is used of it is refused where that stands.
+    /// Returns the module that a clause names, or reports that there is none. A module that is left
+    /// out of ABS does not exist but may be named: the use of its names is refused.
     fn exporter(&mut self, from: &Name) -> Option<usize> {
         let found = self.module_named(&from.text);
         if found.is_none() && excluded_module(&from.text).is_none() {
@@ -227,7 +227,7 @@ impl Checker<'_> {
         if number == 0 && self.constructor_numbers.contains_key(&standard) {
             return;
         }
-        // What is left out of it may be imported, and is refused where it is used.
+        // Names that are left out may be imported; their use is refused.
         if number == 0 && excluded_name(short, &[]).is_some() {
             return;
         }
@@ -247,12 +247,12 @@ impl Checker<'_> {
     }
 }
 
-/// The last part of a name.
+/// Returns the last part of a name.
 fn unqualified(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// The name that an item declares.
+/// Returns the name that an item declares.
 pub(super) fn declared(item: &Item) -> &Name {
     match item {
         Item::Data(data) => &data.name,
@@ -264,7 +264,7 @@ pub(super) fn declared(item: &Item) -> &Name {
     }
 }
 
-/// The report on a name that stands for two things.
+/// Returns the report on a name that stands for two things.
 pub(super) fn ambiguous(name: &Name, both: &[String; 2]) -> Diagnostic {
     let [one, other] = both;
     let message = format!("`{}` is `{one}` and `{other}`", name.text);

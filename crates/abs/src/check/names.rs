@@ -1,4 +1,4 @@
-//! What names stand for.
+//! Name resolution.
 
 use mazurka_diagnostics::Span;
 use mazurka_diagnostics::{Diagnostic, nearest};
@@ -11,17 +11,17 @@ use crate::syntax::ast::{self, Name};
 use crate::syntax::parser::excluded_name;
 use crate::types::{Head, Ty};
 
-/// Synonyms of synonyms, and so on.
+/// Limit on the nesting of synonyms.
 const MAX_SYNONYMS: usize = 50;
 
-/// A type that is written may have so many parts: synonyms of pairs of synonyms double them.
+/// Limit on the parts of a written type: synonyms of pairs of synonyms double them.
 const MOST_WRITTEN: u32 = 4096;
 
 impl Checker<'_> {
-    /// The full name that a name stands for in a module.
+    /// Returns the full name that a name stands for in a module.
     pub(super) fn full(&self, module: usize, name: &str) -> Option<String> {
         if let Some((home, short)) = name.rsplit_once('.') {
-            // It may be another module's, passed on.
+            // Another module may declare it, and this one re-export it.
             let home = self.scopes.iter().find(|scope| scope.name == home);
             let passed_on = home.and_then(|scope| scope.exports.get(short).cloned());
             return passed_on.or_else(|| Some(name.to_owned()));
@@ -34,8 +34,8 @@ impl Checker<'_> {
         scope.visible.get(name).cloned().or_else(standard)
     }
 
-    /// What a name stands for in one of the tables: what the module declares or imports, else what
-    /// is standard.
+    /// Looks a name up in one of the tables: first what the module declares or imports, then the
+    /// standard module.
     pub(super) fn find<'t, T>(
         &self,
         table: &'t FxHashMap<String, T>,
@@ -57,7 +57,7 @@ impl Checker<'_> {
         self.bodies.last().map_or(0, |body| body.module)
     }
 
-    /// A name that nothing stands behind: one of an excluded feature, or a slip.
+    /// Reports an unknown name: that of an excluded feature, or a typo.
     pub(super) fn unknown<'n>(
         &mut self,
         code: &'static str,
@@ -95,7 +95,7 @@ impl Checker<'_> {
         self.mistakes.push(mistake);
     }
 
-    /// What to do for a name that another module declares.
+    /// Returns a hint for a name that another module declares.
     fn where_it_is(&self, short: &str, names: &[&String]) -> Option<String> {
         let homes = names.iter().filter_map(|full| full.rsplit_once('.'));
         let homes = homes.filter(|(_, name)| *name == short);
@@ -110,7 +110,7 @@ impl Checker<'_> {
         })
     }
 
-    /// The type that is written.
+    /// Returns the type that is written.
     pub(super) fn ty(&mut self, module: usize, generics: &[String], ty: &ast::Type) -> Ty {
         self.written_parts = 0;
         let before = self.mistakes.len();
@@ -208,7 +208,7 @@ impl Checker<'_> {
         result
     }
 
-    /// A type as messages write it.
+    /// Returns a type as it appears in messages.
     pub(super) fn show(&self, ty: &Ty) -> String {
         let generics = self.bodies.last().map_or(&[][..], |body| &body.generics);
         self.show_in(ty, generics)
@@ -248,7 +248,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports if a type does not fit.
+    /// Reports a type that does not fit.
     pub(super) fn fit(&mut self, actual: &Ty, wanted: &Ty, span: Span) {
         let known = self.unknowns.is_too_large();
         if self.unknowns.fits(actual, wanted, &self.inheritance) {

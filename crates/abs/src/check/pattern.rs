@@ -11,7 +11,7 @@ use crate::types::{Head, Ty};
 use crate::value::Value;
 
 impl Checker<'_> {
-    /// Tests the value in a slot; where it fails, code jumps away. Declares the variables of the
+    /// Tests the value in a slot, and jumps away if the test fails. Declares the variables of the
     /// pattern.
     pub(super) fn pattern(
         &mut self,
@@ -24,7 +24,7 @@ impl Checker<'_> {
         match &pattern.kind {
             PatternKind::Any => {}
             PatternKind::Variable(name) => {
-                // A variable that has a value already stands for that value.
+                // A variable that already has a value stands for that value.
                 let bound = match (self.local(&name.text), self.field(&name.text)) {
                     (Some((known, LocalTy::Value(known_ty))), _) => {
                         Some((Op::Local(known), known_ty))
@@ -103,7 +103,8 @@ impl Checker<'_> {
         }
     }
 
-    /// What stands behind all branches: nothing comes there if some branch takes every value.
+    /// Returns the instruction behind all branches: it is not reached if the branches cover every
+    /// value.
     pub(super) fn otherwise<'p>(&self, patterns: impl Iterator<Item = &'p Pattern>, ty: &Ty) -> Op {
         let head = match self.unknowns.shallow(ty) {
             Ty::Made(head, _) if head != Head::Exception => head,
@@ -128,7 +129,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The constructor all of whose values a pattern takes, if there is one.
+    /// Returns the constructor whose values a pattern covers completely, if there is one.
     fn takes_all_of(&self, pattern: &Pattern) -> Option<u32> {
         let PatternKind::Construct(name, parts) = &pattern.kind else {
             return None;
@@ -139,7 +140,7 @@ impl Checker<'_> {
             .filter(|_| parts.iter().all(|part| self.takes_all(part)))
     }
 
-    /// Whether a pattern takes every value. A variable that has a value already is compared.
+    /// Whether a pattern matches every value. A variable that already has a value is compared.
     fn takes_all(&self, pattern: &Pattern) -> bool {
         match &pattern.kind {
             PatternKind::Any => true,
@@ -154,7 +155,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The exceptions that the branches of a `catch` take.
+    /// Returns the exceptions that the branches of a `catch` match.
     pub(super) fn caught(&self, branches: &[(Pattern, Stmt)]) -> Caught {
         let patterns = || branches.iter().map(|(pattern, _)| pattern);
         if patterns().any(|pattern| self.takes_all(pattern)) {

@@ -1,5 +1,5 @@
-//! What annotations and the order of statements forbid: `Nonnull`, `Final`, `Readonly`, `Atomic`,
-//! `COG` and `Plain`, and a `return` that is not the last thing that a method does.
+//! Rules of annotations and of the order of statements: `Nonnull`, `Final`, `Readonly`, `Atomic`,
+//! `COG` and `Plain`, and that a `return` is the last statement of a method.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -8,14 +8,14 @@ use crate::syntax::ast::{self, Binary, Expr, ExprKind, Name, Stmt, StmtKind};
 use crate::syntax::visit;
 use crate::types::{Head, Ty};
 
-/// What may be done with a variable or a field.
+/// The rules for a variable or a field.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rules {
     /// Assigned only where it is declared.
     pub fixed: bool,
     /// Never `null`.
     pub nonnull: bool,
-    /// What is in it is never `null`.
+    /// Its elements are never `null`.
     pub elements: bool,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn assigned(stmts: &[Stmt], field: &str) -> bool {
     })
 }
 
-/// The first `return` that is not the last thing of these statements.
+/// Returns the first `return` that is not the last statement.
 pub(super) fn early_return(stmts: &[Stmt]) -> Option<Span> {
     let (last, before) = stmts.split_last()?;
     let early = before.iter().find_map(first_return);
@@ -53,7 +53,7 @@ pub(super) fn early_return(stmts: &[Stmt]) -> Option<Span> {
     })
 }
 
-/// The first `return` in a statement.
+/// Returns the first `return` in a statement.
 fn first_return(stmt: &Stmt) -> Option<Span> {
     match &stmt.kind {
         StmtKind::Return(_) => Some(stmt.span),
@@ -75,7 +75,7 @@ fn first_return(stmt: &Stmt) -> Option<Span> {
 }
 
 impl Checker<'_> {
-    /// Reports a `return` after which something follows.
+    /// Reports a `return` that statements follow.
     pub(super) fn no_early_return(&mut self, stmts: &[Stmt]) {
         if let Some(span) = early_return(stmts) {
             let mistake = Diagnostic::new("A0245", span, "a method returns at its end")
@@ -112,7 +112,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports a value that may be `null` where none may be.
+    /// Reports a value that may be `null` where it must not be.
     pub(super) fn must_be_sure(&mut self, expr: &Expr) {
         if !self.is_sure(expr) {
             let mistake = Diagnostic::new("A0240", expr.span, "this may be `null`")
@@ -138,14 +138,14 @@ impl Checker<'_> {
         rules.copied().unwrap_or_default()
     }
 
-    /// Gives the variable that was declared last its rules.
+    /// Sets the rules of the variable that was declared last.
     pub(super) fn rule(&mut self, rules: Rules) {
         if let Some(local) = self.body().scope.last_mut() {
             local.rules = rules;
         }
     }
 
-    /// The variable that a condition compares with `null`.
+    /// Returns the variable that a condition compares with `null`.
     pub(super) fn tested(&mut self, condition: &Expr, operator: Binary) -> Option<u32> {
         let (left, right) = match &condition.kind {
             ExprKind::Binary(found, left, right) if *found == operator => (left, right),
@@ -182,7 +182,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports `new` of a class that its annotation forbids there.
+    /// Reports a `new` that an annotation of the class forbids.
     pub(super) fn may_create(&mut self, class: u32, local: bool, span: Span) {
         let Some(tree) = self.classes[class as usize].tree else {
             return;
@@ -201,7 +201,7 @@ impl Checker<'_> {
         self.report(mistake);
     }
 
-    /// `[DomainClass: e]`: a text, for which fields may be used.
+    /// Checks `[DomainClass: e]`: a text, in which fields may be used.
     pub(super) fn check_annotations(&mut self, tree: &ast::Class, class: u32) {
         let Some(written) = tree.annotations.labelled("DomainClass") else {
             return;
@@ -221,7 +221,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Only references can be `[Nonnull]`.
+    /// Reports `[Nonnull]` on a type that is not a reference.
     pub(super) fn check_nonnull(&mut self, written: &ast::Type, ty: &Ty) {
         let shallow = self.unknowns.shallow(ty);
         let reference = matches!(

@@ -1,4 +1,4 @@
-//! Statements, and the expressions that do something.
+//! Statements, and the expressions with effects.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -44,9 +44,9 @@ pub(super) fn returns(stmts: &[Stmt]) -> bool {
     })
 }
 
-/// Whether a statement does nothing but to release the cog once. A loop of it waits until its
-/// condition does not hold, and is compiled so: its rounds change nothing, and there would be no
-/// end of them for engines that do not compare states. Not if the condition asks for `random`.
+/// Whether a statement only releases the cog once. A loop of such a statement waits until its
+/// condition does not hold, and is compiled as a wait: its rounds change nothing, and engines that
+/// do not compare states would not terminate. This does not apply if the condition uses `random`.
 fn only_suspends(stmt: &Stmt) -> bool {
     match &stmt.kind {
         StmtKind::Suspend => true,
@@ -163,7 +163,7 @@ impl<'a> Checker<'a> {
                 self.expr_as(condition, &Ty::BOOL);
                 let end = self.emit_jump(Op::JumpUnless(0), condition.span);
                 if self.body().ops[start as usize..].contains(&Op::Random) {
-                    // Each round has a choice of its own, which no guard has.
+                    // Each round has a choice of its own, which a guard cannot have.
                     self.inner(body);
                     self.emit(Op::Jump(start), span);
                     return self.land(end);
@@ -222,7 +222,7 @@ impl<'a> Checker<'a> {
                 self.waits(span);
                 self.emit(Op::Suspend, span);
             }
-            // Without a target it waits, and does not look at the result.
+            // Without a target, it waits and ignores the result.
             StmtKind::Expr(Expr {
                 kind: ExprKind::AwaitCall(object, method, args),
                 ..
@@ -236,7 +236,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports a statement that waits where nothing may.
+    /// Reports a statement that waits where that is not allowed.
     fn waits(&mut self, span: Span) {
         if self.body().atomic {
             let mistake = Diagnostic::new("A0244", span, "an atomic method does not wait")
@@ -300,7 +300,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A `finally` block, in which nothing waits or returns.
+    /// Compiles a `finally` block, in which nothing waits or returns.
     fn finally(&mut self, last: &'a Stmt) {
         let body = self.body();
         let outside = (body.may_wait, body.block);
@@ -330,7 +330,7 @@ impl<'a> Checker<'a> {
                 self.report(mistake);
             }
         }
-        // What has to be done at last, from the inside out.
+        // Executes the `finally` blocks, from the inside out.
         if !self.finals.is_empty() {
             let slot = self.slot();
             self.emit(Op::Set(slot), span);
@@ -396,7 +396,7 @@ impl<'a> Checker<'a> {
         self.leave_scope(depth);
     }
 
-    /// The branches of a `switch` or `catch`; each ends with a jump away.
+    /// Compiles the branches of a `switch` or `catch`; each ends with a jump to the end.
     fn branches(
         &mut self,
         branches: &'a [(Pattern, Stmt)],
@@ -525,7 +525,8 @@ impl<'a> Checker<'a> {
         self.fit(&ty, wanted, expr.span);
     }
 
-    /// An expression that is a future. The type of its value; that of any future is not known.
+    /// Compiles an expression that is a future. Returns the type of its value, which is unknown for
+    /// `destiny`.
     fn future_expr(&mut self, expr: &'a Expr) -> Ty {
         let ty = self.expr(expr, None);
         if self.unknowns.shallow(&ty) == Ty::DESTINY {
@@ -543,7 +544,8 @@ impl<'a> Checker<'a> {
         self.emit(op, span);
     }
 
-    /// Calls and waits. The slot of the future, and the type of the result.
+    /// Compiles a call and the wait for it. Returns the slot of the future, and the type of the
+    /// result.
     fn await_call(
         &mut self,
         object: &'a Expr,
@@ -562,7 +564,7 @@ impl<'a> Checker<'a> {
         (slot, result)
     }
 
-    /// Starts a duration, and puts the time on the stack when it is over.
+    /// Starts a duration, and puts the time of its end on the stack.
     fn duration(&mut self, min: &'a Expr, max: Option<&'a Expr>, span: Span) {
         let from = self.duration_bound(min);
         let to = self.duration_bound(max.unwrap_or(min));
@@ -571,7 +573,7 @@ impl<'a> Checker<'a> {
         self.emit(Op::Wake, span);
     }
 
-    /// The branches of a recovery block, with the exception in a slot.
+    /// Compiles the branches of a recovery block, with the exception in a slot.
     pub(super) fn recovery(&mut self, branches: &'a [(Pattern, Stmt)], slot: u32, span: Span) {
         let ends = self.branches(branches, slot, &Ty::EXCEPTION);
         self.emit(Op::Local(slot), span);
@@ -580,7 +582,7 @@ impl<'a> Checker<'a> {
         self.emit(Op::Recovered, span);
     }
 
-    /// What may stand alone: on the right of `=`, after `return`, as a statement.
+    /// Compiles an expression with effects: on the right of `=`, after `return`, or as a statement.
     fn rhs(&mut self, expr: &'a Expr, wanted: Option<&Ty>) -> Ty {
         let span = expr.span;
         match &expr.kind {
@@ -633,7 +635,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A function of the standard module that does something.
+    /// Returns the name of a function of the standard module that has effects.
     pub(super) fn effectful(&self, name: &Name) -> Option<&'static str> {
         let number = self.function_here(name)?;
         let function = &self.functions[number as usize];
@@ -688,7 +690,8 @@ impl<'a> Checker<'a> {
         Ty::Made(Head::Class(number), Vec::new())
     }
 
-    /// Puts the object and the arguments on the stack, and calls. The type of the method's result.
+    /// Puts the object and the arguments on the stack, and calls. Returns the type of the method's
+    /// result.
     fn method_call(
         &mut self,
         object: &'a Expr,

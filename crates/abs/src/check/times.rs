@@ -1,22 +1,22 @@
-//! At which times durations are explored.
+//! Determines the times at which durations are explored.
 //!
 //! `duration(min, max)` takes any time from min to max, and time is dense. Let all bounds that the
 //! program writes be multiples of a *unit*. Then it is enough to explore the multiples of the unit
-//! from min to max, for everything that does not depend on the values of times.
+//! from min to max, for all properties that do not depend on the values of times.
 //!
 //! **Why.** Henzinger, Manna, Pnueli, "What good are digital clocks?" (ICALP 1992). Take a run with
 //! any times, in units, and round each time: down if its fraction is at most ε, up otherwise, for
 //! some ε in [0, 1). Rounding keeps the order of two times or makes them equal, and if their
 //! difference is at least (at most) an integer, it stays so. So rounded durations are within their
 //! bounds, and everything happens in the same order. Where times became equal, the tasks that they
-//! wake are ready together, and the order of the run is one that is explored; where the clock still
-//! advances, no other task has become ready, because what wakes later in the run is not rounded to
+//! wake are ready together, and the order of the run is one that is explored. Where the clock still
+//! advances, no other task has become ready, because a later wake-up in the run is not rounded to
 //! an earlier time. The clock of the manual advances to the end of some interval, so all its times
 //! are multiples of the unit too.
 //!
-//! What a program does with `now()` or `deadline()` may depend on any time. If it asks for them, or
-//! if a bound is computed as a rational number, times between the multiples of the unit may matter,
-//! and the verdict has a bound that says so.
+//! The effect of `now()` or `deadline()` may depend on any time. If the program uses them, or if a
+//! bound is computed as a rational number, times between the multiples of the unit may matter, and
+//! the verdict has a bound that says so.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -28,7 +28,7 @@ use crate::syntax::ast::{Binary, Expr, ExprKind, Unary};
 use crate::types::Ty;
 use crate::value::Value;
 
-/// What is known of a bound of a duration.
+/// A bound of a duration, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DurationBound {
     Number(BigRational),
@@ -38,21 +38,21 @@ pub(super) enum DurationBound {
     Any,
 }
 
-/// What is known of all durations.
+/// The properties of all durations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Times {
-    /// The greatest number of which all bounds are multiples that are known; 0 if there is none.
+    /// The greatest common divisor of all known bounds; 0 if there are none.
     common: BigRational,
     /// Whether a bound may be any rational number.
     any: bool,
     /// Whether a duration may take different times.
     ranges: bool,
-    /// Whether the program asks what time it is.
+    /// Whether the program reads the time.
     pub read: bool,
 }
 
 impl Times {
-    /// Takes the bounds of a duration into account, which have one value if `same`.
+    /// Adds the bounds of a duration; with `same`, they have one value.
     pub fn add(&mut self, from: DurationBound, to: DurationBound, same: bool) {
         let fixed = matches!(from, DurationBound::Number(_)) && from == to;
         self.ranges |= !same && !fixed;
@@ -65,17 +65,17 @@ impl Times {
         }
     }
 
-    /// Makes the unit small enough for this number.
+    /// Makes the unit a divisor of this number.
     fn divides(&mut self, number: &BigRational) {
         if number.is_zero() {
             return;
         }
-        // If a/b = p/q in lowest terms, then b/q divides both, and nothing greater does.
+        // If a/b = p/q in lowest terms, then b/q is the greatest common divisor of both.
         let ratio = &self.common / number;
         self.common = number.abs() / ratio.denom();
     }
 
-    /// Durations are explored at its multiples.
+    /// Returns the unit, at whose multiples durations are explored.
     pub fn unit(&self) -> Value {
         let mut all = self.clone();
         if self.any || self.common.is_zero() {
@@ -84,13 +84,13 @@ impl Times {
         Value::rational(all.common)
     }
 
-    /// Whether times that are no multiples of the unit may matter.
+    /// Whether times that are not multiples of the unit may matter.
     pub fn off_grid(&self) -> bool {
         self.ranges && (self.read || self.any)
     }
 }
 
-/// The value of an expression that is a number.
+/// Returns the value of an expression that is a number.
 fn number(expr: &Expr) -> Option<Value> {
     match &expr.kind {
         ExprKind::Int(value) => Some(Value::integer(BigInt::clone(value))),
@@ -107,8 +107,8 @@ fn number(expr: &Expr) -> Option<Value> {
     }
 }
 
-/// Whether two expressions have the same value where both are evaluated in one step. Only `random`
-/// gives two values there.
+/// Whether two expressions have the same value if both are evaluated in one step. Only `random` may
+/// yield two values.
 pub(super) fn same(one: &Expr, other: &Expr) -> bool {
     let all = |some: &[Expr], more: &[Expr]| {
         some.len() == more.len() && some.iter().zip(more).all(|(a, b)| same(a, b))
@@ -144,7 +144,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether the program calls a function of the standard module that says what time it is.
+    /// Whether the program calls a function of the standard module that reads the time.
     pub(super) fn tells_time(&self, function: u32) -> bool {
         let function = &self.functions[function as usize];
         let clock = ["now", "currentms", "deadline", "lowlevelDeadline"];

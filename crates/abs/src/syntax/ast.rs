@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 
 use super::variability::{Trait, TraitExpr};
 
-/// A name and where it stands. Qualified names hold their dots: `ABS.StdLib.List`.
+/// A name and its place. Qualified names contain their dots: `ABS.StdLib.List`.
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
     pub text: String,
@@ -17,7 +17,7 @@ pub(crate) struct Name {
 pub(crate) struct Annotations(pub Vec<(Option<Name>, Expr)>);
 
 impl Annotations {
-    /// Whether there is one that is just this constructor.
+    /// Whether one of them is just this constructor.
     pub fn has(&self, word: &str) -> bool {
         self.0.iter().any(|(label, expr)| {
             label.is_none()
@@ -25,7 +25,7 @@ impl Annotations {
         })
     }
 
-    /// The value of the one with this label.
+    /// Returns the value of the annotation with this label.
     pub fn labelled(&self, wanted: &str) -> Option<&Expr> {
         let is = |label: &Option<Name>| label.as_ref().is_some_and(|name| name.text == wanted);
         self.0
@@ -35,7 +35,7 @@ impl Annotations {
     }
 }
 
-/// A type as it is written.
+/// A type, as it is written.
 #[derive(Clone, Debug)]
 pub(crate) struct Type {
     pub name: Name,
@@ -76,7 +76,7 @@ pub(crate) enum Binary {
     Equivalent,
 }
 
-/// A function where one is asked for: a name, or an anonymous function.
+/// A function as an argument: a name, or an anonymous function.
 #[derive(Clone, Debug)]
 pub(crate) enum Function {
     Named(Name),
@@ -92,7 +92,7 @@ pub(crate) enum ExprKind {
     Int(BigInt),
     Float(f64),
     Text(String),
-    /// Texts, each but the last followed by an expression.
+    /// Texts; each except the last is followed by an expression.
     Template(Vec<(String, Option<Expr>)>),
     /// A local variable, parameter or field.
     Variable(Name),
@@ -123,7 +123,8 @@ pub(crate) enum ExprKind {
     /// `await o!m()`
     AwaitCall(Box<Expr>, Name, Vec<Expr>),
     Get(Box<Expr>),
-    /// `original(…)`, perhaps of a delta or of the core; gone once traits and deltas are applied.
+    /// `original(…)`, perhaps of a delta or of the core; removed when traits and deltas are
+    /// applied.
     Original(Option<Name>, Vec<Expr>),
 }
 
@@ -210,7 +211,7 @@ pub(crate) struct Parameter {
 #[derive(Clone, Debug)]
 pub(crate) struct Constructor {
     pub name: Name,
-    /// Types, and the accessor functions' names.
+    /// Types, and the names of accessor functions.
     pub fields: Vec<(Type, Option<Name>)>,
 }
 
@@ -243,9 +244,9 @@ pub(crate) struct Signature {
     pub result: Type,
     pub name: Name,
     pub parameters: Vec<Parameter>,
-    /// It does not wait.
+    /// Whether it must not wait.
     pub atomic: bool,
-    /// It assigns no field.
+    /// Whether it must not assign fields.
     pub readonly: bool,
 }
 
@@ -268,7 +269,7 @@ pub(crate) struct Field {
 pub(crate) struct Method {
     pub signature: Signature,
     pub body: Vec<Stmt>,
-    /// The closing bracket.
+    /// The place of the closing bracket.
     pub end: Span,
 }
 
@@ -283,7 +284,7 @@ pub(crate) struct Class {
     /// The branches of the recovery block.
     pub recover: Option<Vec<(Pattern, Stmt)>>,
     pub methods: Vec<Method>,
-    /// The traits whose methods it has; gone once they are applied.
+    /// The traits whose methods it has; removed when they are applied.
     pub uses: Vec<TraitExpr>,
 }
 
@@ -300,7 +301,7 @@ pub(crate) enum Item {
 /// `import` or `export`.
 #[derive(Clone, Debug)]
 pub(crate) struct Clause {
-    /// None stands for `*`.
+    /// The names; none for `*`.
     pub names: Option<Vec<Name>>,
     pub from: Option<Name>,
 }

@@ -1,4 +1,4 @@
-//! Text to words.
+//! The lexer: turns text into words.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -6,10 +6,11 @@ use num_bigint::BigInt;
 
 use super::token::{KEYWORDS, SYMBOLS, Token, TokenKind};
 
-/// The longest integer that may be written, in digits.
+/// Limit on the digits of an integer.
 const MAX_DIGITS: usize = 1000;
 
-/// The words of the text between two places, and what is none. The last word is always the end.
+/// Returns the words of the text between two places, and the texts that are not words. The last
+/// word is always the end.
 pub(crate) fn words(source: &str, start: usize, end: usize) -> (Vec<Token>, Vec<Diagnostic>) {
     let mut lexer = Lexer {
         source: &source[..end],

@@ -1,4 +1,4 @@
-//! Text to syntax trees.
+//! The parser: turns text into syntax trees.
 
 pub(crate) mod ast;
 pub(crate) mod lexer;

@@ -13,14 +13,14 @@ pub(crate) enum TokenKind {
     Int(BigInt),
     Float(f64),
     Text(String),
-    /// A template string: texts, each but the last followed by the place of an expression.
+    /// A template string: texts; each except the last is followed by the place of an expression.
     Template(Vec<(String, Option<Span>)>),
     Keyword(&'static str),
     Symbol(&'static str),
     End,
 }
 
-/// A word and where it stands.
+/// A word and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token {
     pub kind: TokenKind,
@@ -28,7 +28,7 @@ pub(crate) struct Token {
 }
 
 impl TokenKind {
-    /// As a message names it.
+    /// Returns the word as it appears in messages.
     pub fn describe(&self) -> String {
         match self {
             TokenKind::Name(name) | TokenKind::TypeName(name) => format!("`{name}`"),
@@ -42,7 +42,7 @@ impl TokenKind {
     }
 }
 
-/// Words with a meaning of their own.
+/// Reserved words.
 pub const KEYWORDS: &[&str] = &[
     "module",
     "import",
@@ -87,7 +87,7 @@ pub const KEYWORDS: &[&str] = &[
     "movecogto",
 ];
 
-/// Words with a meaning in some places only; elsewhere they are names.
+/// Words that are keywords only in some places; elsewhere they are names.
 pub(crate) const CONTEXTUAL: &[&str] = &[
     "from",
     "delta",

@@ -12,7 +12,7 @@ pub(crate) enum Methods {
     Trait(Name),
 }
 
-/// What is done to a set of methods.
+/// A change of a set of methods.
 #[derive(Clone, Debug)]
 pub(crate) enum MethodsChange {
     Adds(Methods),
@@ -41,7 +41,7 @@ pub(crate) enum ClassChange {
     Methods(MethodsChange),
 }
 
-/// What a delta does.
+/// A change that a delta makes.
 #[derive(Clone, Debug)]
 pub(crate) enum Modifier {
     Adds(Box<Item>),
@@ -67,14 +67,14 @@ pub(crate) enum Modifier {
 pub(crate) struct Delta {
     pub name: Name,
     pub parameters: Vec<Name>,
-    /// The module that names without a module belong to.
+    /// The module of names without a module.
     pub uses: Option<Name>,
     pub modifiers: Vec<Modifier>,
     /// Whether it is in curly brackets, as in older versions of ABS.
     pub old: bool,
-    /// The module that such a delta stands in.
+    /// The module that contains such a delta.
     pub within: Option<Name>,
-    /// The reports on what it uses and is left out.
+    /// The reports on excluded features that it uses.
     pub left_out: Vec<Diagnostic>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct Feature {
     pub attributes: Vec<(String, Expr)>,
 }
 
-/// When a delta is applied.
+/// The condition under which a delta is applied.
 #[derive(Clone, Debug)]
 pub(crate) enum Condition {
     Feature(Feature),
@@ -94,12 +94,12 @@ pub(crate) enum Condition {
     Or(Box<Condition>, Box<Condition>),
 }
 
-/// What a delta is given.
+/// An argument of a delta.
 #[derive(Clone, Debug)]
 pub(crate) enum DeltaArgument {
     /// `Feature.attribute`
     Attribute(Name, Name),
-    /// A constant, or whether a feature is there.
+    /// A constant, or whether the product has a feature.
     Value(Expr),
 }
 
@@ -136,7 +136,7 @@ pub(crate) struct Product {
 /// The values that an attribute may have.
 #[derive(Clone, Debug)]
 pub(crate) enum Range {
-    /// None for `*`.
+    /// The least and the greatest; none for `*`.
     Between(Option<BigInt>, Option<BigInt>),
     OneOf(Vec<BigInt>),
 }
@@ -155,19 +155,19 @@ pub(crate) enum FeatureExpr {
     Int(BigInt),
     Text(String),
     Feature(Name),
-    /// Of a feature, or of the one that the constraint stands in.
+    /// An attribute of a feature, or of the one that contains the constraint.
     Attribute(Option<Name>, Name),
     Unary(&'static str, Box<FeatureExpr>),
-    /// Operators that bind alike, from the left.
+    /// A chain of left-associative operators of the same strength.
     Chain(Box<FeatureExpr>, Vec<(&'static str, FeatureExpr)>),
 }
 
-/// What a feature asks of products.
+/// A constraint of a feature on products.
 #[derive(Clone, Debug)]
 pub(crate) enum Constraint {
     Require(Name),
     Exclude(Name),
-    /// For products that have the feature, or for those that do not (`ifout`).
+    /// A condition on products that have the feature, or on those that do not (`ifout`).
     Holds {
         out: bool,
         expr: FeatureExpr,
@@ -175,14 +175,14 @@ pub(crate) enum Constraint {
     },
 }
 
-/// How many of some features a product has.
+/// A group of features, and how many of them a product has.
 #[derive(Clone, Debug)]
 pub(crate) struct FeatureGroup {
     pub least: BigInt,
     pub most: Option<BigInt>,
-    /// All of them but the optional ones.
+    /// Whether all of them are required, except the optional ones.
     pub all: bool,
-    /// Each with whether it is optional.
+    /// The features, each with whether it is optional.
     pub members: Vec<(bool, FeatureNode)>,
     pub span: Span,
 }
@@ -196,10 +196,10 @@ pub(crate) struct FeatureNode {
     pub constraints: Vec<Constraint>,
 }
 
-/// All that stands beside the modules of a model.
+/// The declarations of a model outside of its modules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Variability {
-    /// The feature model: features that every product has, and what is said of others elsewhere.
+    /// The feature model: features that every product has, and extensions of these.
     pub roots: Vec<FeatureNode>,
     pub extensions: Vec<FeatureNode>,
     pub deltas: Vec<Delta>,
@@ -208,7 +208,7 @@ pub(crate) struct Variability {
 }
 
 impl Variability {
-    /// Whether there is none.
+    /// Whether there are no deltas, product lines or products.
     pub fn is_empty(&self) -> bool {
         self.deltas.is_empty() && self.line.is_none() && self.products.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Every expression of a tree, from the inside out, to be changed in place.
+//! Visits every expression of a tree, from the inside out, to change it in place.
 
 use super::ast::{Body, Class, Expr, ExprKind, Function, Guard, Item, Method, Stmt, StmtKind};
 

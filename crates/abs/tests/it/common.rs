@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared helpers of the tests.
 
 use std::ops::ControlFlow;
 use std::path::Path;

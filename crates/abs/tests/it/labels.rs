@@ -1,4 +1,5 @@
-//! Permutations of a recorded run of an actor program are exactly the runs with the same labels.
+//! The permutations of a recorded run of an actor program are exactly the runs with the same
+//! labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -13,10 +14,10 @@ use mazurka_core::{
 };
 use mazurka_explore::{Algorithm, Extent, Goal, Observer, Permute, Permuted, Search};
 
-/// More interleavings than this are not counted.
+/// The maximal number of interleavings.
 const MOST_EXECUTIONS: u64 = 3_000;
 
-/// What permutations keep of a run: for each task its labels, in order.
+/// What permutations preserve of a run: the labels of each task, in order.
 type Labels = BTreeMap<String, Vec<String>>;
 
 fn labels(program: &Machine) -> Labels {
@@ -40,7 +41,7 @@ fn trace(program: &Machine) -> Fingerprint {
     hasher.trace()
 }
 
-/// The traces of complete runs, by their labels, and a schedule of each.
+/// The traces of complete runs, grouped by their labels, with a schedule of each.
 #[derive(Default)]
 struct Classes(BTreeMap<Labels, BTreeMap<Fingerprint, Schedule>>);
 
@@ -52,7 +53,7 @@ impl Observer<Machine> for Classes {
     }
 }
 
-/// The traces of the permutations that are found.
+/// The traces of the permutations found.
 #[derive(Default)]
 struct Traces(BTreeSet<Fingerprint>);
 
@@ -104,7 +105,7 @@ fn compare(what: &str, code: Arc<Code>) -> Option<(usize, usize)> {
     let mut all = BTreeSet::new();
     for class in classes.0.values() {
         all.extend(class.keys().copied());
-        // Some recorded run of the path: that of any of its traces.
+        // A recorded run of the path: one of any of its traces.
         let recorded = class.values().next_back().expect("a class has a run");
         program.back_to(0);
         let (permuted, traces) = permute(&mut program, recorded, false);
@@ -168,7 +169,7 @@ fn permutations_of_the_corpus() {
     }
 }
 
-/// A guard opens or stays closed, and is no branch; a choice is one.
+/// A guard opens or stays closed, which is not a branch; a choice is one.
 #[test]
 fn guards_are_no_branches() {
     let source = "module M;
@@ -189,7 +190,7 @@ fn guards_are_no_branches() {
     assert!(with_status(&program, Status::Ready).is_empty());
     let branches: Vec<bool> = (0..5).map(|at| program.branches(at)).collect();
     assert_eq!(branches, [false, false, false, false, true]);
-    // With the choice first, it goes the other way: other traces are other paths.
+    // If the choice comes first, it goes the other way: other traces belong to other paths.
     let path = permute(&mut program, &schedule, false).0.counts.executable;
     let all = permute(&mut program, &schedule, true).0.counts.executable;
     assert!(path < all, "{path} of {all}");

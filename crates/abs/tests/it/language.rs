@@ -1,10 +1,10 @@
-//! What programs do: one run each, and what it prints.
+//! What programs do: one run each, and its output.
 
 use crate::common::machine;
 use mazurka_abs::{Machine, Settings, load};
 use mazurka_core::{Execution, Narrator, Status};
 
-/// Lets the first task that can go on do so, until none can.
+/// Always runs the first task that can continue, until none can.
 fn finish(machine: &mut Machine) {
     for _ in 0..10_000 {
         let tasks = machine.processes().in_order().to_vec();
@@ -25,7 +25,7 @@ fn output(machine: &Machine) -> String {
     printed.map_or_else(String::new, |binding| binding.value)
 }
 
-/// What a program prints.
+/// Asserts what a program prints.
 #[track_caller]
 fn prints(source: &str, expected: &str) {
     let mut machine = machine(source, &[]);
@@ -34,7 +34,7 @@ fn prints(source: &str, expected: &str) {
     assert_eq!(output(&machine), format!("{expected:?}"));
 }
 
-/// What statements of a main block print.
+/// Asserts what the statements of a main block print.
 #[track_caller]
 fn shows(statements: &str, expected: &str) {
     prints(&format!("module M; {{ {statements} }}"), expected);
@@ -177,8 +177,8 @@ fn exceptions() {
     );
 }
 
-/// The failures of the first run of a program in which `D` does something with an object whose
-/// method `bad` throws an exception.
+/// The failures of the first run of a program in which `D` uses an object whose method `bad` throws
+/// an exception.
 fn failures(statements: &str, thrown: &str) -> (String, Vec<String>) {
     let source = format!(
         "module M; interface I {{ Int bad(); }} class C implements I {{ Int bad() {{ {thrown} return 1; }} }}
@@ -452,7 +452,7 @@ fn random_is_explored_within_expressions() {
     );
 }
 
-/// The names that `ABS.StdLib` exports, as the manual has them.
+/// The names that `ABS.StdLib` exports, according to the manual.
 const STANDARD: &str =
     "Destiny Unit String Int Rat Float Bool Fut Exception Object True False and not
     max min abs pow sqrt_newton exp_newton random truncate float rat floor ceil sqrt log exp
@@ -575,7 +575,7 @@ fn a_function_that_takes_functions_calls_itself_without_them() {
         { println(toString(both((Int x) => x * 2)(list[1, 2])));
           println(toString(map((Int x) => x + 1)(list[1, 2]))); }";
     prints(source, "list[2,4]\nlist[2,3]\n");
-    // It passes on what it was given, so its types are the same.
+    // It passes its own argument on, so the types are the same.
     let source = source.replace("Cons(f(x), both(xs))", "Cons(f(x), both(list[True]))");
     assert_eq!(first_code(&source), "A0220");
 }

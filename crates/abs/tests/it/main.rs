@@ -1,4 +1,4 @@
-//! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
+//! The integration tests of this crate as one program: linking is most of the cost of `cargo test`.
 
 mod common;
 mod engines;

@@ -1,4 +1,4 @@
-//! A net of an actor program represents exactly its traces, however it was built.
+//! A net of an actor program represents exactly its traces, in whatever order it was built.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use mazurka_abs::{Machine, NoNet, Settings, load};
 use mazurka_core::{Execution, Fingerprint, Limits, Random, Status, TraceHasher, with_status};
 use mazurka_explore::{Algorithm, Goal, NetKind, Observer, Search, Unfold, Unfolding, WalkStates};
 
-/// More interleavings than this are not counted.
+/// The maximal number of interleavings.
 const MOST_EXECUTIONS: u64 = 5_000;
 
 /// What complete runs show.
@@ -21,7 +21,7 @@ struct Shown {
     deadlocks: BTreeSet<Fingerprint>,
     /// Failing events, each with its past.
     failures: BTreeSet<Fingerprint>,
-    /// Where failures are.
+    /// The sites of failures.
     sites: BTreeSet<u32>,
     finals: BTreeSet<Fingerprint>,
 }
@@ -84,8 +84,8 @@ fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
     unfold.run(program, &mut |_| ControlFlow::Continue(()), &mut ())
 }
 
-/// What the executions that a net represents show when this program runs them. A stateful net ends
-/// where others go on.
+/// Runs the executions that a net represents and returns what they show. A stateful net ends where
+/// others continue.
 fn represented(what: &str, program: &mut Machine, net: &mut Unfolding) -> Shown {
     let mut shown = Shown::default();
     for schedule in net.executions(100_000).expect("a small net") {
@@ -102,13 +102,13 @@ fn represented(what: &str, program: &mut Machine, net: &mut Unfolding) -> Shown 
     shown
 }
 
-/// Compares the nets of a program with brute force. Returns the number of traces and of tests of
+/// Compares the nets of a program with brute force. Returns the number of traces, and of tests of
 /// each net; none if there are too many traces.
 fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u64; 3])> {
     let mut program = for_nets(source, set);
     let truth = truth(&mut program)?;
     if program.has_net().is_err() {
-        // An object dies, which every net notices.
+        // An object dies, which every net must notice.
         for &kind in NetKind::ALL {
             let mut dies = for_nets(source, set);
             net_of(&mut dies, kind, 1);
@@ -116,11 +116,11 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
         }
         return None;
     }
-    // Explorers tell objects of one cog apart, nets do not always.
+    // Explorers distinguish objects of one cog, nets do not always.
     let mut explored = Machine::new(code(source, set), 1_000_000);
     let explored = self::truth(&mut explored)?;
     assert_eq!(explored.finals, truth.finals, "{what}");
-    // Where an object could die, explorers have more that is ordered.
+    // If an object could die, explorers order more steps.
     let fewer = explored.traces.len() < truth.traces.len();
     assert!(!fewer || source.contains("new local"), "{what}");
     let mut tests = [0; 3];
@@ -164,7 +164,7 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
     Some((truth.traces.len(), tests))
 }
 
-/// The same program with chance, and with objects that are created in their cog while others wait.
+/// The same program with `random`, and with objects created in their cog while others wait.
 fn varied(source: &str) -> String {
     let classes = source.split_inclusive("\n}\n").map(|class| {
         let class = class.replace("println(toString(f0));", "f0 = random(2);");
@@ -202,7 +202,7 @@ fn nets_of_random_programs() {
     assert!(tests[1] < traces, "{tests:?} {traces}");
 }
 
-/// Which test creates an object first is no part of a net.
+/// The order in which tests create objects is not part of a net.
 #[test]
 fn cells_may_be_numbered_otherwise() {
     let source = program_of(13_263);
@@ -226,7 +226,7 @@ fn nets_of_the_corpus() {
     }
 }
 
-/// What random programs do not have.
+/// Features that random programs do not have.
 #[test]
 fn nets_of_programs_with_everything_else() {
     let cases = [
@@ -319,7 +319,7 @@ fn nets_of_programs_with_everything_else() {
     assert_eq!(dying, expected, "objects die in these");
 }
 
-/// Only one object's scheduling varies: then each step depends on every other.
+/// Only one object's scheduling varies, so each step depends on every other.
 #[test]
 fn a_net_of_one_object() {
     let settings = Settings {
@@ -354,7 +354,7 @@ fn a_guard_over_a_future_in_a_field_has_no_net() {
     assert_eq!(refused, Err(NoNet::MovingGuard(6)));
 }
 
-/// A random program whose tasks hand futures to each other, and wait for those of others.
+/// A random program whose tasks pass futures on, and wait for futures of others.
 pub fn program_of_futures(seed: u64) -> String {
     let mut random = Random::new(seed);
     let mut body = String::new();

@@ -1,8 +1,7 @@
 //! Random actor programs: every engine must find what brute force finds.
 //!
-//! Some hundreds run with the other tests. For more:
-//! `MAZURKA_PROGRAMS=10000 cargo test --release -p mazurka-abs --test it random::`; `MAZURKA_SEED`
-//! starts elsewhere.
+//! A few hundred run with the other tests. For more: `MAZURKA_PROGRAMS=10000 cargo test --release
+//! -p mazurka-abs --test it random::`; `MAZURKA_SEED` sets the first seed.
 
 use std::fmt::Write;
 
@@ -10,10 +9,10 @@ use crate::common::{explore, machine};
 use mazurka_core::Limits;
 use mazurka_explore::Algorithm;
 
-/// More interleavings than this are not counted.
+/// The maximal number of interleavings.
 const MOST_EXECUTIONS: u64 = 20_000;
 
-/// A small generator of numbers: xorshift.
+/// A small random number generator: xorshift.
 struct Random(u64);
 
 impl Random {
@@ -35,11 +34,11 @@ const METHODS: u64 = 3;
 struct Generator {
     random: Random,
     text: String,
-    /// Variables for futures, numbered.
+    /// The number of variables for futures.
     futures: u64,
     numbers: u64,
     helper: bool,
-    /// Whether statements take time, or ask for it.
+    /// Whether statements take time or ask for it.
     timed: bool,
 }
 
@@ -63,7 +62,7 @@ impl Generator {
         format!("{} {operator} {}", self.field(), self.random.below(3))
     }
 
-    /// Someone to call: the peer, oneself, or a helper in the same cog.
+    /// An object to call: the peer, the object itself, or a helper in the same cog.
     fn object(&mut self) -> &'static str {
         match self.random.below(6) {
             0 => "this",
@@ -72,7 +71,7 @@ impl Generator {
         }
     }
 
-    /// Calls must end, and seldom go to `null`.
+    /// A condition for a call: calls must end, and rarely go to `null`.
     fn may_call(&mut self) -> &'static str {
         if self.random.one_in(8) {
             "if (d > 0)"
@@ -215,7 +214,7 @@ pub fn program_of(seed: u64) -> String {
     timed_program_of(seed, false)
 }
 
-/// The same, perhaps with time.
+/// The same, with time if `timed`.
 fn timed_program_of(seed: u64, timed: bool) -> String {
     let generator = Generator {
         random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
@@ -228,7 +227,7 @@ fn timed_program_of(seed: u64, timed: bool) -> String {
     generator.program()
 }
 
-/// A number from the environment.
+/// A number from the environment, or a default.
 pub fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name)
         .ok()

@@ -1,11 +1,11 @@
-//! The least programs of defects that were found by trying to mislead the tool.
+//! Minimal programs for defects that were found by trying to mislead the tool.
 
 use crate::common::{explore, machine};
 use mazurka_abs::{Machine, Observed, Settings, load};
 use mazurka_core::{Execution, Limits, Narrator, ProcessId, Status};
 use mazurka_explore::{Algorithm, Findings};
 
-/// All engines agree on a program. What they find.
+/// Asserts that all engines agree on a program, and returns what they find.
 #[track_caller]
 fn found(source: &str) -> Findings {
     let limits = Limits {
@@ -26,7 +26,7 @@ fn found(source: &str) -> Findings {
     first
 }
 
-/// The value of a binding when the first task that can go on always does.
+/// The value of a binding in the run that always continues with the first task that can.
 fn bound(source: &str, name: &str) -> Option<String> {
     let mut machine = machine(source, &[]);
     finish(&mut machine);
@@ -106,15 +106,15 @@ fn a_recovery_block_that_names_false_assertions_handles_them() {
     for source in others.map(source).iter().chain([&thrown]) {
         assert!(!found(source).failures.is_empty(), "{source}");
     }
-    // Where the exception is taken, it is a failure again.
+    // Where the exception is received, it is a failure again.
     let taken = named.replace("await c!m();", "Fut<Unit> f = c!m(); f.get;");
     assert_eq!(found(&taken).failures.len(), 1);
 }
 
 #[test]
 fn an_exception_kills_the_object_of_its_task_and_no_other() {
-    // The manual: the current process terminates, and the object that ran it recovers or dies. A
-    // method that was called within the cog is a part of the caller's process.
+    // The manual: the current process terminates, and its object recovers or dies. A method called
+    // within the cog is a part of the caller's process.
     let source = |body: &str| {
         format!(
             "module A; exception E1; interface I {{ Unit bad(); Int ok(); Unit m(); }}
@@ -143,14 +143,14 @@ fn an_exception_kills_the_object_of_its_task_and_no_other() {
         output(local).as_deref(),
         Some("\"caught\\no lives\\nc lives\\n\"")
     );
-    // In another cog it is a process of its own, and that kills its object.
+    // In another cog the call is a separate process, which kills its object.
     let remote = "try { other.bad(); } catch { E1 => println(\"caught\"); }
                   try { Int k = other.ok(); } catch { ObjectDeadException => println(\"dead\"); }";
     assert_eq!(
         output(remote).as_deref(),
         Some("\"caught\\ndead\\nc lives\\n\"")
     );
-    // Unhandled, it ends the task of the caller, whose object dies.
+    // Unhandled, the exception ends the task of the caller, whose object dies.
     let local = "I o = new local C(null); o.bad();";
     assert_eq!(output(local).as_deref(), Some("\"E1\\n\""));
 }
@@ -205,7 +205,7 @@ fn die_kills_the_object_whose_method_has_it() {
     assert_eq!(bound(&called, "C1").as_deref(), Some("dead"));
     assert_eq!(bound(&called, "D2"), None);
     assert_eq!(found(&called).seen.observed.len(), 1);
-    // From the main block, and against a task that may come before or after it.
+    // From the main block, and in a race with a task that may come before or after it.
     let from_main = source("c!ok(); c!ok(); try c.k(); catch E1 => println(\"main\"); suspend;");
     assert_eq!(bound(&from_main, "C1").as_deref(), Some("dead"));
     assert_eq!(found(&from_main).seen.observed.len(), 1);
@@ -228,7 +228,7 @@ fn synonyms_that_double_are_given_up_at_once() {
         format!("module A; type T0 = Int; {synonyms} def Int f(T39 x) = 1; {{ {main} }}")
     };
     assert_eq!(mistake(&source("")).0, "A0112");
-    // One that never ends is told as such.
+    // An infinite one is reported as such.
     assert_eq!(mistake("module A; type T = Pair<T, T>; { }").0, "A0211");
     let few = "module A; type T = Pair<Int, Int>; type U = Pair<T, T>; def Int f(U x) = 1; { }";
     assert!(load(few, &Settings::default()).is_ok());
@@ -241,7 +241,7 @@ fn large_quotients_and_shared_parts_do_not_take_for_ever() {
     let mut one = machine(quotients, &[]);
     finish(&mut one);
     assert_eq!(one.status(ProcessId(0)), Status::Lost);
-    // Within the bounds the number of large quotients is bounded by what one step may do.
+    // Within the bounds, the limit on one step bounds the number of large quotients.
     let many = "module A; { Rat r = 1; Int i = 1; while (True) { r = r + 1 / i; i = i + 1; } }";
     let mut one = machine(many, &[]);
     finish(&mut one);
@@ -265,7 +265,7 @@ fn large_quotients_and_shared_parts_do_not_take_for_ever() {
         shown.len()
     );
     assert_eq!(found(&field).seen.observed.len(), 2);
-    // The same with an object in it, which is looked for in all of its parts.
+    // The same with an object in it, which is searched for in all of its parts.
     let with_objects = "module A; interface I { Unit m(); } data N = Z(I i) | S(N, N);
         def N p(N x, Int n) = if n == 0 then x else p(S(x, x), n - 1);
         class C implements I { N z = Z(null); Unit m() { I i = new C(); z = p(Z(i), 50); } }
@@ -298,7 +298,8 @@ fn the_order_of_objects_in_sets_is_not_observed() {
     assert_eq!(results("List<S>", "list[]", "Cons(s, l)"), 1);
     assert_eq!(results("Set<S>", "set[]", "insertElement(l, s)"), 1);
     assert_eq!(results("Map<S, Int>", "map[]", "put(l, s, n)"), 1);
-    // What differs is seen still: which number belongs to which object, and which key to which.
+    // Real differences are still seen: which number belongs to which object, and which key to
+    // which.
     assert_eq!(results("Map<S, Int>", "map[]", "put(l, s, k)"), 2);
     assert_eq!(results("Map<Int, S>", "map[]", "put(l, k, s)"), 2);
     assert_eq!(
@@ -332,7 +333,7 @@ fn whether_an_object_lives_is_observed_with_its_class() {
     assert_eq!(results(Some("K.f")), 1);
     assert_eq!(results(Some("K")), 2);
     assert_eq!(results(None), 2);
-    // Also if it has no fields.
+    // Even if it has no fields.
     let bare = "module A; exception E1; interface I { Unit b(); }
         class K implements I { Unit b() { if (random(2) == 0) { die E1; } } }
         { I o = new K(); o!b(); }";
@@ -374,14 +375,14 @@ fn blocks_that_cannot_wait_are_called_by_their_names() {
         mistake(recovers),
         ("A0237", "a `recover` block cannot wait".to_owned())
     );
-    // A `try` statement that waits is fine.
+    // A `try` statement that waits is allowed.
     let fine = "module A; { try { suspend; } catch { _ => skip; } finally { skip; } suspend; }";
     assert!(load(fine, &Settings::default()).is_ok());
 }
 
 #[test]
 fn an_export_of_what_is_imported_passes_it_on() {
-    // The suite's frontend warns (NO_IMPLICIT_NAME_REEXPORT), and exports it.
+    // The frontend of the suite warns (NO_IMPLICIT_NAME_REEXPORT), and exports it.
     let source = "module C; import fc from A; { println(toString(fc())); }
         module A; import fc from B; export fc;
         module B; export fc; def Int fc() = 7;";
@@ -448,7 +449,7 @@ fn what_is_left_out_is_refused_where_it_is_used() {
 
 #[test]
 fn values_that_are_known_are_those_of_their_arguments() {
-    // More calls than are kept, each twice, and some that are alike in all but one argument.
+    // More calls than are cached, each twice, and some that differ in only one argument.
     let source = "module A;
         def Int sum(Int from, Int to) = if from >= to then 0 else from + sum(from + 1, to);
         def Int other(Int from, Int to) = if from >= to then 1 else other(from + 1, to) + 1;
@@ -467,12 +468,12 @@ fn values_that_are_known_are_those_of_their_arguments() {
           }
         }";
     assert!(found(source).failures.is_empty());
-    // Time is no argument.
+    // Time is not an argument.
     let timed = "module A;
         def Rat later(Int n) = if n <= 0 then timeValue(now()) else later(n - 1);
         { Rat a = later(50); duration(1); Rat b = later(50); assert a == 0 && b == 1; }";
     assert!(found(timed).failures.is_empty());
-    // A value that is known costs what it costs.
+    // A cached value still costs its full work.
     let costly = "module A;
         def Int sum(Int from, Int to) = if from >= to then 0 else from + sum(from + 1, to);
         { Int n = 0; while (n < 100000) { Int a = sum(0, 2000); n = n + 1; } }";

@@ -1,7 +1,7 @@
-//! Steps of many statements against a model of its own with one step a statement: the same outputs,
-//! fields, deaths and deadlocks are possible. The model shares nothing with the crate but the text
-//! of the programs, its objects die at once, and its durations also take times between the
-//! multiples of the unit that the crate explores.
+//! Compares steps of many statements with a separate model of one step a statement: the same
+//! outputs, fields, deaths and deadlocks are possible. The model shares only the text of the
+//! programs with the crate. Its objects die at once, and its durations also end between the
+//! multiples of the unit of time that the crate explores.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use mazurka_abs::Machine;
 use mazurka_core::{Execution, Limits, Narrator, Semantics, Status};
 use mazurka_explore::Algorithm;
 
-/// A statement of a method; objects and methods by number.
+/// A statement of a method; objects and methods are numbers.
 #[derive(Clone, Copy, Debug)]
 enum Small {
     Print(char),
@@ -29,7 +29,7 @@ enum Small {
     Hold(u8, u8),
 }
 
-/// The main block's statements, and those of each method of each object.
+/// The statements of the main block, and of each method of each object.
 #[derive(Clone, Debug)]
 struct SmallProgram {
     main: Vec<Small>,
@@ -38,7 +38,7 @@ struct SmallProgram {
     recovers: Vec<Option<char>>,
 }
 
-/// In how many parts the model cuts a unit of time.
+/// The number of parts into which the model divides a unit of time.
 const PARTS: u8 = 2;
 
 impl SmallProgram {
@@ -90,22 +90,22 @@ impl SmallProgram {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Mode {
-    /// Wants its cog: it has not started, or has suspended.
+    /// Wants its cog: it has not started, or was suspended.
     Pending,
     /// Awaits a future without the cog.
     Awaits(usize),
     /// Has the cog.
     Runs,
-    /// Has the cog and waits for a future; the character is printed if that holds an exception.
+    /// Has the cog and waits for a future; the character is printed if it holds an exception.
     Gets(usize, Option<char>),
     /// Waits for a time, with or without the cog.
     Until {
         time: u8,
         holds: bool,
     },
-    /// Has the cog and has caught an exception, and prints this now.
+    /// Has the cog and has caught an exception; prints this next.
     Caught(char),
-    /// Has the cog and recovers: prints this now, or ends with an exception.
+    /// Has the cog and recovers: prints this next, or ends with an exception.
     Recovers(Option<char>),
     Done {
         thrown: bool,
@@ -130,7 +130,7 @@ struct SmallState {
     now: u8,
 }
 
-/// How a run can end: output, fields, deaths, whether a task still waits.
+/// How a run can end: output, fields, deaths, and whether a task still waits.
 type Ending = (String, Vec<u8>, Vec<bool>, bool);
 
 struct Model<'a> {
@@ -147,7 +147,7 @@ impl Model<'_> {
         }
     }
 
-    /// All states that one step leads to.
+    /// All successors of a state.
     fn successors(&self, state: &SmallState) -> Vec<SmallState> {
         let mut all = Vec::new();
         for number in 0..state.tasks.len() {
@@ -198,7 +198,7 @@ impl Model<'_> {
                     let thrown = state.tasks[future].mode == Mode::Done { thrown: true };
                     next.tasks[number].mode = Mode::Runs;
                     match caught {
-                        // To catch and to print are two steps.
+                        // Catching and printing are two steps.
                         Some(c) if thrown => next.tasks[number].mode = Mode::Caught(c),
                         None if thrown => self.die(&mut next, number),
                         _ => {}
@@ -211,7 +211,7 @@ impl Model<'_> {
         all
     }
 
-    /// If the task is about to wait for time: the states after each choice.
+    /// If the task is about to wait for time: the state after each choice of the duration.
     fn durations(&self, state: &SmallState, number: usize) -> Option<Vec<SmallState>> {
         let task = &state.tasks[number];
         let (min, max, holds) = match *self.body(task).get(task.next)? {
@@ -229,7 +229,7 @@ impl Model<'_> {
         Some(choices.collect())
     }
 
-    /// Lets time pass, if a task waits for that.
+    /// Advances the time, if a task waits for it.
     fn later(state: &SmallState) -> Option<SmallState> {
         let times = state.tasks.iter().filter_map(|task| match task.mode {
             Mode::Until { time, .. } if time > state.now => Some(time),
@@ -409,7 +409,7 @@ fn compare(program: &SmallProgram) -> bool {
     let text = program.text();
     let found = endings(&mut machine(&text, &[]), program.methods.len());
     assert_eq!(found, expected, "\n{text}");
-    // An engine that reduces meets the same.
+    // Reducing engines find the same.
     let limits = Limits::default();
     for algorithm in [Algorithm::Optimal, Algorithm::CONTEXT] {
         let all = explore(&mut machine(&text, &[]), algorithm, &limits);
@@ -472,7 +472,7 @@ fn an_uncaught_exception_kills_its_object() {
         recovers: vec![None],
     };
     assert!(compare(&program));
-    // With a recovery block it lives.
+    // With a recovery block it survives.
     let program = SmallProgram {
         recovers: vec![Some('z')],
         ..program
@@ -488,7 +488,7 @@ fn an_uncaught_exception_kills_its_object() {
 #[test]
 fn the_order_of_three_durations_may_depend_on_times_between_their_bounds() {
     use Small::{Hold, Print, Send, Sleep};
-    // The second can only come between the others if the first does not take one of its bounds.
+    // The second can come between the others only if the first does not take one of its bounds.
     let program = SmallProgram {
         main: vec![Send(0, 0), Send(1, 0)],
         methods: vec![
@@ -506,7 +506,7 @@ fn the_order_of_three_durations_may_depend_on_times_between_their_bounds() {
     assert_eq!(outputs, BTreeSet::from(["abc", "acb", "cab"]));
 }
 
-/// A generator of numbers, the same everywhere.
+/// A random number generator, the same on every machine.
 struct Random(u64);
 
 impl Random {
@@ -573,7 +573,7 @@ fn steps_of_many_statements_lead_to_the_same_endings() {
     let first = number("MAZURKA_SEED", 1);
     let mut compared = 0;
     for seed in first..first + programs {
-        // Neighbouring seeds must not lead to similar programs.
+        // Neighbouring seeds must not give similar programs.
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         for _ in 0..4 {
             random.below(2);

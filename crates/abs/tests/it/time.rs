@@ -1,4 +1,4 @@
-//! Timed ABS: time passes only if no task can go on.
+//! Timed ABS: time passes only if no task can continue.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ fn outputs(source: &str) -> BTreeSet<String> {
     found
 }
 
-/// A program in which two objects do something, each with the clock.
+/// A program in which two objects each run some statements.
 fn two(one: &str, other: &str) -> String {
     format!(
         "module M; class A {{ Unit run() {{ {one} }} }} class B {{ Unit run() {{ {other} }} }}
@@ -89,7 +89,7 @@ fn durations_take_any_multiple_of_the_unit_within_their_bounds() {
     }
 }
 
-/// The times at which a task that waits may go on, in a program with other durations.
+/// The number of times at which a waiting task may continue, in a program with another duration.
 fn times(duration: &str, other: &str) -> usize {
     outputs(&two(
         &format!("duration({duration}); {SAY}"),
@@ -105,7 +105,7 @@ fn the_unit_divides_all_bounds() {
     assert_eq!(times("0, 1", "1/4"), 5);
     assert_eq!(times("1/2, 1", "1/3, 1/3"), 4);
     assert_eq!(times("7, 7", "1"), 1);
-    // A bound that is computed is a multiple of 1 if it is an integer.
+    // A computed bound is a multiple of 1 if it is an integer.
     assert_eq!(times("length(list[1]) * 2, 4", "2"), 3);
     assert_eq!(times("6, 6 + 2 * 2", "0"), 3);
 }
@@ -121,7 +121,7 @@ fn times_between_may_matter_if_the_program_asks_for_them() {
     assert!(!leaves_out("duration(2);", SAY));
     assert!(!leaves_out("duration(1/2, 1/2);", SAY));
     assert!(leaves_out("duration(1, 3);", SAY));
-    // Two bounds that are one expression are no range.
+    // Two bounds that are the same expression are not a range.
     assert!(!leaves_out("Int k = 3; duration(k, k);", SAY));
     assert!(!leaves_out(
         "Int k = 3; await duration(-k + abs(k), -k + abs(k));",
@@ -130,7 +130,7 @@ fn times_between_may_matter_if_the_program_asks_for_them() {
     assert!(leaves_out("Int k = 3; duration(k, k + 1);", SAY));
     assert!(leaves_out("duration(random(3), random(3));", SAY));
     assert!(leaves_out("duration(1, 3);", "Duration d = deadline();"));
-    // No unit is known of which this is a multiple.
+    // There is no known unit that this is a multiple of.
     assert!(leaves_out("Rat r = 1; duration(1, 1 / (r + 1));", "skip;"));
 }
 

@@ -1,4 +1,4 @@
-//! Traits, deltas, product lines and products: what is left of them is run.
+//! Traits, deltas, product lines and products: the flattened programs are run.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ fn settings(product: Option<&str>) -> Settings {
     }
 }
 
-/// What a product prints in its first run.
+/// Asserts what a product prints in its first run.
 #[track_caller]
 fn prints(source: &str, product: Option<&str>, expected: &str) {
     let code = match load(source, &settings(product)) {
@@ -193,7 +193,7 @@ fn what_is_left_out_counts_in_deltas_that_are_applied() {
     refused(&taken, Some("Double"), "A0303", 9);
 }
 
-/// As the project wrote them in which ABS began.
+/// The old syntax of the project in which ABS began.
 const OLD: &str = "module Old;
 export *;
 interface I { Int m(); }
@@ -225,13 +225,13 @@ fn deltas_in_curly_brackets_belong_to_the_module_around_them() {
     );
     prints(&uses, Some("P"), "5\n");
     refused(&uses, None, "A0201", 19);
-    // The main block follows deltas in that case only.
+    // Only in that case does the main block follow deltas.
     refused("module M; delta D; { skip; }", None, "A0105", 1);
     let open = OLD.replace("  removes class Gone\n}\n", "  removes class Gone\n");
     refused(&open, None, "A0110", 13);
 }
 
-/// A product of a model, and whether the model allows it.
+/// Asserts whether a model allows a product.
 #[track_caller]
 fn allowed(model: &str, product: &str, yes: bool) {
     let source = format!(
@@ -249,7 +249,7 @@ fn allowed(model: &str, product: &str, yes: bool) {
         }
     };
     assert_eq!(refused, !yes, "{product}: {model}");
-    // Without a product the model is not asked.
+    // Without a product the model is not checked.
     assert!(load(&source, &settings(None)).is_ok());
 }
 
@@ -258,13 +258,13 @@ fn a_product_is_one_of_its_feature_model() {
     let groups = "root R { group allof { A { group [1 .. 2] { B, C, D } }, opt E } }";
     for (product, yes) in [
         ("A, B", true),
-        ("B", true), // with A, which is above it
+        ("B", true), // with its parent A
         ("B, C, E", true),
         ("B, C, D", false),
         ("A", false),
         ("E", false),
         ("", false),
-        ("Other, D", true), // the model does not have it
+        ("Other, D", true), // Other is not in the model
     ] {
         allowed(groups, product, yes);
     }
@@ -283,7 +283,7 @@ fn a_product_is_one_of_its_feature_model() {
     ] {
         allowed(one, product, yes);
     }
-    // What stands in the model only is a part of it, and what an extension says too.
+    // A feature that is only in the model is part of it, and so is an extension.
     let extended = "root R { group allof { opt A, opt B } } extension A { require: B; }";
     allowed(extended, "A", false);
     allowed(extended, "A, B", true);
@@ -320,8 +320,8 @@ fn attributes_have_values_of_their_ranges_and_constraints_hold() {
     for (text, product, yes) in [
         ("n > 3;", "A{n = 4}", true),
         ("n > 3;", "A{n = 3}", false),
-        ("n > 3;", "A", false), // 2, the first
-        ("n > 3;", "B", true),  // without A nothing is asked
+        ("n > 3;", "A", false), // 2, the first value
+        ("n > 3;", "B", true),  // without A nothing is required
         ("ifin: B.k + 1 == n;", "A{n = 5}, B{k = 4}", true),
         ("ifin: B.k + 1 == n;", "A{n = 6}, B{k = 4}", false),
         ("ifout: C;", "B", false),
@@ -338,9 +338,9 @@ fn attributes_have_values_of_their_ranges_and_constraints_hold() {
         ("n != 2 && True;", "A", false),
         ("-n <= -2;", "A", true),
         ("False;", "A", false),
-        // A value that the attribute cannot have is all that is wrong.
+        // The only mistake is a value that the attribute cannot have.
         ("n > 3;", "A{n = 51}", false),
-        // It depends on the product whether a condition divides by 0.
+        // Whether a condition divides by 0 depends on the product.
         ("10 / (n - 2) > 1;", "A{n = 3}", true),
         ("10 / (n - 2) > 1;", "A{n = 2}", false),
         ("10 / (n - 2) > 1;", "B", true),
@@ -388,7 +388,7 @@ root A {{ Int n; {constraint} }}"
     let mistakes = load(&reason, &settings(Some("P"))).unwrap_err();
     assert_eq!(mistakes[0].span.line_column(&reason).0, 3);
     assert_eq!(mistakes[0].related[0].0.line_column(&reason).0, 4);
-    // Neither nesting nor length uses up the stack.
+    // Neither nesting nor length overflows the stack.
     let deep = source(&format!("{}n == 0;", "!(".repeat(5000)));
     assert!(load(&deep, &settings(Some("P"))).is_err());
     let long = source(&format!("n{} == 0;", " + n".repeat(50_000)));
@@ -416,7 +416,7 @@ product P (A);";
     assert_eq!(codes, ["A0252"], "{mistakes:#?}");
 }
 
-/// A product line whose deltas replace one method, each after the one before it. The last is listed
+/// A product line whose deltas replace one method, each after the previous one. The last is listed
 /// first.
 fn many_deltas(count: usize, last: &str) -> String {
     let mut source = "module M; interface I { Int m(); }
@@ -443,6 +443,6 @@ class C implements I { Int m() { return 0; } }
 fn thousands_of_deltas_are_applied_in_order() {
     let all = many_deltas(100, "Int n = original(); return n * 2;");
     prints(&all, Some("P"), "198\n");
-    // What is replaced is dropped. Each clause is looked at once, not once for each other one.
+    // A replaced method is dropped. Each clause is examined once, not once for each other clause.
     prints(&many_deltas(4000, "return 7;"), Some("P"), "7\n");
 }

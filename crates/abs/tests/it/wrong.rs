@@ -1,6 +1,5 @@
-//! Wrong programs, and what is said about them.
-//! `UPDATE_EXPECT=1 cargo test -p mazurka-abs --test it wrong::` writes what is said now; read it
-//! before you keep it.
+//! Wrong programs, and the messages about them. `UPDATE_EXPECT=1 cargo test -p mazurka-abs --test
+//! it wrong::` writes the current messages; read them before you keep them.
 
 use std::fmt::Write;
 use std::fs;
@@ -64,7 +63,7 @@ fn every_mistake_is_told_as_expected() {
     assert!(programs >= 5, "the programs were not found");
 }
 
-/// Words that programs consist of, in any order.
+/// Words of programs, in any order.
 const WORDS: &[&str] = &[
     "module M;",
     "class C",

@@ -1,5 +1,4 @@
-//! Programs of the corpus, compiled, and searches of their whole space without any of what a
-//! command adds.
+//! Compiled programs of the corpus, and exhaustive searches without what a command adds.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ macro_rules! corpus {
 
 const CORPUS: &[(&str, &str)] = corpus!("writers", "readers", "fib", "lastzero", "philosophers");
 
-/// A program with a size.
+/// Compiles a program with a size.
 pub fn program(name: &str, size: u64) -> Arc<Code> {
     let found = CORPUS.iter().find(|(known, _)| *known == name);
     let (_, text) = found.expect("a program of the corpus");
@@ -28,7 +27,7 @@ pub fn program(name: &str, size: u64) -> Arc<Code> {
     Arc::new(mazurka_lang::compile(&checked, text).expect("a program that can be explored"))
 }
 
-/// All of it, with one worker.
+/// Searches all of it with one worker.
 pub fn search(code: &Arc<Code>, algorithm: Algorithm) -> Counts {
     let limits = Limits::default();
     let mut machine = Machine::new(Arc::clone(code), limits.local);

@@ -37,7 +37,7 @@ use crate::world::{Life, Pending, Until, World, world};
 use crate::{Stop, heap};
 
 pub(crate) use objects::{ask, first, never_ends, orders, spawn, writes};
-pub use program::{Told, WeakProgram};
+pub use program::{DescribedExecution, WeakProgram};
 
 /// The number of a compare-exchange among the updates.
 const COMPARE: u32 = 7;

@@ -20,7 +20,7 @@ pub struct WeakProgram {
 
 /// An execution, as it is told.
 #[derive(Debug)]
-pub struct Told(Machine);
+pub struct DescribedExecution(Machine);
 
 impl WeakProgram {
     /// A program that was loaded; none if there is none.
@@ -120,11 +120,13 @@ impl WeakProgram {
 
     /// The access of a failure in words, and the place in the source.
     pub fn explain(&self, site: u32) -> (String, Option<mazurka_core::record::Place>) {
-        Told(Machine::as_it_stands()).0.explain(&Mishap {
-            process: None,
-            kind: MishapKind::Failure,
-            site,
-        })
+        DescribedExecution(Machine::as_it_stands())
+            .0
+            .explain(&Mishap {
+                process: None,
+                kind: MishapKind::Failure,
+                site,
+            })
     }
 
     /// What a location is called.
@@ -160,13 +162,13 @@ impl WeakProgram {
     }
 
     /// The execution as it stands.
-    pub fn told(&self) -> Told {
+    pub fn told(&self) -> DescribedExecution {
         world().settle();
-        Told(Machine::as_it_stands())
+        DescribedExecution(Machine::as_it_stands())
     }
 }
 
-impl Told {
+impl DescribedExecution {
     /// The execution as a run with these steps.
     pub fn run(&self, schedule: &Schedule, steps: Vec<Step>) -> mazurka_core::record::Run {
         self.0.told(schedule, steps)

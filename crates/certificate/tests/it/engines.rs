@@ -1,5 +1,5 @@
-//! The trees of engines: those of right ones are accepted, or lack little; those of engines that
-//! lose executions are not.
+//! The trees of engines: those of correct engines are accepted, or lack little; those of engines
+//! that lose executions are rejected.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use mazurka_testkit::{Config, Hunt, Summary, generate, hunt};
 use crate::random::{fault, programs, truth};
 use crate::taped::{Taped, certificate};
 
-/// Writes down the tree of an engine.
+/// Records the tree of an engine.
 struct Watched(Tree);
 
 impl Observer<Machine> for Watched {
@@ -32,7 +32,7 @@ impl Observer<Machine> for Watched {
     }
 }
 
-/// The tree of an engine.
+/// Returns the tree of an engine.
 fn explored(text: &str, algorithm: Algorithm) -> Certificate {
     let mut program = mazurka_testkit::machine(text).expect("a program");
     let search = Search {
@@ -53,7 +53,7 @@ fn text(seed: u64) -> String {
     generate(seed, &Config::default()).to_string()
 }
 
-/// What the checker says about the tree of a search.
+/// Returns what the checker says about the tree of a search.
 fn checked(text: &str, search: impl FnOnce(&mut Taped)) -> Option<Result<Facts, Rejected>> {
     let mut taped = Taped::new(text)?;
     search(&mut taped);
@@ -106,7 +106,7 @@ fn planted(change: impl Fn(&mut Switches)) -> Switches {
     switches
 }
 
-/// What the checker says about the tree of a planted engine, where that is wrong about a program.
+/// Whether the checker rejects the tree of a planted engine that is wrong about a program.
 fn exposed(name: &str, switches: Switches, text: &str) -> bool {
     let Some(truth) = truth(text) else {
         return false;
@@ -119,7 +119,7 @@ fn exposed(name: &str, switches: Switches, text: &str) -> bool {
     let complete = found.traces.is_superset(&truth.traces) && found.failures == truth.failures;
     match checked {
         Err(_) => !complete,
-        // What is accepted is right, whatever the engine has taken for a trace.
+        // An accepted tree shows the truth, whatever the engine takes for a trace.
         Ok(facts) => {
             assert_eq!(fault(&facts, &truth), None, "{name}\n{text}");
             false
@@ -169,7 +169,7 @@ fn rare_defects_are_exposed_by_the_programs_that_show_them() {
     }
 }
 
-/// What `check` called verified before its engine was mended (`planted/idle.rs`).
+/// A program that `check` called verified before its engine was fixed (`planted/idle.rs`).
 const FORGOTTEN_CHILD: &str =
     include_str!("../../../../corpus/maz/found-child-ends-at-birth/program.maz");
 
@@ -182,7 +182,7 @@ fn the_false_verified_of_a_forgotten_child_is_exposed() {
     let mut found = Summary::default();
     let search = |program: &mut Taped| found = planted::forgets_idle(program, &idle);
     let checked = checked(FORGOTTEN_CHILD, search).expect("it is in reach");
-    // The engine saw nothing wrong, and the checker does not believe it.
+    // The engine found no failure, and the checker rejects its tree.
     assert!(found.failures.is_empty() && found.deadlocks.is_empty());
     assert!(matches!(checked, Err(Rejected::Tree(_))), "{checked:?}");
     let right = |program: &mut Taped| drop(planted::source(program, Switches::default()));
@@ -196,7 +196,7 @@ fn context_as_printed_is_exposed() {
         paper: true,
         ..Variant::BEST
     };
-    // The program of the erratum, of which one of three final states is lost.
+    // The program of the erratum, which loses one of three final states.
     let text =
         "var x, y, l: int = 0 process { x := 1 } process { y := x } process { l := x; y := 1 }";
     let checked = explored(text, Algorithm::Context(variant)).check(&mut || true);

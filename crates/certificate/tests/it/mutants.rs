@@ -1,5 +1,4 @@
-//! Certificates with one thing changed: where brute force says that they lack a trace, they are
-//! rejected.
+//! Certificates with one change: if brute force says that they lack a trace, they are rejected.
 
 use mazurka_certificate::{Certificate, Kind, Rejected, Tree};
 use mazurka_core::{Execution, ProcessId, Status};
@@ -17,10 +16,10 @@ struct Step {
     then: Vec<Step>,
 }
 
-/// What went wrong with a run of a tree: a step was not possible.
+/// A step of a tree was impossible.
 struct Impossible;
 
-/// The tree that a search with sleep sets walks: the simplest one that has every trace.
+/// Returns the tree of a search with sleep sets, the simplest one that contains every trace.
 fn grown(program: &mut Machine) -> Vec<Step> {
     struct Walk<'a>(&'a mut Machine);
     impl Walk<'_> {
@@ -80,7 +79,7 @@ fn grown(program: &mut Machine) -> Vec<Step> {
     Walk(program).below(&[])
 }
 
-/// Writes a tree down as it is walked, and tells which complete runs it has.
+/// Records a tree while walking it, and collects its complete runs.
 fn runs(
     program: &mut Machine,
     steps: &[Step],
@@ -116,7 +115,7 @@ fn runs(
     Ok(())
 }
 
-/// The certificate of a tree, and what its runs show; none if some step is not possible.
+/// Returns the certificate of a tree, and what its runs show; `None` if some step is impossible.
 fn made(text: &str, steps: &[Step]) -> Option<(Certificate, Summary)> {
     let mut program = machine(text).ok()?;
     let mut recorder = Recorder::new(&program, Dependence::Claimed);
@@ -130,12 +129,12 @@ fn count(steps: &[Step]) -> usize {
     steps.iter().map(|step| 1 + count(&step.then)).sum()
 }
 
-/// Changes the tree below the step of this number.
+/// Changes the tree at the step with this number.
 fn change(steps: &mut Vec<Step>, at: &mut usize, how: usize, rng: &mut Rng) -> bool {
     for here in 0..steps.len() {
         if *at == 0 {
             match how {
-                // A run less.
+                // One run less.
                 0 => drop(steps.remove(here)),
                 // A run that ends early.
                 1 => steps[here].then.clear(),
@@ -151,7 +150,7 @@ fn change(steps: &mut Vec<Step>, at: &mut usize, how: usize, rng: &mut Rng) -> b
                     Some(outcome) => *outcome += 1,
                     None => drop(steps.remove(here)),
                 },
-                // A step is left out, and what follows it is not.
+                // Without this step, but with what follows it.
                 _ => {
                     let then = std::mem::take(&mut steps[here].then);
                     steps.splice(here..=here, then);
@@ -180,7 +179,7 @@ fn ten_thousand_mutants_are_rejected() {
     assert!(rejected >= 10_000, "{rejected}");
 }
 
-/// Changes trees of so many programs, and returns how many were rejected that lack a trace.
+/// Changes trees of this many programs. Returns the number of rejected trees that lack a trace.
 fn rejected_mutants(programs: u64) -> u64 {
     let (mut rejected, mut whole) = (0, 0);
     for seed in 0..programs {
@@ -195,7 +194,7 @@ fn rejected_mutants(programs: u64) -> u64 {
         match certificate.check(&mut || true) {
             Ok(facts) => assert_eq!(fault(&facts, &truth), None, "seed {seed}\n{text}"),
             Err(Rejected::Beyond(_)) => continue,
-            // Processes sleep longer there than in the tree.
+            // With the checker's finer claims, processes sleep longer than in this tree.
             Err(Rejected::Tree(_)) if has_finer_claims(&text) => continue,
             Err(why) => panic!("seed {seed}: {why}\n{text}"),
         }
@@ -210,7 +209,7 @@ fn rejected_mutants(programs: u64) -> u64 {
             let complete = shows.traces.is_superset(&truth.traces);
             match certificate.check(&mut || true) {
                 Err(_) => rejected += u64::from(!complete),
-                // Claims here may be finer, so not each trace is needed.
+                // The checker's claims may be finer, so it may need fewer traces.
                 Ok(facts) => {
                     assert_eq!(fault(&facts, &truth), None, "seed {seed}\n{text}");
                     let finer = has_finer_claims(&text);

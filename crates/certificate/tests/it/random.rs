@@ -1,22 +1,22 @@
-//! Random programs: trees that are grown have every trace, and nothing less is accepted.
+//! Random programs: grown trees contain every trace, and trees that lack one are rejected.
 
 use mazurka_certificate::{Certificate, Facts, Kind, Rejected};
 use mazurka_testkit::{Config, Dependence, Limit, Summary, generate, machine, naive};
 
-/// How many programs to try: `MAZURKA_PROGRAMS` says so, or this number does.
+/// The number of programs to try: `MAZURKA_PROGRAMS`, or this default.
 pub fn programs(unless_told: u64) -> u64 {
     let told = std::env::var("MAZURKA_PROGRAMS").ok();
     told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
 }
 
-/// What brute force finds, if that is not too much.
+/// Returns what brute force finds, if the program is small enough.
 pub fn truth(text: &str) -> Option<Summary> {
     let limit = Limit::default();
     let found = naive(&mut machine(text).ok()?, limit, Dependence::Claimed).ok()?;
     (!found.lost).then_some(found)
 }
 
-/// What a check gets wrong.
+/// Returns how a check differs from the truth, if it does.
 pub fn fault(facts: &Facts, truth: &Summary) -> Option<String> {
     let shown = (
         facts.deadlocks > 0,
@@ -32,7 +32,7 @@ pub fn fault(facts: &Facts, truth: &Summary) -> Option<String> {
         facts.executions - facts.discarded,
         truth.traces.len() as u64,
     );
-    // Its claims may be finer, then there are fewer traces.
+    // With the checker's finer claims there may be fewer traces.
     (shown != true_ones || traces > all)
         .then(|| format!("{traces} of {all} traces, {shown:?} instead of {true_ones:?}"))
 }
@@ -41,7 +41,7 @@ pub fn grow(kind: Kind, text: &str) -> Result<Certificate, Rejected> {
     grow_within(kind, text, u64::MAX)
 }
 
-/// Gives up when it has been asked so often whether to go on.
+/// Gives up after this many calls of `go_on`.
 pub fn grow_within(kind: Kind, text: &str, looks: u64) -> Result<Certificate, Rejected> {
     let mut looked = 0;
     let mut go_on = || {
@@ -51,8 +51,9 @@ pub fn grow_within(kind: Kind, text: &str, looks: u64) -> Result<Certificate, Re
     Certificate::grow(kind, text, &[], 10_000, &mut go_on)
 }
 
-/// Whether a program has conditions of which the checker claims one side alone, so that more is
-/// independent for it than for the machine: `if true then e else f`, and `l1 && e` with a local.
+/// Whether a program has conditions for which the checker claims only one side, so that more
+/// steps are independent for it than for the machine: `if true then e else f`, and `l1 && e`
+/// with a local.
 pub fn has_finer_claims(text: &str) -> bool {
     let is_local = |word: &str| {
         let mut letters = word.chars();

@@ -1,5 +1,5 @@
-//! Sets of states with one thing changed: those that lack a state are rejected, and none shows what
-//! is not so. Neither does evidence of another program, or with another bound.
+//! Sets of states with one change: those that lack a state are rejected, and none shows something
+//! false. The same holds for evidence of another program, or with another bound.
 
 use mazurka_certificate::{Certificate, Kind, Rejected};
 use mazurka_testkit::{Config, Rng, Summary, generate};
@@ -11,14 +11,14 @@ use crate::random::{fault, grow, grow_within, programs, truth};
 struct Made {
     from: usize,
     process: u64,
-    /// What its step chooses, as it is written.
+    /// The encoded outcomes of its step.
     outcomes: Vec<u64>,
 }
 
-/// A set of states as its evidence has it.
+/// A decoded set of states.
 #[derive(Clone, Debug)]
 struct Set {
-    /// All but the initial one.
+    /// All states but the initial one.
     made: Vec<Made>,
     ranks: Vec<u64>,
     /// The ranks of temporal properties.
@@ -88,7 +88,7 @@ impl Set {
         out
     }
 
-    /// Without a state, and without all that are made from it.
+    /// Returns the set without a state and without all states made from it.
     fn without(&self, state: usize) -> Self {
         let mut numbers = vec![Some(0)];
         let mut less = Self {
@@ -134,7 +134,7 @@ fn ten_thousand_sets_are_rejected() {
     assert!(rejected >= 10_000, "{rejected}");
 }
 
-/// Leaves states out of the sets of so many programs.
+/// Removes states from the sets of this many programs. Returns how many sets were rejected.
 fn rejected_sets(programs: u64) -> u64 {
     let mut rejected = 0;
     for seed in 0..programs {
@@ -197,7 +197,8 @@ fn other_ranks_hide_no_livelock() {
     assert!(rejected > 50, "{rejected}");
 }
 
-/// What evidence shows of the program in its file must be so, whatever it was made for.
+/// Checks that evidence shows only true facts about the program in its file, whatever program it
+/// was made for.
 fn assert_honest(what: &str, mutant: &Certificate, truth: &Summary) -> bool {
     let mut left = 20_000;
     let mut go_on = || {
@@ -261,8 +262,8 @@ fn evidence_of_another_program_or_with_another_bound_shows_nothing_wrong() {
     assert!(rejected[0] > 100, "{rejected:?}");
 }
 
-/// A step that is tried and has to wait, or is discarded, has started nothing: the numbers of
-/// processes are those of the steps that are made.
+/// A step that is tried and must wait, or that is discarded, has started nothing: processes are
+/// numbered by the steps that are made.
 #[test]
 fn steps_that_are_not_made_number_no_process() {
     let other = "process { let h = spawn { x := 2 }; join h; x := 3 }";

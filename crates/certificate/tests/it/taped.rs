@@ -1,4 +1,4 @@
-//! A program that writes down the tree that a search walks through it.
+//! A program that records the tree that a search walks through it.
 
 use mazurka_certificate::{Certificate, Kind, Tree};
 use mazurka_core::{
@@ -11,7 +11,7 @@ use mazurka_lang::Machine;
 pub struct Taped {
     machine: Machine,
     tree: Tree,
-    /// Whether steps have been made since the last one was taken back.
+    /// The number of steps made and not taken back.
     made: usize,
 }
 
@@ -26,13 +26,13 @@ impl Taped {
         })
     }
 
-    /// The tree as a certificate.
+    /// Returns the tree as a certificate.
     pub fn certificate(self, text: &str) -> Certificate {
         certificate(text, self.tree)
     }
 }
 
-/// A tree as a certificate.
+/// Returns a tree as a certificate.
 pub fn certificate(text: &str, tree: Tree) -> Certificate {
     Certificate {
         kind: Kind::Stateless,

@@ -1,4 +1,4 @@
-//! The command `bench`.
+//! The command `bench`: measures the engines on the programs of the papers, or on other programs.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::show::{CSV, Format, JSON, MARKDOWN, TEXT, format, show};
 use crate::values;
 use crate::watch::watched;
 
-/// Measure the engines on the programs of the papers, or on other ones
+/// Measure the engines on the programs of the papers, or on other programs
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mazurka bench
@@ -29,29 +29,29 @@ the same program, where there are any; docs/performance.md says more.
 Exit codes: 0 every count is exact, 1 a count is wrong, 2 a search was cut, 3 bad usage. The speed
 changes no exit code.")]
 pub(crate) struct BenchArgs {
-    /// Measure these programs, each a `.maz` or `.abs` file, and not those of the papers
+    /// Measure these programs, each a `.maz` or `.abs` file, instead of those of the papers
     #[arg(value_name = "FILE")]
     files: Vec<String>,
     /// Override a constant of the files (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::setting, requires = "files")]
     set: Vec<(String, String)>,
-    /// Measure this engine on all programs (repeatable), and not those that have figures to compare
-    /// with
+    /// Measure this engine on all programs (repeatable), instead of the engines with figures to
+    /// compare with
     #[arg(long, value_name = "ALGORITHM", value_parser = algorithm(Algorithm::ALL))]
     algorithm: Vec<Algorithm>,
     /// Only programs whose name contains this: `fib`, `writers(9)`
     #[arg(long, value_name = "NAME", conflicts_with = "files")]
     filter: Option<String>,
-    /// Show, too, what this version is meant to reach, and whether it does
+    /// Also show the targets of this version, and whether it reaches them
     #[arg(long)]
     targets: bool,
-    /// Tiny sizes: does everything work?
+    /// Use tiny sizes, to test that everything works
     #[arg(long, conflicts_with = "files")]
     quick: bool,
-    /// Measure so often, and take the best
+    /// Measure this many times, and take the best
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = values::count)]
     repeat: u64,
-    /// Cut a search that takes longer
+    /// Stop a search that takes longer than this
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::time)]
     time_limit: Duration,
     /// Text for people, the record for programs, or a table
@@ -61,7 +61,7 @@ pub(crate) struct BenchArgs {
     pub(super) allowing: AllowArgs,
 }
 
-/// Measures and shows.
+/// Runs the measurements and shows them.
 pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Refusal> {
     let plan = Bench {
         algorithms: args.algorithm.clone(),
@@ -93,13 +93,13 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// The programs that are named.
+/// Loads the programs that the user named.
 fn programs(args: &BenchArgs) -> Result<Vec<Program>, Refusal> {
     let load = |file: &String| Sources::read(&[file])?.load(&args.set);
     args.files.iter().map(load).collect()
 }
 
-/// About the counts, which are the same on every machine, and not about the speed.
+/// The exit code. It depends on the counts, which are the same on every machine, not on the speed.
 fn exit(measured: &Benchmark) -> Exit {
     let rows = &measured.rows;
     match (

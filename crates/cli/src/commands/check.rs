@@ -1,4 +1,4 @@
-//! The command `check`.
+//! The command `check`: searches for a verdict about a program, and shows its evidence.
 
 use std::path::PathBuf;
 
@@ -49,17 +49,17 @@ pub(crate) struct CheckArgs {
     property: PropertyArgs,
     #[command(flatten)]
     fairness: FairnessArgs,
-    /// Explore everything, violated or not
+    /// Explore everything, even after a violation
     #[arg(long)]
     keep_going: bool,
     /// Save the record of a violation here, for `mazurka replay`
     #[arg(long, value_name = "FILE")]
     witness: Option<PathBuf>,
-    /// If it is verified, save evidence for `mazurka check-certificate` here: it searches once more
-    /// for that
+    /// If the program is verified, save evidence here for `mazurka check-certificate`; this needs a
+    /// second search
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
-    /// Workers that explore at the same time (the cores unless given); they change no result
+    /// Workers that explore in parallel [default: one for each core]; they do not change the result
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(crate) struct CheckArgs {
     pub(super) output: OutputArgs,
 }
 
-/// Looks for a verdict, and shows it.
+/// Searches for a verdict, and shows it.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     let compares = args.property.asks_for_determinism();
     let program = args.program.load_any(&args.native, compares)?;

@@ -1,4 +1,5 @@
-//! The command `check-certificate`.
+//! The command `check-certificate`: checks a certificate. Also makes the certificates of `check`
+//! and `explore`.
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use crate::property::PropertyArgs;
 use crate::watch::watched;
 use crate::{files, output};
 
-/// Check a certificate that `check` has made, without trust in any search
+/// Check a certificate made by `check`, without trusting any search
 #[derive(Debug, Args)]
 #[command(after_help = format!("Examples:
   mazurka check counter-locked.maz --certificate counter.cert
@@ -30,7 +31,7 @@ Exit code 0: the verdict follows. 1: it does not: the evidence is not complete, 
 pub(crate) struct CheckCertificateArgs {
     /// A certificate, as `check --certificate FILE` saves it
     certificate: String,
-    /// The program that it must be about
+    /// The program that the certificate must be about
     #[arg(long, value_name = "FILE")]
     file: Option<String>,
     #[command(flatten)]
@@ -41,7 +42,7 @@ pub(crate) struct CheckCertificateArgs {
     pub(super) allowing: AllowArgs,
 }
 
-/// Checks a certificate, and says what follows.
+/// Checks a certificate, and says what it shows.
 pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Refusal> {
     let name = &args.certificate;
     let unreadable = |why: Rejected| Refusal::Message(format!("`{name}`: {why}"));
@@ -83,7 +84,7 @@ pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Ref
     })
 }
 
-/// What follows, and from what.
+/// What the certificate shows, and by which evidence.
 fn told(certificate: &Certificate, checked: &Checked) -> String {
     let head = match checked.verdict() {
         Verdict::Verified => {
@@ -126,7 +127,7 @@ fn evidence(kind: Evidence, facts: &Facts) -> String {
     }
 }
 
-/// Makes a certificate of a verdict, and says on the error stream what it is or why there is none.
+/// Makes a certificate of a verdict; reports it, or why there is none, on standard error.
 pub(super) fn certify(
     program: &Program,
     (record, path): (&Record, &Path),

@@ -1,4 +1,4 @@
-//! The command `check-proof`.
+//! The command `check-proof`: checks the proofs in a file, within the limits.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ use crate::solver::solver;
 use crate::watch::watched;
 use crate::{files, output};
 
-/// Check a proof that `prove` has found, with code of its own
+/// Check a proof found by `prove`, with separate code
 #[derive(Debug, Args)]
 #[command(after_help = format!("Examples:
   mazurka prove peterson.maz --proof peterson.proof; mazurka check-proof peterson.proof
@@ -30,7 +30,7 @@ Exit code 0: it is a proof. 1: it is none, and the first goal that does not foll
 pub(crate) struct CheckProofArgs {
     /// A proof, as `prove --proof FILE` saves it
     proof: String,
-    /// The program, if it is no longer where it was
+    /// The program, if it has moved
     #[arg(long, value_name = "FILE")]
     file: Option<String>,
     #[command(flatten)]
@@ -69,7 +69,7 @@ fn read_and_check(
     };
     let path = args.file.as_ref().unwrap_or(&first.program.file);
     let program = load_maz(path, &first.program.set, CANNOT)?;
-    // To read the proof took a part of the time.
+    // Reading the proof has used a part of the time.
     let options = Options {
         solver: solver(&args.solver)?,
         limits: Limits {
@@ -130,7 +130,7 @@ fn read(
     Ok(files::proof(name, look, parse)?)
 }
 
-/// What the proofs show, a line for each.
+/// What the proofs show, one line each.
 fn follows(program: &Program, file: &ProofFile, shown: &[DeadlockFree]) -> Result<String, Refusal> {
     let mut text = String::new();
     for (proof, deadlock_free) in file.proofs.iter().zip(shown) {

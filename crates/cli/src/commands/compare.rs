@@ -1,4 +1,5 @@
-//! The command `compare`.
+//! The command `compare`: says whether two programs have the same outcomes, and shows a run that
+//! differs.
 
 use clap::Args;
 use mazurka::Program;
@@ -29,12 +30,12 @@ Exit codes: 0 it holds, 1 it does not, 2 unknown (a bound was hit), 3 bad input 
 pub(crate) struct CompareArgs {
     /// The first program, a `.maz` or `.abs` file
     first: String,
-    /// The second one
+    /// The second program
     second: String,
-    /// Whether all outcomes of the second are outcomes of the first, which may have others
+    /// Whether every outcome of the second is an outcome of the first, which may have more
     #[arg(long)]
     within: bool,
-    /// The shared variables to compare, with commas between; ABS programs are compared by their
+    /// The shared variables to compare, separated by commas; ABS programs are compared by their
     /// output
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     observe: Vec<String>,

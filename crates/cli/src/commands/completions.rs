@@ -1,4 +1,4 @@
-//! The command `completions`.
+//! The command `completions`: prints a completion script for a shell.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;

@@ -1,4 +1,4 @@
-//! The command `condition`.
+//! The command `condition`: shows for which inputs and initial values a property holds.
 
 use clap::Args;
 use mazurka::condition::{Case, Wanted};
@@ -29,7 +29,8 @@ usage, 4 internal error.")]
 pub(crate) struct ConditionArgs {
     #[command(flatten)]
     program: ProgramArgs,
-    /// What is to hold: deterministic, failure, deadlock, or a condition over shared variables
+    /// The property that must hold: deterministic, failure, deadlock, or a condition over shared
+    /// variables
     #[arg(long, value_name = "PROPERTY")]
     property: String,
     #[command(flatten)]
@@ -38,7 +39,7 @@ pub(crate) struct ConditionArgs {
     pub(super) output: OutputArgs,
 }
 
-/// What is told of a case.
+/// The parts of a case that are printed.
 fn parts(case: &Case) -> (&str, &[Binding], &[Run]) {
     (&case.condition, &case.values, &case.runs)
 }

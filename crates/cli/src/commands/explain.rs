@@ -1,4 +1,4 @@
-//! The command `explain`.
+//! The command `explain`: prints the section of `diagnostics.md` about a code.
 
 use clap::Args;
 
@@ -6,10 +6,10 @@ use super::Refusal;
 use crate::exit::Exit;
 use crate::output;
 
-/// Every code with what is wrong, an example, and the example mended.
+/// Every code with its explanation, an example, and the corrected example.
 const DOCUMENTED: &str = include_str!("../../diagnostics.md");
 
-/// Explain the code of a mistake or a warning, with an example and its repair
+/// Explain the code of a mistake or a warning, with an example and its correction
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mazurka explain M0301
@@ -18,7 +18,7 @@ const DOCUMENTED: &str = include_str!("../../diagnostics.md");
 
 Exit codes: 0 the code is explained, 3 there is no such code.")]
 pub(crate) struct ExplainArgs {
-    /// The code, as it stands in brackets behind `error` or `warning`
+    /// The code that is printed in brackets after `error` or `warning`
     #[arg(required_unless_present = "list")]
     code: Option<String>,
     /// Print all codes, each with its first sentence
@@ -26,13 +26,13 @@ pub(crate) struct ExplainArgs {
     list: bool,
 }
 
-/// Whether a code is one of ABS: `A0202`.
+/// Whether it is a code of ABS, such as `A0202`.
 fn is_of_abs(code: &str) -> bool {
     let number = code.strip_prefix('A');
     number.is_some_and(|number| number.len() == 4 && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
-/// Prints the section of the documentation that has the code.
+/// Prints the section of the documentation for the code.
 pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Refusal> {
     let Some(code) = &args.code else {
         let all = sections().map(|(code, text)| {
@@ -64,11 +64,11 @@ fn sections() -> impl Iterator<Item = (&'static str, &'static str)> {
         let end = text.find("\n## ").unwrap_or(text.len());
         (code.trim(), text[..end].trim())
     });
-    // Some headings are about several codes.
+    // Some headings cover several codes.
     sections.filter(|(title, _)| !title.contains(' '))
 }
 
-/// The text without the marks of code blocks, whose lines are indented.
+/// The text without code fences; the lines of code blocks are indented.
 fn plain(text: &str) -> String {
     let mut lines = Vec::new();
     let mut is_code = false;

@@ -1,4 +1,8 @@
-//! The command `explore`.
+//! The command `explore`: explores the whole search space with one engine. Also its checkpoints,
+//! tests, profile and pictures.
+
+#[cfg(all(feature = "cluster", not(target_family = "wasm")))]
+mod clustered;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,7 +29,7 @@ use crate::show::{
 use crate::watch::{self, watched};
 use crate::{files, output, values};
 
-/// The formats of what is a tree or a net.
+/// The formats for a tree or a net.
 pub(super) const FORMATS: [Offer; 4] = [
     TEXT,
     JSON,
@@ -39,13 +43,13 @@ pub(super) const FORMATS: [Offer; 4] = [
     ),
 ];
 
-/// What the help says of them.
+/// The help for these formats.
 pub(super) const ABOUT_FORMATS: &str = "Text for people, the record for programs, or a picture of a small program's tree, states or net";
 
-/// The same where other tools can read the counts.
+/// The help for commands that also offer the formats of other tools.
 const ABOUT_ALL_FORMATS: &str = "Text for people, the record for programs, a picture of a small program's tree, states or net, or a format of other tools (docs/exchange.md)";
 
-/// Explore the whole space with one engine, and count
+/// Explore the whole search space with one engine, and count
 #[derive(Debug, Args)]
 #[command(after_help = format!("Examples:
   mazurka explore readers.maz --set N=10
@@ -74,8 +78,8 @@ pub(crate) struct ExploreArgs {
     algorithm: Algorithm,
     #[command(flatten)]
     context: ContextArgs,
-    /// With --algorithm dpor: no sleep sets, so that a trace may be met several times; one worker
-    /// explores
+    /// With --algorithm dpor: use no sleep sets, so that a trace may be explored several times;
+    /// uses one worker
     #[arg(long)]
     no_sleep: bool,
     #[command(flatten)]
@@ -85,32 +89,34 @@ pub(crate) struct ExploreArgs {
         next_help_heading = "To draw executions (--max-executions: how many)"
     )]
     sampling: SamplingArgs,
-    /// Workers that explore at the same time (the cores unless given); they change no result.
-    /// `context` has one, and `stateful` where it looks at cycles
+    /// Workers that explore in parallel [default: one for each core]; they do not change the
+    /// result. `context` uses one worker, and so does `stateful` when it looks at cycles
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
-    /// If the search is broken off by Ctrl-C or a limit, save here what is needed to go on; and now
-    /// and then before that
+    /// Save a checkpoint here if Ctrl-C or a limit stops the search, and at intervals before that
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
-    /// How often a checkpoint is saved while the search goes on, if there is something new
+    /// How often to save a checkpoint during the search, if there is something new
     #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1m")]
     checkpoint_every: Duration,
-    /// Go on from a checkpoint, of the same program and options; it is brought up to date if broken
-    /// off again
+    /// Continue from a checkpoint of the same program and options; it is updated if the search is
+    /// stopped again
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     /// Write every explored execution into this folder, with its inputs, for `mazurka replay`
     #[arg(long, value_name = "DIR")]
     tests: Option<PathBuf>,
-    /// If nothing is violated, save evidence for `mazurka check-certificate` here: it searches once
-    /// more for that
+    /// If nothing is violated, save evidence here for `mazurka check-certificate`; this needs a
+    /// second search
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
-    /// Show which races the executions come from, by the lines of their steps: for optimal, source
-    /// and dpor; one worker explores
+    /// Show which races the executions come from, by the source lines of their steps; for optimal,
+    /// source and dpor, with one worker
     #[arg(long, conflicts_with_all = ["checkpoint", "resume", "tests"])]
     profile: bool,
+    #[cfg(all(feature = "cluster", not(target_family = "wasm")))]
+    #[command(flatten)]
+    cluster: clustered::SharingArgs,
     #[command(flatten)]
     fairness: FairnessArgs,
     #[command(flatten)]
@@ -123,7 +129,7 @@ pub(crate) struct ExploreArgs {
     pub(super) output: OutputArgs,
 }
 
-/// What can be switched off in the engine `context`.
+/// The switches of the engine `context`.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "With --algorithm context")]
 struct ContextArgs {
@@ -145,17 +151,20 @@ struct ContextArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "With --algorithm stateful")]
 struct StatefulArgs {
-    /// Run every process from every state, not only a stubborn set where that is enough
+    /// Run every process from every state, even where a stubborn set is enough
     #[arg(long)]
     no_reduction: bool,
-    /// Keep states as bits in this much memory (512M, 2G), for what does not fit otherwise: states
-    /// may be missed, so the verdict is never `verified`
+    /// Treat states that differ only in the places of interchangeable processes as different
+    #[arg(long)]
+    no_symmetry: bool,
+    /// Keep states as bits in this much memory (512M, 2G), for searches that do not fit otherwise:
+    /// states may be missed, so the verdict is never `verified`
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     bitstate: Option<u64>,
 }
 
 impl ExploreArgs {
-    /// What the engine of execution graphs does not have.
+    /// Refuses flags that the engine for execution graphs does not support.
     fn refuse_under_a_weak_model(&self) -> Result<(), Refusal> {
         let weak = self.memory.memory.filter(|&memory| memory != Memory::Sc);
         let Some(memory) = weak else {
@@ -177,7 +186,7 @@ impl ExploreArgs {
         }
     }
 
-    /// What is not there for native code.
+    /// Refuses flags that are not supported for native code.
     fn refuse_of_native(&self) -> Result<(), Refusal> {
         let others = [
             (self.checkpoint.is_some(), "--checkpoint"),
@@ -194,7 +203,7 @@ impl ExploreArgs {
         }
     }
 
-    /// The engine, with its switches; the error is that it has none.
+    /// The engine with its switches. Fails if a switch does not belong to the engine.
     fn algorithm(&self) -> Result<Algorithm, String> {
         let ContextArgs {
             no_anticipate,
@@ -217,11 +226,13 @@ impl ExploreArgs {
         }
         let StatefulArgs {
             no_reduction,
+            no_symmetry,
             bitstate,
         } = self.stateful;
-        if engine != Algorithm::Stateful && (no_reduction || bitstate.is_some()) {
+        let changed = no_reduction || no_symmetry || bitstate.is_some();
+        if engine != Algorithm::Stateful && changed {
             return Err(format!(
-                "--no-reduction and --bitstate are for --algorithm stateful, not {engine}"
+                "--no-reduction, --no-symmetry and --bitstate are for --algorithm stateful, not {engine}"
             ));
         }
         if engine != Algorithm::Stateful && self.fairness.fairness != Fairness::Weak {
@@ -232,12 +243,11 @@ impl ExploreArgs {
         let engine = self.sampling.applied("--algorithm", engine)?;
         Ok(match engine {
             Algorithm::Dpor if self.no_sleep => Algorithm::DporAwake,
-            Algorithm::Stateful if no_reduction || bitstate.is_some() => {
-                Algorithm::StatefulAs(Merging {
-                    reduced: !no_reduction,
-                    bits: bitstate,
-                })
-            }
+            Algorithm::Stateful if changed => Algorithm::StatefulAs(Merging {
+                reduced: !no_reduction,
+                symmetric: !no_symmetry,
+                bits: bitstate,
+            }),
             Algorithm::Context(best) => Algorithm::Context(Variant {
                 anticipate: !no_anticipate,
                 guide: !no_guide,
@@ -250,7 +260,7 @@ impl ExploreArgs {
     }
 }
 
-/// A finished exploration, and what is told beside its result.
+/// A finished exploration, and what is printed beside its result.
 struct Explored {
     record: Record,
     told: Option<String>,
@@ -259,6 +269,10 @@ struct Explored {
 /// Explores the whole space, and counts.
 pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let algorithm = args.algorithm()?;
+    #[cfg(all(feature = "cluster", not(target_family = "wasm")))]
+    if let Some(server) = &args.cluster.cluster {
+        return clustered::explore(args, server, algorithm);
+    }
     let program = args.program.load_any(&args.native, true)?;
     let mut options = args.search.options(jobs(args.jobs))?;
     options.cover = true;
@@ -272,7 +286,7 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         return draw(args, &program, algorithm, &options);
     }
     let save = args.checkpoint.as_ref().or(args.resume.as_ref());
-    // A browser has no place for files, and the page does not offer them.
+    // A browser has no file system, and the page does not offer these flags.
     let (save, tests_folder) = if cfg!(target_family = "wasm") {
         (None, None)
     } else {
@@ -320,7 +334,7 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     }
     match &args.certificate {
         Some(path) => {
-            // Different results are no violation here.
+            // Nondeterminism is not a violation here.
             options.counted = Some(program.counted(&options).and(Kinds::FAULTS));
             certify(&program, (&record, path), &options, exit)
         }
@@ -328,7 +342,7 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     }
 }
 
-/// Explores in one go, and says where executions come from if asked.
+/// Explores without checkpoints, and makes the profile if asked.
 fn at_once(
     args: &ExploreArgs,
     program: &Program,
@@ -356,7 +370,7 @@ fn checkpoint(path: &Path) -> Result<Checkpoint, String> {
     checkpoint.map_err(|error| format!("`{name}`: {error}"))
 }
 
-/// Explores, from a checkpoint if there is one, and saves checkpoints. Says how to go on.
+/// Explores, from a checkpoint if there is one, and saves checkpoints. Returns how to continue.
 fn saving(
     args: &ExploreArgs,
     path: &Path,
@@ -388,7 +402,7 @@ fn saving(
             };
             saved.then_some(go_on)
         }
-        // What is finished needs no checkpoint.
+        // A finished search needs no checkpoint.
         None if keeper.kept && args.resume.is_none() => {
             files::remove(path);
             None
@@ -398,18 +412,19 @@ fn saving(
     Ok(Explored { record, told })
 }
 
-/// Saves checkpoints on the way.
+/// Saves checkpoints during the search.
 #[derive(Default)]
 struct Keeper {
-    /// One was saved.
+    /// Whether a checkpoint was saved.
     kept: bool,
-    /// It was told that one could not be saved.
+    /// Whether the user was told that one could not be saved.
     told: bool,
 }
 
 impl Keeper {
-    /// If it cannot be saved, one of the next may, and of the last it is told after the result. But
-    /// a search may take days, so the first is told now.
+    /// Saves a checkpoint. If that fails, a later one may succeed, and a failure of the last one is
+    /// reported after the result. But a search may take days, so the first failure is reported at
+    /// once.
     fn keep(&mut self, path: &Path, checkpoint: &Checkpoint) {
         let saved =
             sealed(checkpoint).and_then(|text| files::save_for_now("the checkpoint", path, &text));
@@ -429,7 +444,8 @@ fn sealed(checkpoint: &Checkpoint) -> Result<String, String> {
     text.map_err(|error| format!("cannot write the checkpoint: {error}"))
 }
 
-/// Explores, and writes each execution into the folder. Says what they cover, if all are there.
+/// Explores, and writes each execution into the folder. Returns what they cover, if all were
+/// written.
 fn tests(
     args: &ExploreArgs,
     folder: &Path,
@@ -450,7 +466,7 @@ fn tests(
     })
 }
 
-/// The tree as a picture. One worker walks it, so that it is always the same.
+/// Draws the tree. One worker walks it, so that the picture is always the same.
 fn draw(
     args: &ExploreArgs,
     program: &Program,
@@ -482,7 +498,7 @@ fn draw(
     })
 }
 
-/// The graph of states as a picture.
+/// Draws the state graph.
 fn draw_states(args: &ExploreArgs, program: &Program, options: &Options) -> Result<Exit, Refusal> {
     let (record, graph) = watched(&options.limits, args.output.quiet, |watch| {
         program.explore_states(options, watch)
@@ -498,8 +514,8 @@ fn draw_states(args: &ExploreArgs, program: &Program, options: &Options) -> Resu
     })
 }
 
-/// The tree or the graph of states for a page, if there is one: a small one is a picture, a larger
-/// tree a list that folds.
+/// The tree or the state graph for a page, if there is one: a small one as a picture, a larger tree
+/// as a list that folds.
 fn walked(
     args: &ExploreArgs,
     (program, record): (&Program, &Record),
@@ -534,12 +550,12 @@ fn walked(
     let listed = watched(&options.limits, args.output.quiet, |watch| {
         program.explore_outline(algorithm, options, watch)
     })?;
-    // What is too large even for that has its counts in the text.
+    // A tree that is too large even for that has its counts in the text.
     let list = listed.map(|(_, tree)| mazurka_report::outline_html(&tree));
     Ok((None, list.unwrap_or_default()))
 }
 
-/// Whether more time or a larger limit would have found more.
+/// Whether a larger limit would have found more.
 fn broken_off(record: &Record) -> bool {
     record.scope.bounds.iter().any(|bound| match bound {
         Bound::MaxSteps(_) | Bound::MaxExecutions(_) => true,

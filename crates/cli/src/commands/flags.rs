@@ -1,8 +1,8 @@
-//! The command `flags`: the table of commands and flags, for the page.
+//! The command `flags`: prints the table of commands and flags for the page.
 //!
-//! The page, `serve` and the command line share this one table: it is read off the definitions of
-//! the flags. [`OFFERED`] says which of them a page may use: none that names a file, a program, a
-//! solver or a machine.
+//! The page, `serve` and the command line share this one table, which is read off the definitions
+//! of the flags. [`OFFERED`] lists the flags that a page may use: none of them names a file, a
+//! program, a solver or a machine.
 
 use clap::{Arg, ArgAction, Args, Command, CommandFactory};
 use serde::Serialize;
@@ -12,13 +12,13 @@ use crate::exit::Exit;
 use crate::output;
 use crate::show::json;
 
-/// The commands of the page: those whose result can be a page.
+/// The commands of the page: those that can show their result as a page.
 const COMMANDS: [&str; 7] = [
     "check", "explore", "run", "unfold", "permute", "symbolic", "prove",
 ];
 
-/// The flags that take text or a number, and no file.
-const OFFERED: [&str; 49] = [
+/// The flags that take a text or a number, but no file.
+const OFFERED: [&str; 50] = [
     "algorithm",
     "canonical",
     "class",
@@ -51,6 +51,7 @@ const OFFERED: [&str; 49] = [
     "no-por",
     "no-reduction",
     "no-sleep",
+    "no-symmetry",
     "object",
     "observe",
     "paper",
@@ -76,7 +77,7 @@ const OFFERED: [&str; 49] = [
   mazurka flags")]
 pub(crate) struct FlagsArgs {}
 
-/// Everything that the page has to know of the command line.
+/// Everything that the page needs to know about the command line.
 #[derive(Serialize)]
 struct FlagTable {
     version: &'static str,
@@ -90,7 +91,7 @@ struct OfferedCommand {
     name: String,
     about: String,
     flags: Vec<OfferedFlag>,
-    /// What this build always does, as words for a command line that does the same.
+    /// Flags that this build always uses, for a command line that does the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     always: Vec<&'static str>,
 }
@@ -100,12 +101,12 @@ struct OfferedCommand {
 struct OfferedFlag {
     name: String,
     help: String,
-    /// What is to be written behind it; absent if nothing.
+    /// The name of its value, if it takes one.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
-    /// Whether it may be given more than once.
+    /// Whether it is repeatable.
     many: bool,
-    /// The values that it takes, if these are few.
+    /// The values that it accepts, if they are a fixed list.
     choices: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     default: Option<String>,

@@ -1,4 +1,4 @@
-//! The command `fmt`.
+//! The command `fmt`: formats `.maz` files, or checks that they are formatted.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::Refusal;
 use crate::exit::Exit;
 use crate::{diagnose, files, output};
 
-/// Lay out `.maz` programs: indentation, blanks and empty lines
+/// Format `.maz` programs: indentation, spaces and empty lines
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mazurka fmt examples/counter.maz
@@ -21,15 +21,16 @@ read as the same program, and all at once. A file with mistakes is left as it is
 Exit codes: 0 all files are laid out, 1 with --check: some are not, 3 a file cannot be read or
 written, or has mistakes.")]
 pub(crate) struct FmtArgs {
-    /// Files, and folders: all `.maz` files in them. `-` for standard input, which is printed
+    /// Files, or folders for all `.maz` files in them. `-` reads standard input and prints the
+    /// result
     #[arg(required = true, value_name = "FILE")]
     names: Vec<String>,
-    /// Write nothing, and name the files that are not laid out
+    /// Write nothing, and name the files that are not formatted
     #[arg(long)]
     check: bool,
 }
 
-/// Lays out each file, and goes on after one that cannot be.
+/// Formats each file, and continues after one that cannot be formatted.
 pub(super) fn fmt(args: &FmtArgs) -> Result<Exit, Refusal> {
     let mut all = Vec::new();
     for name in &args.names {
@@ -45,7 +46,7 @@ pub(super) fn fmt(args: &FmtArgs) -> Result<Exit, Refusal> {
     Ok(exits.fold(Exit::Verified, Exit::worse))
 }
 
-/// Lays out one file. The error is a sentence.
+/// Formats one file. The error is a sentence.
 fn one(name: &str, check: bool) -> Result<Exit, String> {
     if name != "-" && !name.ends_with(".maz") {
         return Err(format!(
@@ -78,7 +79,7 @@ fn one(name: &str, check: bool) -> Result<Exit, String> {
     })
 }
 
-/// The first line in which two texts differ, from 1.
+/// The number of the first line that differs between two texts, starting from 1.
 fn first_difference(one: &str, other: &str) -> usize {
     let lines = one.split('\n').zip(other.split('\n'));
     lines.take_while(|(one, other)| one == other).count() + 1

@@ -1,4 +1,5 @@
-//! The command `lsp`.
+//! The command `lsp`: runs the language server on standard input and output, and reads files for
+//! it.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::exit::Exit;
 use crate::program::specification;
 use crate::{files, watch};
 
-/// Serve an editor: the language server, on standard input and output
+/// Run the language server for an editor, on standard input and output
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mazurka lsp
@@ -20,7 +21,7 @@ Editors start it; docs/editors.md says how. It searches nothing until a command 
 Exit codes: 0 the editor has ended it, 3 the editor does not keep to the protocol.")]
 pub(crate) struct LspArgs {}
 
-/// Reads the files that programs name.
+/// Reads the files that programs include.
 struct Files;
 
 impl Environment for Files {
@@ -41,12 +42,12 @@ impl Environment for Files {
     }
 }
 
-/// Answers until the editor ends it.
+/// Serves until the editor ends it.
 pub(super) fn lsp(_args: &LspArgs) -> Result<Exit, Refusal> {
     let (connection, threads) = Connection::stdio();
     let served = serve(&connection, Arc::new(Files));
     served.map_err(|error| error.to_string())?;
-    // The thread that writes ends when nothing can be sent any more.
+    // The writing thread ends when the connection is dropped.
     drop(connection);
     threads.join().map_err(|error| error.to_string())?;
     Ok(Exit::Verified)

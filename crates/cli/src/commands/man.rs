@@ -1,4 +1,4 @@
-//! The command `man`.
+//! The command `man`: writes manual pages from the definitions of the flags.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::output;
 
 Exit codes: 0 the pages were written, 3 they were not.")]
 pub(crate) struct ManArgs {
-    /// The folder for the pages; without it the page of `mazurka` is printed
+    /// The folder for the pages; without it, the page of `mazurka` is printed
     folder: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! The commands: a file for each, with its flags, its help and what it does. And what they share.
+//! The commands: one file for each, with its flags, its help and its code; here is what they share.
 
 #[cfg(not(target_family = "wasm"))]
 mod bench;
@@ -6,6 +6,8 @@ mod check;
 mod check_certificate;
 #[cfg(not(target_family = "wasm"))]
 mod check_proof;
+#[cfg(all(feature = "cluster", not(target_family = "wasm")))]
+mod cluster;
 #[cfg(not(target_family = "wasm"))]
 mod compare;
 #[cfg(not(target_family = "wasm"))]
@@ -46,6 +48,8 @@ mod table;
 #[cfg(not(target_family = "wasm"))]
 mod test;
 mod unfold;
+#[cfg(all(feature = "cluster", not(target_family = "wasm")))]
+mod worker;
 
 use std::path::Path;
 
@@ -61,7 +65,7 @@ use crate::exit::{self, Exit};
 use crate::show::{Format, exchanged_mistakes, json};
 use crate::{diagnose, files, output, progress, values, watch};
 
-/// More workers than this would only get in each other's way.
+/// The maximal number of workers; more would only slow each other down.
 const MOST_JOBS: u64 = 1024;
 
 #[derive(Debug, Parser)]
@@ -81,7 +85,7 @@ const MOST_JOBS: u64 = 1024;
 {EXIT_CODES}")
 )]
 pub(crate) struct Cli {
-    /// Colours: where a terminal shows the text, always, or never
+    /// Colours: only on a terminal, always, or never
     #[arg(
         long,
         global = true,
@@ -90,10 +94,10 @@ pub(crate) struct Cli {
         help_heading = "Output"
     )]
     color: clap::ColorChoice,
-    /// Progress on standard error, line by line, for a program that reads it
+    /// Write progress line by line to standard error, for a program that reads it
     #[arg(long, global = true, hide = true)]
     progress_lines: bool,
-    /// No memory limit is above this: for a program that lets others choose the limit
+    /// The upper bound of every memory limit, for a program that lets others choose the limit
     #[arg(long, global = true, hide = true, value_name = "SIZE", value_parser = values::size)]
     most_memory: Option<u64>,
     #[command(subcommand)]
@@ -103,7 +107,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::CheckArgs),
-    Explore(explore::ExploreArgs),
+    Explore(Box<explore::ExploreArgs>),
     Sample(sample::SampleArgs),
     Unfold(unfold::UnfoldArgs),
     #[cfg(not(target_family = "wasm"))]
@@ -118,6 +122,10 @@ enum Command {
     Show(show_record::ShowArgs),
     #[cfg(all(feature = "serve", not(target_family = "wasm")))]
     Serve(serve::ServeArgs),
+    #[cfg(all(feature = "cluster", not(target_family = "wasm")))]
+    Worker(worker::WorkerArgs),
+    #[cfg(all(feature = "cluster", not(target_family = "wasm")))]
+    Cluster(cluster::ClusterArgs),
     #[cfg(not(target_family = "wasm"))]
     Orders(orders::OrdersArgs),
     #[cfg(not(target_family = "wasm"))]
@@ -153,7 +161,7 @@ enum Command {
     Man(man::ManArgs),
 }
 
-/// Does it, and says how it went.
+/// Executes the command and returns its exit code.
 pub(crate) fn execute(cli: &Cli) -> Exit {
     output::colour(cli.color);
     if cli.progress_lines {
@@ -181,6 +189,10 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::Replay(args) => replay::replay(args),
         #[cfg(all(feature = "serve", not(target_family = "wasm")))]
         Command::Serve(args) => serve::serve(args),
+        #[cfg(all(feature = "cluster", not(target_family = "wasm")))]
+        Command::Worker(args) => worker::worker(args),
+        #[cfg(all(feature = "cluster", not(target_family = "wasm")))]
+        Command::Cluster(args) => cluster::cluster(args),
         Command::Show(args) => show_record::show_record(args),
         #[cfg(not(target_family = "wasm"))]
         Command::Orders(args) => orders::orders(args),
@@ -236,7 +248,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         }
         Exit::BadInput
     });
-    // The result is out; now what is missing.
+    // The result is printed; now report the files that could not be written.
     files::unwritten().iter().fold(exit, |exit, problem| {
         output::complain(problem);
         exit.worse(Exit::BadInput)
@@ -244,12 +256,12 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
 }
 
 impl Command {
-    /// How the result is to be shown.
+    /// The format of the result.
     fn format(&self) -> Format {
         self.output().map_or(Format::Text, |output| output.format)
     }
 
-    /// Whether an answer that is not certain is good enough.
+    /// Whether an inconclusive answer is good enough.
     fn allows_inconclusive(&self) -> bool {
         let allowing = match self {
             #[cfg(not(target_family = "wasm"))]
@@ -267,7 +279,7 @@ impl Command {
         allowing.is_some_and(|allowing| allowing.allow_inconclusive)
     }
 
-    /// The flags for the result, of most commands.
+    /// The output flags, which most commands have.
     fn output(&self) -> Option<&OutputArgs> {
         Some(match self {
             Command::Check(args) => &args.output,
@@ -294,6 +306,8 @@ impl Command {
             Command::Flags(_) => return None,
             #[cfg(all(feature = "serve", not(target_family = "wasm")))]
             Command::Serve(_) => return None,
+            #[cfg(all(feature = "cluster", not(target_family = "wasm")))]
+            Command::Worker(_) | Command::Cluster(_) => return None,
             #[cfg(not(target_family = "wasm"))]
             Command::Step(_)
             | Command::CheckProof(_)
@@ -311,7 +325,7 @@ impl Command {
     }
 }
 
-/// Prints the mistakes of a program for another program.
+/// Prints the mistakes of a program as JSON.
 fn tell_mistakes(mistakes: &MistakesRecord) -> Exit {
     match json(mistakes) {
         Ok(text) => output::print_raw(&text, Exit::BadInput),
@@ -322,11 +336,11 @@ fn tell_mistakes(mistakes: &MistakesRecord) -> Exit {
     }
 }
 
-/// Why nothing was done: bad input.
+/// Why a command did not do its work; mostly bad input.
 pub(crate) enum Refusal {
-    /// It was done, and shown, by another process.
+    /// Another process did the work and showed the result.
     Done(Exit),
-    /// A sentence.
+    /// An error message.
     Message(String),
     /// The mistakes of a program, and its text.
     Program {
@@ -341,7 +355,7 @@ impl From<String> for Refusal {
     }
 }
 
-/// The run that a schedule or a seed names.
+/// The run given by a schedule or a seed.
 pub(super) fn plan(
     program: &Program,
     schedule: Option<&String>,
@@ -354,7 +368,7 @@ pub(super) fn plan(
     schedule.map(Plan::Schedule).map_err(|e| e.to_string())
 }
 
-/// How many workers, unless the user says so.
+/// The number of workers: the one wanted, or the default.
 pub(super) fn jobs(wanted: Option<u64>) -> usize {
     if cfg!(target_family = "wasm") {
         return 1;
@@ -363,7 +377,7 @@ pub(super) fn jobs(wanted: Option<u64>) -> usize {
     wanted.map_or_else(cores, |wanted| wanted.min(MOST_JOBS) as usize)
 }
 
-/// Writes each test into the folder, by its number. Whether all are there.
+/// Writes each test into the folder, named by its number. Also returns whether all were written.
 pub(super) fn into_folder<T>(folder: &Path, tests: impl FnOnce(TestSink<'_>) -> T) -> (T, bool) {
     let mut folder = files::Folder::new("the test", folder);
     let mut sink = |number: u64, test: &RunRecord| match json(test) {
@@ -374,7 +388,7 @@ pub(super) fn into_folder<T>(folder: &Path, tests: impl FnOnce(TestSink<'_>) -> 
     (done, folder.is_whole())
 }
 
-/// The flags without which a schedule might not run again.
+/// How to show a result, with the flags that are needed to run a schedule again.
 pub(super) fn view(limits: &Limits) -> View {
     let mut flags = Vec::new();
     if limits.local != Limits::default().local {

@@ -1,4 +1,4 @@
-//! The command `new`.
+//! The command `new`: writes a template of a program or of a list of models.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -10,7 +10,7 @@ use super::Refusal;
 use crate::exit::Exit;
 use crate::output;
 
-/// Write a small program to begin with, or a list of models for `mazurka test`
+/// Write a small program to start from, or a list of models for `mazurka test`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mazurka new counter.maz
@@ -21,14 +21,14 @@ use crate::output;
 A file that is there is never changed.
 Exit codes: 0 the file was written, 3 it was not.")]
 pub(crate) struct NewArgs {
-    /// The file to write: its ending says what it is, `.maz`, `.abs` or `.toml`
+    /// The file to write; its extension decides what it is: `.maz`, `.abs` or `.toml`
     file: String,
-    /// What it begins with [default: what its ending says]
+    /// What to start from [default: depends on the extension]
     #[arg(long, value_enum)]
     template: Option<Template>,
 }
 
-/// The programs to begin with.
+/// The templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Template {
     /// Processes that share a counter, with a lock around it
@@ -43,7 +43,7 @@ enum Template {
     Litmus,
     /// Actors, in ABS
     Actors,
-    /// A list of models with the verdicts that they are to have
+    /// A list of models with their expected verdicts
     Suite,
 }
 
@@ -69,7 +69,7 @@ impl Template {
     }
 }
 
-/// Writes the file, and says what to do with it.
+/// Writes the file, and says what to do next.
 pub(super) fn new(args: &NewArgs) -> Result<Exit, Refusal> {
     let path = Path::new(&args.file);
     let ending = path.extension().and_then(|ending| ending.to_str());

@@ -1,4 +1,4 @@
-//! The command `orders`.
+//! The command `orders`: shows which memory orders are too weak, or stronger than needed.
 
 use clap::Args;
 
@@ -29,7 +29,7 @@ pub(crate) struct OrdersArgs {
     memory: MemoryArgs,
     #[command(flatten)]
     property: PropertyArgs,
-    /// Workers that explore at the same time (the cores unless given); they change no result
+    /// Workers that explore in parallel [default: one for each core]; they do not change the result
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub(crate) struct OrdersArgs {
     pub(super) output: OutputArgs,
 }
 
-/// Looks for other orders, and shows them.
+/// Searches for better orders, and shows them.
 pub(super) fn orders(args: &OrdersArgs) -> Result<Exit, Refusal> {
     let program = args.program.load()?;
     let mut options = args.limits.options(jobs(args.jobs));

@@ -1,4 +1,4 @@
-//! The command `permute`.
+//! The command `permute`: finds the executable permutations of one execution, or of all.
 
 use clap::Args;
 use mazurka::Program;
@@ -49,26 +49,26 @@ A failure or a deadlock that was found is exit code 1; different final states ar
 pub(crate) struct PermuteArgs {
     #[command(flatten)]
     program: ProgramArgs,
-    /// The run to record: processes, one per step, such as "0 0 0.1=2 1"
+    /// The run to record: the process of each step, such as "0 0 0.1=2 1"
     #[arg(long, value_name = "SCHEDULE", conflicts_with = "seed")]
     schedule: Option<String>,
-    /// The run to record is one that was: the run in a record of `run`, or the first witness
+    /// Permute a recorded run: the run in a record of `run`, or the first witness
     #[arg(long, value_name = "RECORD", conflicts_with_all = ["schedule", "seed"])]
     recorded: Option<String>,
-    /// Let chance choose the run to record, the same way for the same number
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Choose the run to record at random, with this seed
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = values::seed, allow_negative_numbers = true)]
     seed: u64,
-    /// Go on from path to path, where choices go the other way, until all are known
+    /// Continue with the paths where choices go the other way, until all are known
     #[arg(long)]
     complete: bool,
-    /// Count the classes of the paper's definitions as printed, too: some come more than once
+    /// Also count the classes by the paper's definitions as printed, which give some more than once
     #[arg(long)]
     paper: bool,
-    /// Find the permutations that are executable from other initial values, too, and from where
-    /// they end differently
+    /// Also find the permutations that are executable from other initial values, and from which
+    /// values they end differently
     #[arg(long)]
     symbolic_initial: bool,
-    /// How many classes, and ways to end, to list
+    /// How many classes, and outcomes, to list
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = values::count)]
     classes: u64,
     /// The class to draw, by its number in the list
@@ -80,7 +80,7 @@ pub(crate) struct PermuteArgs {
     pub(super) output: OutputArgs,
 }
 
-/// The run of a record.
+/// The run in a record.
 fn recorded(program: &Program, file: &str) -> Result<Plan, String> {
     let recording = Recording::parse(&files::record(file)?).map_err(|e| e.to_string())?;
     let schedule = program.recorded_schedule(&recording);

@@ -1,4 +1,4 @@
-//! The command `prove`.
+//! The command `prove`: searches for proofs, shows them, and saves them for `check-proof`.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::solver::solver;
 use crate::watch::watched;
 use crate::{files, values};
 
-/// What is said of programs in another language.
+/// The reason given for refusing programs in other languages.
 pub(super) const CANNOT: &str = "proved right";
 
 const FORMATS: [Offer; 4] = [
@@ -56,25 +56,25 @@ pub(crate) struct ProveArgs {
     /// Save the proof here, for `mazurka check-proof`
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
-    /// Keep goals on different paths apart: merge none that commuting steps lead to (may need very
-    /// many)
+    /// Keep goals on different paths apart, instead of merging those that commuting steps lead to
+    /// (may need very many)
     #[arg(long)]
     no_por: bool,
     /// Do not close goals whose assumptions contradict each other
     #[arg(long)]
     no_feasible: bool,
-    /// Do not ask whether a state deadlocks
+    /// Do not check for deadlocks
     #[arg(long)]
     no_deadlock: bool,
-    /// How often a loop without an invariant may go round
+    /// How many times a loop without an invariant is unfolded
     #[arg(long, value_name = "N", default_value_t = 16)]
     unfold: u32,
     #[command(flatten)]
     solver: SolverArgs,
-    /// Show the proof as a tree, what is closed unfolded so deep
+    /// Show the proof as a tree, with closed goals unfolded to this depth
     #[arg(long, value_name = "DEPTH", num_args = 0..=1, default_missing_value = "3")]
     tree: Option<usize>,
-    /// Applications of SCHEDULE, at most
+    /// The maximal number of applications of SCHEDULE
     #[arg(long, value_name = "N", value_parser = values::count, help_heading = "Limits")]
     max_steps: Option<u64>,
     #[command(flatten)]
@@ -83,7 +83,7 @@ pub(crate) struct ProveArgs {
     pub(super) output: OutputArgs,
 }
 
-/// What is limited here are goals.
+/// The help of `--time-limit` for goals.
 fn time_for_goals(flag: Arg) -> Arg {
     if flag.get_id() == "time_limit" {
         flag.help("Time for all goals: 10, 0.5, 10s, 2m, 1h")
@@ -111,7 +111,7 @@ impl ProveArgs {
     }
 }
 
-/// A goal that cannot be read is shown with a caret; everything else is a sentence.
+/// Shows a goal that cannot be parsed with a caret; any other error is a sentence.
 pub(super) fn refuse(error: ProveError) -> Refusal {
     match &error {
         ProveError::Goal { text, error } => mistakes("the goal", text, &[goal_mistake(error)]),
@@ -119,7 +119,7 @@ pub(super) fn refuse(error: ProveError) -> Refusal {
     }
 }
 
-/// Looks for proofs, and shows them.
+/// Searches for proofs, and shows them.
 pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
     let program = load_maz(args.program.only_file()?, &args.program.set, CANNOT)?;
     let options = args.options()?;
@@ -173,7 +173,7 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
     )
 }
 
-/// The picture of the one proof.
+/// Draws the proof, if there is only one.
 fn picture(proofs: &[Proof]) -> Result<String, Refusal> {
     let [proof] = proofs else {
         let no = "a picture shows one proof; choose it with --goal";

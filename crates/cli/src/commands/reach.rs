@@ -1,4 +1,4 @@
-//! The command `reach`.
+//! The command `reach`: searches a net for a state with a property.
 
 use clap::{Args, ValueEnum};
 use mazurka::reach::{self, Reach, StateProperty};
@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::files;
 use crate::program::{ProgramArgs, bad_property, load_source};
 use crate::show::show;
+use crate::values;
 use crate::watch::watched;
 
 /// Say whether a state can be reached, and how
@@ -28,17 +29,17 @@ Exit codes: 0 unreachable, 1 reachable, 2 unknown (a bound was hit), 3 bad input
 pub(crate) struct ReachArgs {
     #[command(flatten)]
     program: ProgramArgs,
-    /// What to look for: `x == 3 && at(0, 12)`
+    /// The state to search for: `x == 3 && at(0, 12)`
     #[arg(long, value_name = "CONDITION")]
     property: String,
     /// The net to build and search
     #[arg(long, value_parser = net(), default_value_t = NetKind::Contextual)]
     net: NetKind,
-    /// How to look for it in the net
+    /// How to search the net
     #[arg(long, value_enum, default_value_t = Method::Search)]
     method: Method,
-    /// Let chance choose the tests, the same way for the same number
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Choose the tests at random, with this seed
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = values::seed, allow_negative_numbers = true)]
     seed: u64,
     #[command(flatten)]
     search: SearchArgs,
@@ -48,7 +49,7 @@ pub(crate) struct ReachArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Method {
-    /// Enumerate the markings of what the property is about
+    /// Enumerate the markings that the property depends on
     Search,
     /// Translate the net into a formula, and ask the embedded solver
     Smt,
@@ -63,7 +64,7 @@ impl From<Method> for reach::Method {
     }
 }
 
-/// Looks for a state, and shows the way to it.
+/// Searches for a state, and shows a run to it.
 pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
     let (file, set) = (args.program.only_file()?, &args.program.settings());
     let source = files::maz_program(file, "asked about states")?;

@@ -1,4 +1,4 @@
-//! The command `repair`.
+//! The command `repair`: searches for changes after which a program is verified.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::show::show;
 use crate::watch::watched;
 use crate::{files, output, values};
 
-/// Find changes of a program after which it is verified
+/// Find changes to a program after which it is verified
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mazurka repair counter.maz
@@ -34,7 +34,7 @@ works; 2 none was found in time, or the program is not known to be wrong; 3 bad 
 pub(crate) struct RepairArgs {
     #[command(flatten)]
     program: ProgramArgs,
-    /// Write the change of this number into the file
+    /// Write the change with this number into the file
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", value_parser = values::count)]
     apply: Option<u64>,
     /// How many changes to show
@@ -58,7 +58,7 @@ fn told(repair: &Repair) -> Repaired<'_> {
     }
 }
 
-/// Looks for changes, shows them, and writes one if asked.
+/// Searches for changes, shows them, and writes one if asked.
 pub(super) fn repair(args: &RepairArgs) -> Result<Exit, Refusal> {
     let (file, set) = (args.program.only_file()?, &args.program.settings());
     if args.apply.is_some() && file == "-" {

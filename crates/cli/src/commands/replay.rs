@@ -1,4 +1,4 @@
-//! The command `replay`.
+//! The command `replay`: runs a recorded witness again, and compares every step.
 
 use std::path::PathBuf;
 
@@ -36,10 +36,10 @@ version, or the run diverges.
 pub(crate) struct ReplayArgs {
     /// A record, as `--witness FILE` saves it or `--format json` prints it; `-` for standard input
     witness: String,
-    /// The compiled program, in the process that runs it
+    /// The compiled program, for the process that runs it
     #[arg(long, value_name = "OBJECT", hide = true)]
     native: Option<PathBuf>,
-    /// The program, if it is no longer where it was
+    /// The program, if it has moved
     #[arg(long, value_name = "FILE")]
     file: Option<String>,
     /// Local work within one step, in jumps and calls
@@ -49,7 +49,7 @@ pub(crate) struct ReplayArgs {
     pub(super) output: OutputArgs,
 }
 
-/// The runs of a record: the evidence, or its run if there is none.
+/// The runs of a record: its evidence, or its run if there is none.
 pub(super) fn picture_of(record: &Record, recording: &Recording) -> Lanes {
     match (&recording.run, record.witnesses.is_empty()) {
         (Some(run), true) => Lanes::of_run(record, OneRun::of(run)),
@@ -57,7 +57,7 @@ pub(super) fn picture_of(record: &Record, recording: &Recording) -> Lanes {
     }
 }
 
-/// The same for a page.
+/// The same as figures for a page.
 pub(super) fn figures_of(record: &Record, recording: &Recording) -> Vec<Figure> {
     match (&recording.run, record.witnesses.is_empty()) {
         (Some(run), true) => vec![mazurka_report::run_figure(record, OneRun::of(run))],
@@ -65,7 +65,7 @@ pub(super) fn figures_of(record: &Record, recording: &Recording) -> Vec<Figure> 
     }
 }
 
-/// What a page of a replay has inside.
+/// The record inside the page of a replay.
 #[derive(Serialize)]
 struct Replayed<'a> {
     #[serde(flatten)]
@@ -74,7 +74,7 @@ struct Replayed<'a> {
     run: Option<&'a Run>,
 }
 
-/// The program that was recorded.
+/// Loads the program that was recorded.
 fn load(args: &ReplayArgs, file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
     let sources = Sources::read(&[file]).map_err(|text| match args.file {
         None => format!(
@@ -86,7 +86,7 @@ fn load(args: &ReplayArgs, file: &str, set: &[(String, String)]) -> Result<Progr
     sources.load(set)
 }
 
-/// The same in C.
+/// Loads a recorded program in C or C++.
 fn load_native(
     args: &ReplayArgs,
     file: &str,
@@ -155,7 +155,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
                     program: Some(&program),
                     ..Shown::default()
                 };
-                // A run without a violation is in the recording alone.
+                // A run without a violation is only in the recording.
                 let whole = Replayed {
                     record: &record,
                     run: recording.run.as_ref(),

@@ -1,4 +1,5 @@
-//! The command `run`.
+//! The command `run`: runs one execution, and shows its steps, its path condition or its normal
+//! form.
 
 use clap::Args;
 use mazurka::run::Plan;
@@ -65,30 +66,30 @@ pub(crate) struct RunArgs {
     program: ProgramArgs,
     #[command(flatten)]
     native: NativeArgs,
-    /// The processes, one per step, such as "0 0 0.1=2 1"
+    /// The process of each step, such as "0 0 0.1=2 1"
     #[arg(long, value_name = "SCHEDULE", conflicts_with = "seed")]
     schedule: Option<String>,
-    /// Let chance choose, the same way for the same number
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Choose the steps at random, with this seed
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = values::seed, allow_negative_numbers = true)]
     seed: u64,
-    /// The values of inputs, by process and order (or initial values, by variable); those not given
-    /// are 0
+    /// The values of inputs, by process and order (or initial values, by variable) [default: 0]
     #[arg(long, value_name = "INPUT=VALUE", num_args = 1.., value_parser = values::input)]
     inputs: Vec<(String, i128)>,
-    /// Tell, too, for which other initial values the run would be the same, and how it could have
-    /// gone otherwise
+    /// Also show for which other initial values the run would be the same, and how it could have
+    /// gone differently
     #[arg(long)]
     path: bool,
     /// Show the events of the run: what each step writes and reads, ι⟨W, R⟩
     #[arg(long)]
     events: bool,
-    /// Say whether this run is equivalent to the run, or which dependent steps are in another order
+    /// Say whether this run is equivalent to the other one, or which dependent steps are in another
+    /// order
     #[arg(long, value_name = "SCHEDULE")]
     equivalent: Option<String>,
     /// Run the normal form: the least of all equivalent runs
     #[arg(long)]
     canonical: bool,
-    /// Print the run as a program of one process, its labels one after the other
+    /// Print the run as a program of one process: its labels, one after the other
     #[arg(long, conflicts_with_all = ["path", "events", "equivalent"])]
     linearise: bool,
     #[command(flatten)]
@@ -179,7 +180,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         let picture = |format| lanes(&Lanes::of_run(record, one), format);
         Ok(match format {
             Format::Chart => mazurka_report::chart(record, run).ok_or_else(no_chart)?,
-            // Where there are messages, they say more than the tasks.
+            // If there are messages, a chart of them shows more than lanes.
             Format::Svg => {
                 mazurka_report::chart_svg(record, run).unwrap_or_else(|| picture(format))
             }

@@ -1,4 +1,4 @@
-//! The command `sample`.
+//! The command `sample`: draws executions at random. `explore` shares its flags for sampling.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use crate::{files, values};
 
 const HEADING: &str = "What to draw";
 
-/// Draw executions at random, for what cannot be explored to its end
+/// Draw executions at random, for programs that are too large to explore
 #[derive(Debug, Args)]
 #[command(after_help = format!("Examples:
   mazurka sample huge.maz
@@ -44,18 +44,18 @@ pub(crate) struct SampleArgs {
     program: ProgramArgs,
     #[command(flatten)]
     native: NativeArgs,
-    /// How the process that goes on is drawn [default: surw; random under a memory model]
+    /// How to choose the process that runs next [default: surw; random under a memory model]
     #[arg(long, value_parser = method(), help_heading = HEADING)]
     method: Option<Method>,
     #[command(flatten, next_help_heading = HEADING)]
     sampling: SamplingArgs,
-    /// Draw all runs, violated or not
+    /// Draw all runs, even after a violation
     #[arg(long, help_heading = HEADING)]
     keep_going: bool,
     /// Save the record of a violation here, for `mazurka replay`
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     witness: Option<PathBuf>,
-    /// Workers that draw at the same time (the cores unless given); they change no result
+    /// Workers that draw in parallel [default: one for each core]; they do not change the result
     #[arg(long, short, value_name = "N", value_parser = values::count, help_heading = HEADING)]
     jobs: Option<u64>,
     #[command(flatten, next_help_heading = HEADING)]
@@ -71,17 +71,17 @@ pub(crate) struct SampleArgs {
 /// Which executions to draw.
 #[derive(Debug, Args)]
 pub(super) struct SamplingArgs {
-    /// Draws others for another number, and the same for the same [default: 0]
-    #[arg(long, value_name = "N")]
+    /// The seed: equal seeds draw the same executions [default: 0]
+    #[arg(long, value_name = "N", value_parser = values::seed, allow_negative_numbers = true)]
     seed: Option<u64>,
-    /// For pct: how many things must happen in a certain order for a bug that is to be found
-    /// [default: 3]
+    /// For pct: the depth of the bugs to find, that is how many events must happen in a certain
+    /// order [default: 3]
     #[arg(long, value_name = "N", value_parser = values::count)]
     depth: Option<u64>,
 }
 
 impl SamplingArgs {
-    /// The engine with these flags; `flag` has named it. The error is that they are not for it.
+    /// Applies these flags to an engine, which `flag` has named. Fails if they do not belong to it.
     pub(super) fn applied(&self, flag: &str, engine: Algorithm) -> Result<Algorithm, String> {
         let (name, drawn) = (engine.name(), engine.sample());
         if drawn.is_none() && self.seed.is_some() {
@@ -110,7 +110,7 @@ fn method() -> impl TypedValueParser<Value = Method> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Method>())
 }
 
-/// Draws executions, and shows what they have found.
+/// Draws executions, and shows what was found.
 pub(super) fn sample(args: &SampleArgs) -> Result<Exit, Refusal> {
     let weak = args
         .memory

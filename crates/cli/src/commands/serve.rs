@@ -1,4 +1,4 @@
-//! The command `serve`.
+//! The command `serve`: starts the server of the page, with native engines.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -22,22 +22,22 @@ C are not run. With an address that other machines reach, a token is needed: it 
 printed link.
 Exit codes: 3 it cannot listen; otherwise it ends when it is ended.")]
 pub(crate) struct ServeArgs {
-    /// The port; 0 lets the system choose
+    /// The port; with 0 the system chooses one
     #[arg(long, value_name = "N", default_value_t = 8421)]
     port: u16,
-    /// Where to listen; other machines reach it only if this is not a loopback address
+    /// The address to listen on; other machines reach it only if it is not a loopback address
     #[arg(long, value_name = "IP", default_value_t = Ipv4Addr::LOCALHOST.into())]
     address: IpAddr,
-    /// A name of this machine, if other machines open the page by a name (repeatable)
+    /// A name of this machine, if other machines open the page by this name (repeatable)
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Searches at one time (the cores unless given)
+    /// How many searches run in parallel [default: one for each core]
     #[arg(long, value_name = "N", value_parser = values::count)]
     searches: Option<u64>,
-    /// A search is ended after this time
+    /// The time after which a search is ended
     #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "10m")]
     most_time: Duration,
-    /// Memory of a search, at most
+    /// The maximal memory of a search
     #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "4G")]
     most_memory: u64,
 }

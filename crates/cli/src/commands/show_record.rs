@@ -1,4 +1,4 @@
-//! The command `show`.
+//! The command `show`: renders a saved record without running anything.
 
 use clap::Args;
 use mazurka::Limits;
@@ -27,8 +27,8 @@ The exit code is that of the verdict that was recorded.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, HTML, LANES_DOT, LANES_SVG])))]
 pub(crate) struct ShowArgs {
-    /// A record, as `--witness FILE`, `--format json` or MAZURKA_REPORT make it; `-` for standard
-    /// input
+    /// A record, as written by `--witness FILE`, `--format json` or MAZURKA_REPORT; `-` for
+    /// standard input
     record: String,
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -49,7 +49,7 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
         Ok(match format {
             Format::Text => mazurka_report::verdict(record, &view(&Limits::default())),
             Format::Html => {
-                // What its command has added is in the record too.
+                // The record also has what its command added.
                 let whole: serde_json::Value =
                     serde_json::from_str(&text).map_err(|error| error.to_string())?;
                 let shown = Shown {

@@ -19,10 +19,10 @@ use crate::show::json;
 use crate::watch::{self, watched};
 use crate::{files, output, values};
 
-/// No line of the dialogue is longer.
+/// The maximal length of a line of the dialogue.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Go through one execution by hand, forwards and backwards
+/// Step through one execution by hand, forwards and backwards
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mazurka step counter.maz
@@ -43,14 +43,13 @@ pub(crate) struct StepArgs {
     /// Start with the run of a record, as `--witness FILE` or `save FILE` writes it
     #[arg(long, value_name = "FILE")]
     record: Option<String>,
-    /// The values of inputs, by process and order (or initial values, by variable); those not given
-    /// are 0
+    /// The values of inputs, by process and order (or initial values, by variable) [default: 0]
     #[arg(long, value_name = "INPUT=VALUE", num_args = 1.., value_parser = values::input, conflicts_with = "record")]
     inputs: Vec<(String, i128)>,
-    /// What `random` draws from, the same way for the same number
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// The seed of `random`
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = values::seed, allow_negative_numbers = true)]
     seed: u64,
-    /// Steps of the run that `random` and `finish` make at most (10000 unless given)
+    /// The number of steps at which `random` and `finish` stop [default: 10000]
     #[arg(long, value_name = "N", value_parser = values::count, help_heading = "Limits")]
     max_depth: Option<u64>,
     /// Local work within one step, in jumps and calls, at most 20 million
@@ -58,10 +57,10 @@ pub(crate) struct StepArgs {
     max_local: u64,
 }
 
-/// A command of the dialogue: its name, what follows it, and what it does.
+/// A command of the dialogue: its name, its argument, and what it does.
 type Offered = (&'static str, &'static str, &'static str);
 
-/// A command may be called by its first letter; of several with one letter, the first is meant.
+/// A command may be abbreviated to its first letter; the first command with that letter is meant.
 const COMMANDS: [Offered; 11] = [
     (
         "again",
@@ -92,7 +91,7 @@ const COMMANDS: [Offered; 11] = [
     ("save", "FILE", "save the run, for `mazurka replay FILE`"),
 ];
 
-/// Goes through one execution by hand.
+/// Runs the dialogue about one execution.
 pub(super) fn step(args: &StepArgs) -> Result<Exit, Refusal> {
     if args.program.file == "-" {
         let no = "`step` reads its commands from standard input; name the file of the program";
@@ -134,7 +133,7 @@ pub(super) fn step(args: &StepArgs) -> Result<Exit, Refusal> {
     })?
 }
 
-/// The program of a record, and the schedule of its run. Inputs are those of the run.
+/// The program of a record, and the schedule of its run. The options get the inputs of the run.
 fn recorded(
     args: &StepArgs,
     name: &str,
@@ -143,7 +142,7 @@ fn recorded(
     let parsed = Recording::parse(&files::record(name)?);
     let recording = parsed.map_err(|error| format!("`{name}`: {error}"))?;
     let Recording { record, run } = &recording;
-    // Without other settings the program is meant as it was recorded.
+    // Without other settings, use the recorded ones.
     let set = match args.program.settings() {
         none if none.is_empty() => record.program.set.clone(),
         set => set,
@@ -180,7 +179,7 @@ struct Dialogue<'a, 'w> {
 }
 
 impl Dialogue<'_, '_> {
-    /// Answers lines until there are no more, or the answers are no longer read.
+    /// Answers lines until the input ends, or the output is closed.
     fn hold(mut self) -> Result<Exit, Refusal> {
         let prompts = io::stdin().is_terminal() && io::stdout().is_terminal();
         let first = self.stood(0);
@@ -198,7 +197,7 @@ impl Dialogue<'_, '_> {
             }
             let line = read_line().map_err(|e| format!("cannot read standard input: {e}"))?;
             if line.is_none() && prompts {
-                // What the terminal shows next begins on a line of its own.
+                // The terminal's next output starts on a new line.
                 println!();
             }
             answer = line.and_then(|line| self.answer(&line));
@@ -206,7 +205,7 @@ impl Dialogue<'_, '_> {
         Ok(Exit::Verified)
     }
 
-    /// Does what a line says, and says what has become of it; none ends the dialogue.
+    /// Executes a line and returns the answer; none ends the dialogue.
     fn answer(&mut self, line: &str) -> Option<String> {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let done = match self.command(word) {
@@ -218,7 +217,8 @@ impl Dialogue<'_, '_> {
         Some(done.unwrap_or_else(|problem| format!("{problem}\n")))
     }
 
-    /// The command that a word names. A process may be called by a single letter too.
+    /// The command that a word names. A single letter that is the name of a process is not a
+    /// command.
     fn command(&self, word: &str) -> Option<&'static str> {
         let mut names = COMMANDS.iter().map(|&(name, ..)| name);
         if let Some(name) = names.clone().find(|&name| name == word) {
@@ -228,7 +228,7 @@ impl Dialogue<'_, '_> {
         names.find(|name| letter && name.starts_with(word))
     }
 
-    /// Does what a command says. The error is what is wrong with it.
+    /// Executes a command. The error says what is wrong with it.
     fn obey(&mut self, command: &'static str, rest: &str) -> Result<String, String> {
         let offered = COMMANDS.iter().find(|(name, ..)| *name == command);
         if offered.is_some_and(|(_, takes, _)| takes.is_empty()) && !rest.is_empty() {
@@ -314,11 +314,11 @@ impl Dialogue<'_, '_> {
         Ok(format!("saved; replay with: mazurka replay {name}\n"))
     }
 
-    /// The steps that were made after those that are known, and why there are no more.
+    /// Shows the steps after the first `known` ones, and why there are no more.
     fn made(&mut self, known: usize, made: Result<(), StepProblem>) -> Result<String, String> {
         match made {
             Ok(()) => Ok(self.stood(known)),
-            // What was made is shown, and then why there is no more.
+            // Show the steps that were made, then why there are no more.
             Err(problem) if self.stepper.steps_made() > known => {
                 Ok(format!("{}{problem}\n", self.stood(known)))
             }
@@ -331,7 +331,7 @@ impl Dialogue<'_, '_> {
         }
     }
 
-    /// The same for steps by chance, which a bound may have ended.
+    /// The same for random steps, which a bound may have ended.
     fn bounded(
         &mut self,
         known: usize,
@@ -351,7 +351,7 @@ impl Dialogue<'_, '_> {
         Ok(text)
     }
 
-    /// Where the run stands: new steps, what went wrong, how it ended, what can come next.
+    /// The current state of the run: new steps, failures, how it ended, what can come next.
     fn stood(&mut self, known: usize) -> String {
         let run = self.stepper.run();
         let next = self.stepper.next_steps();
@@ -381,7 +381,7 @@ impl Dialogue<'_, '_> {
         }
     }
 
-    /// Which processes can make a step, in a few words.
+    /// The processes that can make a step, in a few words.
     fn ready(&self) -> String {
         let ready = self.stepper.ready_names();
         if ready.is_empty() {
@@ -392,7 +392,7 @@ impl Dialogue<'_, '_> {
     }
 }
 
-/// The number of steps that follows a command; 1 if there is none.
+/// The number of steps after a command; 1 by default.
 fn number(command: &str, rest: &str) -> Result<usize, String> {
     match rest {
         "" => Ok(1),
@@ -422,11 +422,11 @@ fn help() -> String {
 
 fn print_prompt(steps: usize) {
     let mut out = io::stdout().lock();
-    // If it cannot be written, the next answer cannot either, and that ends the dialogue.
+    // If this cannot be written, the next answer cannot either, and that ends the dialogue.
     let _ = write!(out, "{steps}> ").and_then(|()| out.flush());
 }
 
-/// The next line of standard input, without blanks around it; none at its end.
+/// The next line of standard input, trimmed; none at its end.
 fn read_line() -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     let waiting = watch::Waiting::for_user();

@@ -1,4 +1,5 @@
-//! The command `symbolic`.
+//! The command `symbolic`: executes a program for all initial values, and shows the final symbolic
+//! states.
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -42,16 +43,16 @@ reached (if), what the variables then are (then), and by which run (by). Failure
 pub(crate) struct SymbolicArgs {
     #[command(flatten)]
     program: ProgramArgs,
-    /// Which symbolic states are merged; several of them are compared
+    /// Which symbolic states are merged; if there are several, their results are compared
     #[arg(long, value_parser = reduction(), value_delimiter = ',', default_value = "canonical")]
     por: Vec<Reduction>,
     /// Drop states whose path was expanded before
     #[arg(long)]
     prefix_pruning: bool,
-    /// Keep states whose path condition nothing satisfies, as the paper does
+    /// Keep states whose path condition is unsatisfiable, as the paper does
     #[arg(long)]
     no_feasible: bool,
-    /// Tell the symbolic path of each state, event by event: ι⟨e, W, R⟩
+    /// Show the symbolic path of each state, event by event: ι⟨e, W, R⟩
     #[arg(long)]
     paths: bool,
     /// How many states to list
@@ -121,7 +122,7 @@ pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// Shows several reductions of one program beside each other. The answer is that of the last.
+/// Shows the results of several reductions side by side. The exit code is that of the last.
 fn compare(all: &[SymbolicRecord], args: &SymbolicArgs) -> Result<Exit, Refusal> {
     let Some(last) = all.last() else {
         return Err(Refusal::Message("--por: no reduction".to_owned()));

@@ -1,4 +1,5 @@
-//! The command `table`.
+//! The command `table`: runs several searches of several programs, and shows their counts as a
+//! table or a plot.
 
 use std::path::Path;
 
@@ -31,10 +32,10 @@ const FORMATS: [Offer; 6] = [
     (Format::Svg, "A plot, with a logarithmic axis"),
 ];
 
-/// So many searches are an experiment; more were asked for by mistake.
+/// The maximal number of searches; more were asked for by mistake.
 const MOST_SEARCHES: usize = 10_000;
 
-/// Search programs of several sizes by several engines, and count: a row for each
+/// Search programs of several sizes with several engines, and count: one row each
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mazurka table corpus/maz/readers/program.maz --set N=2..7 --algorithm source --algorithm optimal
@@ -50,15 +51,15 @@ Each search has the limits for itself. A search that is cut says so in the colum
 Exit codes: 0 every search was exhaustive or certain, 2 one was cut, 3 bad usage or a program with
 mistakes. Violations change no exit code: they are in the table.")]
 pub(crate) struct TableArgs {
-    /// The programs, each a `.maz` or `.abs` file; or a list of them, a `.toml` file, which says
-    /// everything but limits and format
+    /// The programs, each a `.maz` or `.abs` file; or a list of them, a `.toml` file, which has
+    /// everything except limits and format
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
     /// A constant and its values (repeatable): N=3, N=2,4,8, or N=2..6 for 2, 3, 4 and 5. All
     /// combinations are searched
     #[arg(long, value_name = "NAME=VALUES", value_parser = values::settings)]
     set: Vec<(String, Vec<String>)>,
-    /// What to do with each [default: explore]
+    /// What to do with each program [default: explore]
     #[arg(long, value_enum)]
     command: Option<Experiment>,
     /// An engine, for --command explore (repeatable) [default: optimal]
@@ -70,22 +71,22 @@ pub(crate) struct TableArgs {
     /// Which symbolic states are merged, for --command symbolic (repeatable) [default: canonical]
     #[arg(long, value_name = "FORM", value_parser = reduction(), value_delimiter = ',')]
     por: Vec<Reduction>,
-    /// Keep symbolic states whose path condition nothing satisfies
+    /// Keep symbolic states whose path condition is unsatisfiable
     #[arg(long)]
     no_feasible: bool,
-    /// A state to look for, for --command reach (repeatable): `x == 3 && at(0, 12)`
+    /// A state to search for, for --command reach (repeatable): `x == 3 && at(0, 12)`
     #[arg(long, value_name = "CONDITION")]
     property: Vec<String>,
-    /// How to look for it in the net, for --command reach (repeatable) [default: search]
+    /// How to search the net, for --command reach (repeatable) [default: search]
     #[arg(long, value_enum, value_delimiter = ',')]
     method: Vec<Method>,
-    /// Of a list, only programs whose name contains this
+    /// From a list, take only programs whose name contains this
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// Show these columns, in this order; all if there are none
+    /// Show these columns, in this order [default: all]
     #[arg(long, value_name = "COLUMN,…", value_delimiter = ',')]
     columns: Vec<String>,
-    /// What a plot counts: the name of a column
+    /// The column to plot
     #[arg(long, value_name = "COLUMN", default_value = "executions")]
     plot: String,
     #[command(flatten)]
@@ -93,7 +94,7 @@ pub(crate) struct TableArgs {
     /// Text for people, the records for programs, a table or a plot
     #[arg(long, value_parser = format(&FORMATS), default_value_t = Format::Text, help_heading = "Output")]
     format: Format,
-    /// No progress
+    /// Show no progress
     #[arg(long, short, help_heading = "Output")]
     quiet: bool,
     #[command(flatten)]
@@ -103,7 +104,7 @@ pub(crate) struct TableArgs {
 /// What an experiment does with a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Experiment {
-    /// Look for a verdict
+    /// Search for a verdict
     Check,
     /// Explore everything, by each engine
     Explore,
@@ -121,13 +122,13 @@ enum Way {
     Check,
     Explore(Algorithm),
     Unfold(NetKind),
-    /// A reduction, and whether states that nothing satisfies are dropped.
+    /// The reduction, and whether states with an unsatisfiable path condition are dropped.
     Symbolic(Reduction, bool),
-    /// The property of a state, the net to search, and how.
+    /// The property of the state, the net to search, and the method.
     Reach(String, NetKind, Method),
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Debug, Serialize)]
 struct Row {
     #[serde(flatten)]
@@ -136,7 +137,7 @@ struct Row {
     state: Option<State>,
 }
 
-/// A state that was looked for.
+/// The answer about a state that was searched for.
 #[derive(Debug, Serialize)]
 struct State {
     state: String,
@@ -145,17 +146,17 @@ struct State {
     method: &'static str,
 }
 
-/// One program at one size, and how it is searched.
+/// One program at one size, and how to search it.
 #[derive(Debug)]
 struct Planned {
     file: String,
     set: Vec<(String, String)>,
     ways: Vec<Way>,
-    /// Where it stands in a list.
+    /// Its entry in a list.
     listed: Option<Listed>,
 }
 
-/// Searches, and shows the counts.
+/// Runs the searches, and shows the counts.
 pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
     let list = args.list()?;
     let planned = match &list {
@@ -232,7 +233,7 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// Adds the states that were looked for, and what was answered, behind a sheet.
+/// Adds columns with the states that were searched for, and the answers.
 fn add_states(sheet: &mut Sheet, found: &[Row]) {
     if found.iter().all(|row| row.state.is_none()) {
         return;
@@ -255,7 +256,7 @@ fn add_states(sheet: &mut Sheet, found: &[Row]) {
     sheet.head.extend(names.map(str::to_owned));
 }
 
-/// Adds the names of a list in front of a sheet, and what others have published behind it.
+/// Adds the names of a list as the first column, and the published figures as the last ones.
 fn published(sheet: &mut Sheet, list: &Experiments, listed: &[Option<&Listed>]) {
     let algorithm = sheet.head.iter().position(|name| name == "algorithm");
     let publishers = list.publishers();
@@ -269,7 +270,7 @@ fn published(sheet: &mut Sheet, list: &Experiments, listed: &[Option<&Listed>]) 
     sheet.head.extend(publishers);
 }
 
-/// Says of published figures that no row would have, or no column, that they would be lost.
+/// Refuses published figures that no row or column would show.
 fn refuse_lost_figures(list: &Experiments) -> Result<(), Refusal> {
     let columns = Sheet::of_searches(std::iter::empty()).head;
     for publisher in list.publishers() {
@@ -293,7 +294,7 @@ fn refuse_lost_figures(list: &Experiments) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Some columns of a sheet, in this order.
+/// Selects columns of a sheet, in this order.
 fn selected(sheet: &Sheet, columns: &[String]) -> Result<Sheet, Refusal> {
     let place = |name: &String| {
         let place = sheet.head.iter().position(|known| known == name);
@@ -312,7 +313,7 @@ fn no_column(name: &str, sheet: &Sheet) -> Refusal {
     format!("there is no column `{name}`: {}", sheet.head.join(", ")).into()
 }
 
-/// The ways to search that a command and the names of engines, nets and reductions mean.
+/// The ways to search, given by a command and the names of engines, nets and reductions.
 struct Ways<'a> {
     command: Experiment,
     algorithms: &'a [Algorithm],
@@ -394,7 +395,7 @@ impl Ways<'_> {
     }
 }
 
-/// Reads names, of which each must be known.
+/// Parses names, each of which must be known.
 fn named<T: std::str::FromStr>(names: &[String]) -> Result<Vec<T>, Refusal>
 where
     T::Err: std::fmt::Display,
@@ -404,7 +405,7 @@ where
 }
 
 impl TableArgs {
-    /// The list, if one is named.
+    /// Reads the list, if one is named.
     fn list(&self) -> Result<Option<Experiments>, Refusal> {
         let is_list = |file: &String| file.ends_with(".toml");
         if !self.files.iter().any(is_list) {
@@ -424,7 +425,7 @@ impl TableArgs {
         Ok(Some(Experiments::parse(file, &files::program(file)?)?))
     }
 
-    /// What the flags ask for.
+    /// The searches that the flags ask for.
     fn planned(&self) -> Result<Vec<Planned>, Refusal> {
         for (at, (name, _)) in self.set.iter().enumerate() {
             if self.set[..at].iter().any(|(known, _)| known == name) {
@@ -459,7 +460,7 @@ impl TableArgs {
         Ok(planned.collect())
     }
 
-    /// What a list asks for.
+    /// The searches that a list asks for.
     fn planned_by(&self, list: &Experiments) -> Result<Vec<Planned>, Refusal> {
         let command = match &list.command {
             Some(name) => <Experiment as ValueEnum>::from_str(name, false).map_err(|_| {
@@ -516,7 +517,7 @@ impl TableArgs {
         }
     }
 
-    /// Looks for a state.
+    /// Searches for a state.
     fn reached(
         &self,
         program: &Program,
@@ -543,7 +544,7 @@ impl TableArgs {
         })
     }
 
-    /// Searches, and counts.
+    /// Runs one search, and counts.
     fn counted(&self, program: &Program, way: &Way, options: &Options) -> Result<Row, Refusal> {
         let done = watched(&options.limits, self.quiet, |watch| match *way {
             Way::Reach(..) => unreachable!("it is looked for by `reached`"),
@@ -580,7 +581,7 @@ impl TableArgs {
         })
     }
 
-    /// Says of a search that was cut that it was.
+    /// Reports a search that hit a bound.
     fn complain(&self, program: &Program, record: &Record) {
         let file = &program.record().file;
         if !record.scope.bounds.is_empty() && !self.quiet {
@@ -596,7 +597,7 @@ impl TableArgs {
     }
 }
 
-/// All combinations of the values of settings, the last one varied first.
+/// All combinations of the values of settings; the last setting varies fastest.
 fn combinations(set: &[(String, Vec<String>)]) -> Vec<Vec<(String, String)>> {
     let mut all = vec![Vec::new()];
     for (name, values) in set {
@@ -612,8 +613,8 @@ fn combinations(set: &[(String, Vec<String>)]) -> Vec<Vec<(String, String)>> {
     all
 }
 
-/// The plot of a column by the setting that varies: a line for each file, engine and rest of the
-/// settings.
+/// Plots a column against the setting that varies, with a line for each combination of file, engine
+/// and other settings.
 fn plot(args: &TableArgs, sheet: &Sheet) -> Result<Plot, Refusal> {
     let column = |name: &str| sheet.head.iter().position(|known| known == name);
     let up = column(&args.plot).ok_or_else(|| no_column(&args.plot, sheet))?;

@@ -1,4 +1,4 @@
-//! The command `test`.
+//! The command `test`: checks a list of models, each in its own process, against expected verdicts.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,10 +18,10 @@ use crate::show::{Format, JSON, TEXT, format, json};
 use crate::suite::{Case, Expected, Suite, Verdicts};
 use crate::{files, output, values};
 
-/// The list in a folder.
+/// The name of the list in a folder.
 const USUAL_FILE: &str = "mazurka.toml";
 
-/// Check a list of models, and compare their verdicts with those that they are to have
+/// Check a list of models, and compare their verdicts with the expected ones
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mazurka test
@@ -38,16 +38,16 @@ pub(crate) struct TestArgs {
     /// The list, or a folder with a `mazurka.toml`
     #[arg(default_value = ".")]
     list: PathBuf,
-    /// A file with the verdicts, if they are kept apart from the models
+    /// A file with the expected verdicts, if they are kept apart from the models
     #[arg(long, value_name = "FILE")]
     verdicts: Option<PathBuf>,
-    /// The folder of the models [default: that of the list]
+    /// The folder of the models [default: the folder of the list]
     #[arg(long, value_name = "FOLDER")]
     models: Option<PathBuf>,
-    /// Models that are checked at the same time (the cores unless given)
+    /// Models that are checked in parallel [default: one for each core]
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
-    /// Write a SARIF file for each model into this folder: what was found, where it is not as
+    /// Write a SARIF file for each model into this folder, with the findings that are not as
     /// expected
     #[arg(long, value_name = "FOLDER")]
     sarif: Option<PathBuf>,
@@ -58,23 +58,23 @@ pub(crate) struct TestArgs {
     pub(super) allowing: AllowArgs,
 }
 
-/// What became of a model.
+/// The result of a model.
 #[derive(Debug, Serialize)]
 struct Outcome {
     name: String,
     expected: Option<Expected>,
     found: Option<Expected>,
-    /// What was wrong, if it could not be checked.
+    /// Why it could not be checked.
     problem: Option<String>,
     seconds: f64,
-    /// What does the same again.
+    /// The command that checks this model again.
     command: String,
-    /// What was found, as SARIF: nothing where it is as expected.
+    /// The findings as SARIF; none where they are as expected.
     #[serde(skip)]
     sarif: Option<String>,
 }
 
-/// Checks all models, and says how many are as expected.
+/// Checks all models, and reports how many are as expected.
 pub(super) fn test(args: &TestArgs) -> Result<Exit, Refusal> {
     let list = if args.list.is_dir() {
         args.list.join(USUAL_FILE)
@@ -106,7 +106,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// Does something with each case, several at a time. The results are in order.
+/// Applies a function to each case, several at a time. The results are in order.
 fn all(cases: &[Case], workers: usize, work: impl Fn(&Case) -> Outcome + Sync) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
@@ -129,10 +129,10 @@ fn all(cases: &[Case], workers: usize, work: impl Fn(&Case) -> Outcome + Sync) -
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// Checks one model in a process of its own: what it takes, or breaks, is its own.
+/// Checks one model in a process of its own, which contains its memory use and its crashes.
 fn one(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
     let start = Instant::now();
-    // A name that begins with `-` is no flag.
+    // With `./` in front, a name that begins with `-` is not a flag.
     let file = Path::new(".").join(folder).join(&case.file);
     let child = files::below(folder, &file).and_then(|_| {
         let child = Command::new(mazurka)
@@ -166,7 +166,7 @@ fn one(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
         Err(problem) => (None, Some(problem), None),
     };
     let bare = file.strip_prefix(".").unwrap_or(&file);
-    // A name that begins with `-` is no flag.
+    // Keep the `./` if the name begins with `-`, so that it is not a flag.
     let shown = match bare.as_os_str().as_encoded_bytes().first() {
         Some(b'-') => &file,
         _ => bare,
@@ -185,7 +185,7 @@ fn one(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
     }
 }
 
-/// Writes what was found into a folder: a file for each model, by its number in the list.
+/// Writes the findings into a folder: a file for each model, named by its number in the list.
 fn save(outcomes: &[Outcome], folder: &Path) -> Result<(), Refusal> {
     let failed = |error: std::io::Error| format!("`{}`: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(failed)?;
@@ -241,7 +241,7 @@ impl Outcome {
     }
 }
 
-/// A line for each model, the command for each that is not as expected, and the sum.
+/// A line for each model, the command for each that is not as expected, and the totals.
 fn summary(outcomes: &[Outcome]) -> String {
     let width = outcomes.iter().map(|one| one.name.chars().count()).max();
     let width = width.unwrap_or(0).min(60);

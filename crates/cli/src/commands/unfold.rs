@@ -1,4 +1,4 @@
-//! The command `unfold`.
+//! The command `unfold`: builds a net from a few executions, and shows or draws it.
 
 use std::path::PathBuf;
 
@@ -19,10 +19,10 @@ use crate::program::ProgramArgs;
 use crate::show::{Format, HTML, Offer, Shown, offer, page, plain, show};
 use crate::watch::watched;
 
-/// It is drawn in a page.
+/// The formats that the page offers.
 const PAGE: [Offer; 1] = [HTML];
 
-/// Build a net of all executions from few of them
+/// Build a net of all executions from a few of them
 #[derive(Debug, Args)]
 #[command(after_help = format!("Examples:
   mazurka unfold readers.maz --set N=10
@@ -39,20 +39,20 @@ pub(crate) struct UnfoldArgs {
     /// The net
     #[arg(long, value_parser = net(), default_value_t = NetKind::Contextual)]
     net: NetKind,
-    /// With --net stateful: no net, but the states of its model one after the other, to compare
-    /// with
+    /// With --net stateful: explore the states of its model one after the other instead, for
+    /// comparison
     #[arg(long)]
     naive: bool,
-    /// With --naive: sleep sets, which save steps between states but no states
+    /// With --naive: use sleep sets, which save steps between states but no states
     #[arg(long, requires = "naive")]
     sleep: bool,
     /// With --net stateful: show the model, the Petri net that the net is an unfolding of
     #[arg(long, conflicts_with_all = ["naive", "tests"])]
     model: bool,
-    /// Let chance choose the tests, the same way for the same number; the net is always the same
+    /// Choose the tests at random, with this seed; the net does not depend on it
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Write each test into this folder, to be run again with `mazurka replay`
+    /// Write each test into this folder, for `mazurka replay`
     #[arg(long, value_name = "DIR")]
     tests: Option<PathBuf>,
     /// Start from these recorded runs of the program (records of `run`, or of --tests), and run
@@ -67,7 +67,7 @@ pub(crate) struct UnfoldArgs {
     pub(super) output: OutputArgs,
 }
 
-/// What the thesis leaves to future work and is not built: refused with the reason.
+/// Ideas that the thesis leaves to future work and that are not built: refused with the reason.
 #[derive(Debug, Args)]
 struct RefusedArgs {
     /// Unfolding by several workers
@@ -82,7 +82,7 @@ struct RefusedArgs {
 }
 
 impl RefusedArgs {
-    /// Why a flag that was given is refused.
+    /// Fails with the reason if one of these flags was given.
     fn why(&self, net: NetKind) -> Result<(), String> {
         let why = if self.jobs.is_some_and(|jobs| jobs != 1) {
             "--jobs: one worker unfolds. Most of the time goes into finding the extensions of a new event, which needs all of the net, so workers would wait for each other; `check --jobs N` and `explore --jobs N` share their work"
@@ -110,7 +110,7 @@ impl UnfoldArgs {
     }
 }
 
-/// Unfolds a program, and shows what came of it.
+/// Unfolds a program, and shows the result.
 pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
     args.refused.why(args.net)?;
     let program = args.program.load()?;
@@ -187,7 +187,7 @@ fn recorded(names: &[String]) -> Result<Vec<Recording>, String> {
     names.iter().map(read).collect()
 }
 
-/// What a page shows of a net besides the net.
+/// What a page about a net shows besides the net.
 fn evidence<'a>(record: &Record, text: String, program: &'a Program) -> Shown<'a> {
     Shown {
         text,
@@ -197,7 +197,7 @@ fn evidence<'a>(record: &Record, text: String, program: &'a Program) -> Shown<'a
     }
 }
 
-/// The net as a picture, or its model as a list or a picture.
+/// Draws the net, or shows its model as a list or a picture.
 fn draw(args: &UnfoldArgs, program: &Program, options: &Options) -> Result<Exit, Refusal> {
     let drawn = watched(&options.limits, args.output.quiet, |watch| {
         if args.model {

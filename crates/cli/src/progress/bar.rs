@@ -1,4 +1,4 @@
-//! The line on a terminal.
+//! The progress line on a terminal.
 
 use std::io::{self, Write};
 
@@ -6,26 +6,26 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 
 use crate::output;
 
-/// How often it is drawn in a second.
+/// How many times a second it is drawn.
 const A_SECOND: u8 = 10;
 
-/// A line on standard error, which is a terminal.
+/// Creates a progress line on standard error, which is a terminal.
 pub(super) fn bar() -> ProgressBar {
     let target = ProgressDrawTarget::term_like_with_hz(Box::new(Screen), A_SECOND);
     ProgressBar::with_draw_target(None, target).with_style(style())
 }
 
-/// The line, cut where the terminal ends: what wraps cannot be taken off again.
+/// The line, cut at the width of the terminal: a line that wraps cannot be removed.
 fn style() -> ProgressStyle {
     let style = ProgressStyle::with_template("{spinner} {wide_msg}");
     style.unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
-/// The terminal, as wide as `COLUMNS` says even if it does not say so itself.
+/// The terminal, with the width in `COLUMNS` even if the terminal does not report one.
 #[derive(Debug)]
 struct Screen;
 
-/// How wide a line may be: the last column stays free, for the cursor behind the line.
+/// The width of the line: the last column stays free for the cursor.
 fn line_width(columns: usize) -> u16 {
     u16::try_from(columns.saturating_sub(1)).unwrap_or(u16::MAX)
 }
@@ -75,7 +75,7 @@ impl TermLike for Screen {
 }
 
 impl Screen {
-    /// Moves the cursor, by the letter of the control sequence.
+    /// Moves the cursor; `letter` is that of the control sequence.
     fn moved(&self, n: usize, letter: char) -> io::Result<()> {
         match n {
             0 => Ok(()),
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
-    /// A terminal of 40 columns that keeps what is written.
+    /// A terminal of 40 columns that records its output.
     #[derive(Clone, Debug, Default)]
     struct Narrow(Arc<Mutex<String>>);
 

@@ -6,7 +6,7 @@ const PHILOSOPHERS: &str = "corpus/abs/philosophers/program.abs";
 const BUFFER: &str = "corpus/abs/producer-consumer/program.abs";
 const PI: &str = "corpus/abs/pi/program.abs";
 
-/// The command that a witness ends with, run.
+/// Runs the replay command at the end of a witness.
 fn replayed(text: &str) -> crate::support::Said {
     let command = text
         .lines()
@@ -93,8 +93,8 @@ fn every_engine_explores_them() {
     }
 }
 
-/// More traces than anyone can count, and more states: only the engine that tries commuting orders
-/// once can decide.
+/// There are too many traces and too many states to count: only the engine that tries commuting
+/// orders once can decide.
 #[test]
 fn a_large_tree_of_actors_is_decided() {
     let args = [
@@ -335,7 +335,7 @@ productline L; features F; delta D when F; product P (F);
     assert!(said.code == 3 && said.err.contains("A0252"), "{said:?}");
 }
 
-/// A file of its own with a program in it.
+/// A temporary file with a program.
 fn written(text: &str) -> tempfile::NamedTempFile {
     let file = tempfile::Builder::new().suffix(".abs").tempfile();
     let file = file.expect("a file");

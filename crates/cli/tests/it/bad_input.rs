@@ -1,4 +1,4 @@
-//! What cannot be read says so.
+//! Input that cannot be read is refused with a message.
 
 use crate::support::{Said, mazurka, with_input};
 

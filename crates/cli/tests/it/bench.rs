@@ -66,12 +66,12 @@ fn files_are_measured_in_place_of_the_programs_of_the_papers() {
         assert_eq!(said.code, 0, "{said:?}");
         said.json()["rows"][0].clone()
     };
-    // A size without figures: n writers have n! orders.
+    // A size without published figures: n writers have n! orders.
     let row = ask("N=4");
     assert_eq!(row["program"], format!("{file} N=4"));
     assert_eq!(row["traces"], 24);
     assert!(row["expected"].is_null() && row["peers"] == serde_json::json!([]));
-    // The program of the benchmark, by its text: what is known of it is there.
+    // The text is that of the benchmark's program, so its known figures are shown.
     let row = ask("N=9");
     assert_eq!(row["expected"], 362_880);
     assert_eq!(row["traces"], 362_880);

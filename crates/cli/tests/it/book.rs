@@ -1,10 +1,9 @@
-//! A reader of the book who writes its programs into an empty folder and types its commands gets
-//! what the book shows.
+//! Tests the book: a reader who writes its programs into an empty folder and types its commands
+//! gets what the book shows.
 //!
-//! A program stands below a line that names its file, `Write this to `counter.maz`:`. A command
-//! stands in a block `console`, behind `$`, with its output below it. There `…` stands for
-//! anything: on a line of its own for any lines, within a line for any text. Commands of `cargo`
-//! are for `.ci/tour`.
+//! A program follows a line that names its file, `Write this to `counter.maz`:`. A command is in a
+//! `console` block, after `$`, with its output below it. There `…` stands for anything: on a line
+//! of its own for any lines, within a line for any text. `.ci/tour` runs the `cargo` commands.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use std::process::Stdio;
 
 use crate::support::{command, root};
 
-/// A fenced block: what stands after the fence, the text, and the line of prose before it.
+/// A fenced block: the info string, the text, and the line of prose before it.
 struct Block {
     info: String,
     text: String,
@@ -38,7 +37,7 @@ fn blocks(page: &str) -> Vec<Block> {
     found
 }
 
-/// The file that the line before a block names: the last word between backquotes, with an ending.
+/// The file named by the line before a block: its last word in backquotes that has an extension.
 fn named(before: &str) -> Option<&str> {
     let words = before.split('`').skip(1).step_by(2);
     let last = words.last().filter(|_| before.ends_with(':'))?;
@@ -48,7 +47,7 @@ fn named(before: &str) -> Option<&str> {
         .then_some(last)
 }
 
-/// The words of a command; quotes keep spaces. Behind `>` is the file for the output.
+/// Splits a command into words; quotes keep spaces. The file for the output follows `>`.
 fn words(command: &str) -> (Vec<String>, Option<String>) {
     let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, None);
     for c in command.chars() {
@@ -72,7 +71,7 @@ fn words(command: &str) -> (Vec<String>, Option<String>) {
     }
 }
 
-/// Whether a line is what is shown, where `…` stands for any text.
+/// Whether a line is as shown, where `…` stands for any text.
 fn is_line(line: &str, shown: &str) -> bool {
     let mut parts = shown.split('…');
     let first = parts.next().unwrap_or("");
@@ -94,7 +93,7 @@ fn is_line(line: &str, shown: &str) -> bool {
     }
 }
 
-/// Whether an output is what is shown, where `…` on a line of its own stands for any lines.
+/// Whether an output is as shown, where `…` on a line of its own stands for any lines.
 fn is_shown(output: &[&str], shown: &[&str]) -> bool {
     match shown.split_first() {
         None => output.is_empty(),
@@ -122,7 +121,7 @@ fn dots_stand_for_anything() {
 struct Reader {
     page: PathBuf,
     folder: tempfile::TempDir,
-    /// The programs that were written and no command has named yet.
+    /// The programs that were written, but not yet named by a command.
     unused: Vec<String>,
     commands: usize,
 }
@@ -190,7 +189,7 @@ impl Reader {
         }
     }
 
-    /// A block below a link to a file of the repository is that file.
+    /// Checks that a block below a link to a file of the repository is that file.
     fn source(&self, block: &Block) {
         let Some((_, link)) = block.before.rsplit_once("](") else {
             return;
@@ -235,7 +234,7 @@ impl Reader {
         }
     }
 
-    /// Runs the binary in the folder. The output and the messages come as a terminal shows them.
+    /// Runs the binary in the folder. Output and messages are mixed, as on a terminal.
     fn run(&self, words: &[String]) -> (i32, String) {
         let out = self.folder.path().join(".out");
         let file = File::create(&out).expect("a file");
@@ -249,7 +248,7 @@ impl Reader {
         (status.code().unwrap_or(-1), said)
     }
 
-    /// The pictures of the page that its commands draw are those beside it.
+    /// Checks that the pictures that the commands of a page draw are those beside the page.
     fn pictures(&self, text: &str) {
         for (at, _) in text.match_indices("![") {
             let link = text[at..]
@@ -264,7 +263,7 @@ impl Reader {
     }
 }
 
-/// Whether a command names a file, or the folder that it is in.
+/// Whether a command names a file or its folder.
 fn mentions(words: &[String], file: &str) -> bool {
     let folder = file.split_once('/').map(|(folder, _)| folder);
     words
@@ -305,7 +304,7 @@ fn the_pages_for_single_tasks_show_what_happens() {
     assert!(commands >= 16, "{commands}");
 }
 
-/// The pages that the book has are there, and none is forgotten.
+/// The book lists every page, and every listed page exists.
 #[test]
 fn every_page_is_in_the_book() {
     let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).expect("a list");
@@ -331,7 +330,7 @@ fn every_page_is_in_the_book() {
     assert_eq!(listed, there);
 }
 
-/// Links of the book lead to files, and to headings where they name one.
+/// Links in the book lead to existing files and headings.
 #[test]
 fn links_of_the_book_lead_somewhere() {
     let mut followed = 0;

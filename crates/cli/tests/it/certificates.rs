@@ -7,7 +7,7 @@ use crate::support::{mazurka, with_input};
 
 const LOCKED: &str = "examples/counter-locked.maz";
 
-/// A file in a folder of its own.
+/// The path of a file in a folder.
 fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("a name").to_owned()
 }
@@ -54,7 +54,7 @@ fn temporal_properties_follow_from_ranks() {
     let said = mazurka(&["check-certificate", file]);
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.out.contains("no violated property"), "{said:?}");
-    // Without the ranks of the properties nothing is said about them.
+    // Without the ranks of the properties, nothing is shown about them.
     let bytes = fs::read(file).expect("it was saved");
     let evidence = bytes.len() - 1;
     fs::write(file, &bytes[..evidence]).expect("a file");
@@ -92,7 +92,7 @@ fn a_certificate_that_was_changed_is_refused_by_name() {
     let file = &path(folder.path(), "counter.cert");
     mazurka(&["check", LOCKED, "--certificate", file]);
     let whole = fs::read(file).expect("it was saved");
-    // Of the first of two runs the last steps are left out.
+    // Remove the last steps of the first of two runs.
     let evidence = whole.iter().rposition(|&byte| byte != 0).expect("a step");
     let mut less = whole.clone();
     less.truncate(evidence);
@@ -120,8 +120,8 @@ fn evidence_without_a_run_is_rejected() {
     let said = with_input(&["check", "-", "--certificate", file], writers);
     assert_eq!(said.code, 0, "{said:?}");
     let mut bytes = fs::read(file).expect("it was saved");
-    // A tree of two runs of two steps: eight bytes, the end of the root, and before them their
-    // number. One run has four.
+    // A tree of two runs of two steps: eight bytes and the end of the root, after the byte with
+    // their number. One run has four.
     let at = bytes.len() - 10;
     assert_eq!(bytes[at], 9, "{bytes:?}");
     bytes[at] = 4;

@@ -1,5 +1,5 @@
-//! Channels without a capacity: every command says that it has met the limit, and none takes what
-//! it has not explored for verified or for a deadlock.
+//! Unbounded channels: every command says that it has hit the limit, and none takes what it has not
+//! explored for verified or for a deadlock.
 
 use crate::support::with_input;
 
@@ -52,7 +52,7 @@ fn what_stays_within_the_limit_is_decided() {
     let said = with_input(&["check", "-"], fails);
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.first_line().contains("failure"), "{said:?}");
-    // One that tries to send never finds the channel full.
+    // A process that tries to send never finds the channel full.
     let tries = "chan c[..]: int process { let ok = try c ! 1; assert ok }
         process { let x = 0; select { c ? x |> skip [] c ! 2 |> skip }; assert x < 2 }";
     assert_eq!(with_input(&["check", "-"], tries).code, 0);
@@ -72,7 +72,7 @@ fn a_stream_is_explored_once() {
     }
 }
 
-/// What a run leaves out of what has happened is nothing that its steps have waited for.
+/// A shortened run keeps every step that its other steps have waited for.
 #[test]
 fn witnesses_have_what_enables_their_steps() {
     let program = "chan c[1]: int chan d[1]: int var x: int = 0

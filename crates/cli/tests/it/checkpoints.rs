@@ -1,4 +1,4 @@
-//! `explore --checkpoint` and `--resume`: what a user sees.
+//! `explore --checkpoint` and `--resume`, as a user sees them.
 
 use crate::support::{command, said};
 
@@ -30,7 +30,7 @@ fn a_search_that_is_broken_off_goes_on() {
     assert_eq!((last.code, last.err.as_str()), (0, ""), "{last:?}");
     assert_eq!(last.json()["traces"], 5040);
     assert_eq!(last.json()["executions"], 5040);
-    // What is finished needs no checkpoint.
+    // A finished search needs no checkpoint.
     let other = folder.path().join("never.json");
     let mut whole = command();
     whole.args(["explore", WRITERS, "--checkpoint"]).arg(&other);
@@ -67,7 +67,7 @@ fn what_is_no_checkpoint_is_refused() {
     }
 }
 
-/// Saves a checkpoint of a search that is not finished. Says how to go on from it, with one worker.
+/// Saves a checkpoint of an unfinished search. Returns a function that resumes it with one worker.
 fn saved(file: &std::path::Path) -> impl Fn(&str) -> crate::support::Said {
     let explore = move |flag: &str| {
         let mut command = command();
@@ -100,7 +100,7 @@ fn a_checkpoint_of_another_format_is_refused() {
     assert_eq!(explore("--resume").code, 2);
 }
 
-/// A number of a sequence that is always the same (SplitMix64).
+/// The next number of a fixed sequence (SplitMix64).
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;
@@ -118,7 +118,7 @@ fn a_damaged_checkpoint_is_refused() {
     let mut seed = 17;
     for round in 0..300 {
         let mut bytes = whole.clone();
-        // Most of a checkpoint is fingerprints; every other change is in its first lines.
+        // Most of a checkpoint is fingerprints; half of the changes are in its first lines.
         let places = [whole.len(), whole.len().min(1500)][round % 2];
         let at = random(&mut seed) as usize % places;
         let digit = b'0' + (random(&mut seed) % 10) as u8;
@@ -175,7 +175,7 @@ fn a_search_that_is_killed_goes_on_from_what_was_saved_last() {
     assert_eq!((last.code, last.err.as_str()), (0, ""), "{last:?}");
     assert_eq!(last.json()["traces"], 362_880);
 
-    // What is finished needs no checkpoint.
+    // A finished search needs no checkpoint.
     std::fs::remove_file(&file).expect("it was there");
     let mut whole = command();
     whole.args(["explore", WRITERS, "--set", "N=7", "--checkpoint"]);

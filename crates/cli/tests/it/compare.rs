@@ -1,4 +1,4 @@
-//! `compare`: what it says, and what it refuses.
+//! `compare`: its answers and its refusals.
 
 use tempfile::TempDir;
 
@@ -30,14 +30,14 @@ fn unknown_values_are_the_same_in_both() {
     assert_eq!(told["difference"]["run"]["inputs"][0]["value"], "3");
     let said = compare(N, &other, &["--set", "n=4"]);
     assert_eq!(said.code, 0, "{said:?}");
-    // A value that only the other program asks for is told.
+    // A value that only the other program asks for is shown.
     let asks = "var x: int = 0  process { let a = input(bool); if a { x := 1 } }";
     let chooses = "var x: int = 0  process { x := choose(0..2) }";
     let said = compare(asks, chooses, &[]);
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.out.contains("for 0#0 = "), "{said:?}");
     assert_eq!(compare(chooses, asks, &["--within"]).code, 0);
-    // What is required counts.
+    // `requires` counts.
     let fewer = format!("{N} requires n > 0");
     assert_eq!(compare(N, &fewer, &["--within"]).code, 0);
     assert_eq!(compare(&fewer, N, &["--within"]).code, 1);
@@ -97,7 +97,7 @@ fn what_cannot_be_compared_is_refused() {
         assert!(said.err.contains(says), "{said:?}");
     }
     assert_eq!(compare(x, y, &["--observe", "x"]).code, 0);
-    // What processes synchronise with is no result.
+    // Synchronisation objects are not part of the result.
     let takes = "semaphore s = 1  var x: int = 0  process { x := 1; acquire(s) }";
     assert_eq!(compare(x, takes, &[]).code, 0);
     let said = with_input(&["compare", "-", "-"], x);

@@ -1,4 +1,4 @@
-//! `condition`: what it says, and what it refuses.
+//! `condition`: its answers and its refusals.
 
 use crate::support::{Said, mazurka, with_input};
 
@@ -36,7 +36,7 @@ fn discarded_values_are_told_apart() {
     let record = ask(asks, "failure", &[]).json();
     assert_eq!(record["all_discarded"], "0#0 <= 0");
     assert_eq!(record["holds"], "0#0 == 5");
-    // Values for which nothing happens are not looked at.
+    // Values for which nothing happens are not examined.
     assert_eq!(record["fails"], "0#0 != 5");
 }
 
@@ -71,7 +71,7 @@ fn what_is_no_property_is_refused() {
 
 #[test]
 fn what_the_initial_values_break_is_a_failure_for_these() {
-    // The last state is fine for n = 0, and the first is not.
+    // For n = 0 the last state is fine and the first is not.
     let broken = "var x, y: int = 0 var n: int var b: bool requires 0 <= n && n < 3
         invariant b || x != y
         process { y := 2; y := n - 1 }";
@@ -79,7 +79,7 @@ fn what_the_initial_values_break_is_a_failure_for_these() {
     let record = said.json();
     assert_eq!(record["holds"], "!b", "{said:?}");
     assert_eq!(record["fails"], "b", "{said:?}");
-    // Nor does it matter that all runs are discarded later on.
+    // It does not matter either that all runs are discarded later.
     let discarded = format!("{broken} process {{ assume x > 2 }}");
     let said = ask(&discarded, "failure", &[]);
     let record = said.json();

@@ -79,7 +79,7 @@ fn it_can_be_drawn() {
     assert!(said.out.starts_with("digraph"), "{said:?}");
 }
 
-/// The engine makes several steps at a time to compare states, and may pass a limit by some.
+/// The engine makes several steps at a time to compare states, so it may slightly exceed a limit.
 #[test]
 fn a_limit_is_named_as_it_was_given() {
     let file = "corpus/maz/equal-writes/program.maz";

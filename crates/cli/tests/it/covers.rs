@@ -1,4 +1,4 @@
-//! `cover e`: what must be reachable.
+//! `cover e`: conditions that must be reachable.
 
 use crate::support::with_input;
 
@@ -76,7 +76,7 @@ fn a_limit_leaves_it_open() {
     assert_eq!(said.code, 1, "{said:?}");
 }
 
-/// A limit is for the whole command, not for each cover again.
+/// A limit applies to the whole command, not to each cover separately.
 #[test]
 fn covers_share_the_limits() {
     let mut program = "var x: int = 0 allows nondeterminism\n".to_owned();
@@ -117,7 +117,7 @@ fn covers_share_the_limits() {
     }
 }
 
-/// A sample is drawn for each cover: its size is no limit.
+/// A sample is drawn for each cover: its size is not a limit.
 #[test]
 fn a_sample_is_drawn_for_each_cover() {
     let program = "var x: int = 0 cover one: x == 1 cover x == 9 process { x := 1 }";
@@ -150,8 +150,8 @@ fn values_that_are_not_known_are_found() {
     assert_eq!(record["covers"][1]["answer"], "unreached");
 }
 
-/// Beside a false `assume` in the same step nothing counts; a process that has failed goes no
-/// further, and what it has done counts.
+/// What happens in the same step as a false `assume` does not count. A failed process stops, but
+/// what it did before counts.
 #[test]
 fn assumptions_and_failures() {
     let answer = |body: &str| {
@@ -215,7 +215,7 @@ fn explorations_with_checkpoints_say_what_looks_for_it() {
     let (program, checkpoint) = (file("a.maz"), file("a.json"));
     std::fs::write(&program, QUEUE).expect("a file");
     let said = with_input(&["explore", &program, "--checkpoint", &checkpoint], "");
-    // A folder that stays does no harm.
+    // A leftover folder does no harm.
     let _ = std::fs::remove_dir_all(&folder);
     assert_eq!(said.code, 2, "{said:?}");
     let line =

@@ -1,4 +1,4 @@
-//! What the documents show is what happens.
+//! The examples in the documents show what really happens.
 
 use crate::support::{mazurka, root, with_input};
 
@@ -6,7 +6,7 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(root().join(name)).expect("the document")
 }
 
-/// The fenced blocks of a document: what stands after the fence, and the text.
+/// The fenced blocks of a document: the info string and the text.
 fn blocks(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut lines = text.lines();
@@ -30,7 +30,7 @@ fn the_programs_of_the_language_reference_do_what_it_says() {
         let Some(said) = info.strip_prefix("maz ") else {
             continue;
         };
-        // `maz rc11 violated`: under that memory model.
+        // `maz rc11 violated` is checked under that memory model.
         let (memory, verdict) = said.split_once(' ').unwrap_or(("sc", said));
         let said = with_input(&["check", "-", "--memory", memory], &program);
         assert!(
@@ -135,7 +135,7 @@ fn the_pictures_of_memory_models_are_what_the_tool_draws() {
         }
         let (command, file) = text.split_once(" > ").expect("a command and a file");
         let command = command.strip_prefix("$ mazurka ").expect("our command");
-        // The schedule stands between quotes.
+        // The schedule is in quotes.
         let parts: Vec<&str> = command.split('"').collect();
         let [before, schedule, after] = parts[..] else {
             panic!("one schedule: {command}");
@@ -180,7 +180,7 @@ fn litmus_tests_have_as_many_graphs_as_the_table_says() {
     assert_eq!(tried, 4 * 20);
 }
 
-/// The words of a command, of which some stand in double quotes.
+/// Splits a command into words, some of which are in double quotes.
 fn arguments(command: &str) -> Vec<String> {
     let mut all = Vec::new();
     for (at, part) in command.split('"').enumerate() {
@@ -224,7 +224,7 @@ fn commands_say_what_their_pages_show() {
             }
         }
         assert!(tried >= least, "{name}: the commands were not found");
-        // Links lead somewhere.
+        // Links lead to existing files.
         for (at, _) in page.match_indices("](") {
             let link = page[at + 2..].split([')', '#']).next().unwrap_or("");
             assert!(folder.join(link).exists(), "{link}");

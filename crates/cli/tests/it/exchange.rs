@@ -1,5 +1,5 @@
-//! `--format sarif`, `junit`, `github`, `itf`, `csv` and `markdown`: as their readers want them,
-//! and what the record says.
+//! `--format sarif`, `junit`, `github`, `itf`, `csv` and `markdown`: valid for their readers, and
+//! consistent with the record.
 
 use serde_json::Value;
 
@@ -16,7 +16,8 @@ var grid: int[2][2] = [[1, 2], [3, 4]]
 var e: E = A
 process { m[1].from := 7; grid[1][0] := 9; e := B; assert m[0].ok }";
 
-/// Commands that violate, verify, give up and refuse, with their programs on standard input.
+/// Commands that are violated, verified, inconclusive or refused; some programs are on standard
+/// input.
 const COMMANDS: [(&[&str], &str); 11] = [
     (&["check", "examples/counter.maz"], ""),
     (&["check", "examples/counter-locked.maz"], ""),
@@ -48,7 +49,7 @@ fn said(command: (&[&str], &str), format: &str) -> Said {
     with_input(&[words, &["--format", format]].concat(), input)
 }
 
-/// The record of each command, if its program has no mistakes, and what it prints in a format.
+/// The record of each command, if its program has no mistakes, and its output in a format.
 fn all(format: &str) -> Vec<(Option<Value>, Said)> {
     let both = COMMANDS.map(|command| {
         let record = said(command, "json");
@@ -269,7 +270,7 @@ fn itf_goes_back_from_the_last_state_to_the_first() {
         serde_json::json!([[number(1), number(2)], [number(9), number(4)]])
     );
     assert_eq!((&last["e"], &last["m.ok"][0]), (&"B".into(), &false.into()));
-    // A run has a trace too, and a lasso a loop.
+    // A run has a trace, too, and a lasso has a loop.
     let said = mazurka(&[
         "run",
         "examples/counter.maz",
@@ -293,7 +294,7 @@ fn itf_goes_back_from_the_last_state_to_the_first() {
     );
 }
 
-/// The cells of a text as RFC 4180 reads it.
+/// Parses the cells of a text as RFC 4180 defines them.
 fn cells(text: &str) -> Vec<Vec<String>> {
     let mut rows = vec![vec![String::new()]];
     let mut chars = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! What the shell is told.
+//! The exit codes.
 
 use crate::support::{command, mazurka, said, with_input};
 
@@ -126,7 +126,7 @@ fn an_answer_that_is_not_certain_may_be_allowed() {
         };
         assert_eq!(told(&allowed.out), told(&strict.out), "{args:?}");
     }
-    // What is certain stays so.
+    // A certain answer keeps its exit code.
     let violated = ["check", "examples/counter.maz", "--allow-inconclusive"];
     assert_eq!(mazurka(&violated).code, 1);
     let wrong = ["check", "no-such-file.maz", "--allow-inconclusive"];

@@ -1,4 +1,4 @@
-//! A file that cannot be written loses no result.
+//! A file that cannot be written does not lose the result.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ const SUM: &str = "var x: i8 = 0 process { x := x + 1 } process { x := x + 1 } e
 const ANY: &str = "var x: i8 requires x > 3 && x < 9 process { x := x + 1 } ensures x > 4";
 const WRITERS: &str = "corpus/maz/writers/program.maz";
 
-/// Where nothing can be written, whatever the permissions are.
+/// Paths that cannot be written, whatever the permissions are.
 fn bad_places(folder: &TempDir) -> Vec<PathBuf> {
     let here = folder.path();
     std::fs::write(here.join("file"), "kept").expect("written");
@@ -22,7 +22,7 @@ fn bad_places(folder: &TempDir) -> Vec<PathBuf> {
     places.push(here.join("taken"));
     #[cfg(target_os = "linux")]
     {
-        // A link, so that a defect replaces the link and not the device.
+        // A link, so that a defect would replace the link and not the device.
         let full = here.join("full");
         std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
         places.push(full);
@@ -30,7 +30,7 @@ fn bad_places(folder: &TempDir) -> Vec<PathBuf> {
     places
 }
 
-/// All that is in a folder.
+/// The names of everything in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -61,7 +61,7 @@ fn told(said: &Said, code: i32, result: &str) {
 
 #[test]
 fn a_file_that_cannot_be_written_loses_no_result() {
-    // The arguments before the file, the program, the exit code, and what is in the result.
+    // The arguments before the file, the program, the exit code, and a part of the result.
     let commands: [(&[&str], &str, i32, &str); 5] = [
         (&["check", "-", "--witness"], FAILS, 1, "violated: failure"),
         (
@@ -134,7 +134,7 @@ fn a_folder_that_cannot_be_written_loses_no_result() {
     for (args, program, code, result) in commands {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("file"), "kept").expect("written");
-        // The folder cannot be made; and it is there, but the names in it are taken.
+        // First the folder cannot be made; then it exists, but the names in it are taken.
         let taken = folder.path().join("taken");
         for name in ["1.json", "000001.smt2"] {
             std::fs::create_dir_all(taken.join(name)).expect("a folder");
@@ -162,7 +162,7 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
     let file = folder.path().join("bad.json");
     std::fs::write(&file, "the old witness").expect("written");
     let mut shell = std::process::Command::new("sh");
-    // No file may grow: writing fails after the file beside it was made.
+    // No file may grow: writing fails after the temporary file was made.
     shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]);
     shell.arg(env!("CARGO_BIN_EXE_mazurka"));
     shell.args(["check", "-", "--witness"]).arg(&file);
@@ -197,7 +197,7 @@ fn a_link_stays_a_link_and_permissions_stay() {
         .mode();
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(names(folder.path()), ["bad.json", "link"]);
-    // What may only be read is not replaced.
+    // A read-only file is not replaced.
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o400)).expect("it is ours");
     told(&check(), 1, "violated: failure");
 }
@@ -246,7 +246,7 @@ fn output_that_cannot_be_written_is_told() {
             .expect("the binary starts");
         use std::io::Write;
         let mut stdin = child.stdin.take().expect("piped");
-        // A command that takes no program may have ended.
+        // A command that takes no program may have ended already.
         let _ = stdin.write_all(program.as_bytes());
         drop(stdin);
         let output = child.wait_with_output().expect("it ends");

@@ -1,4 +1,4 @@
-//! `mazurka fmt`: what it writes, what it refuses, and what it says.
+//! `mazurka fmt`: its output, its refusals and its messages.
 
 use std::fs;
 

@@ -1,15 +1,15 @@
-//! `--format html`: the record is inside, the pictures are drawn, and nothing is asked for.
+//! `--format html`: the page contains the record and the pictures, and loads nothing.
 
 use serde_json::Value;
 
 use crate::support::{Said, mazurka, with_input};
 use crate::wellformed::elements;
 
-/// What ends scripts, opens comments and breaks lines of a script, in a message and in a name.
+/// Text that would end scripts, open comments and break lines of a script, in a message.
 const NASTY: &str = "var x: int = 0 process { x := 1; \
     assert x == 2, \"</script><script>alert(1)</script><!-- <b>&amp;\u{2028}\" }";
 
-/// Each command with a page, and what one of its figures is called.
+/// Each command with a page, and a text in one of its figures.
 const COMMANDS: [(&[&str], &str); 13] = [
     (&["check", "examples/counter.maz"], "ensures"),
     (&["check", "examples/philosophers.maz"], "wait for ever"),
@@ -43,7 +43,7 @@ const COMMANDS: [(&[&str], &str); 13] = [
     (&["prove", "examples/peterson.maz"], "the proof"),
 ];
 
-/// The record in a page.
+/// The record inside a page.
 fn inside(page: &Said) -> Value {
     let text = page.out.split("id=\"record\">").nth(1).expect("a record");
     let text = text.split("</script>").next().expect("its end");
@@ -51,7 +51,7 @@ fn inside(page: &Said) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
 
-/// What differs from run to run.
+/// Removes what differs from run to run.
 fn settled(mut record: Value) -> Value {
     if let Value::Object(fields) = &mut record {
         fields.remove("seconds");

@@ -1,11 +1,11 @@
-//! Programs of several files.
+//! Programs in several files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{mazurka, with_input};
 
-/// A folder of its own, removed at the end.
+/// A temporary folder, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -31,7 +31,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A folder that stays does no harm.
+        // A leftover folder does no harm.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -44,7 +44,7 @@ fn a_lock_is_written_once_for_several_clients() {
     let said = mazurka(&["check", file, "--set", "BUG=1"]);
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.out.contains("exclusion"), "{said:?}");
-    // Steps of the included file say so, with its own lines.
+    // Steps of the included file name the file, with its own line numbers.
     let said = mazurka(&["run", file, "--schedule", "client.0 client.0"]);
     let mut rows = said.out.lines();
     let row = rows.find(|line| line.contains("(locks/ticket.maz)"));
@@ -87,7 +87,7 @@ fn mistakes_are_shown_in_their_file() {
     let json = said.json();
     assert_eq!(json["diagnostics"][0]["span"]["line"], 3);
     assert_eq!(json["file"], folder.file("sub/a.maz"));
-    // A mistake of the program itself, behind what it includes.
+    // A mistake in the program itself, after an included file.
     folder.write("sub/a.maz", "include \"b.maz\"\nvar x: int = 0\n");
     folder.write("main.maz", "include \"sub/a.maz\"\nprocess { w := 1 }\n");
     let said = mazurka(&["check", &folder.file("main.maz")]);
@@ -116,7 +116,7 @@ fn what_cannot_be_included_is_refused() {
             "{path}: {said:?}"
         );
     }
-    // What is wrong behind it is shown in its own line, and in no mark.
+    // Mistakes after it are shown in their own lines, without the marks between files.
     let text = "include \"missing.maz\"\nprocess { y := 1 }\nprocess { z := 1 }\n";
     folder.write("in/main.maz", text);
     let said = mazurka(&["check", &folder.file("in/main.maz")]);

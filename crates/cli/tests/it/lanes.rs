@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::{Said, mazurka, root, with_input};
 use crate::wellformed::{is_sound, texts};
 
-/// What a picture says, after it was checked.
+/// Checks a picture and returns its words.
 #[track_caller]
 fn words(svg: &str) -> Vec<String> {
     assert!(svg.starts_with("<svg"), "no picture: {svg:?}");
@@ -197,7 +197,7 @@ fn a_stored_record_is_drawn_as_it_was() {
     assert_eq!(again.code, 1, "{again:?}");
     let again = words(&again.out);
     says(&again, "replayed: deadlock");
-    // All but the heading is the same.
+    // Everything except the heading is the same.
     let boxes = |words: &[String]| -> Vec<String> {
         let from = words.iter().position(|word| word == "philosopher(0)");
         words[from.expect("a lane")..].to_vec()
@@ -269,7 +269,7 @@ fn actors_have_lanes_for_their_tasks() {
     is_sound(&chart.out);
 }
 
-/// The processes that a run names: those that have a name, make a step or could have made one.
+/// The processes of a run: those that have a name, make a step or could have made one.
 fn processes(run: &Value) -> BTreeSet<String> {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -284,7 +284,7 @@ fn processes(run: &Value) -> BTreeSet<String> {
     all
 }
 
-/// A picture of each program of the corpus, and of what is wrong with every fifth.
+/// A picture of each program of the corpus, and of a violation of every fifth.
 #[test]
 fn the_corpus_is_drawn() {
     let folder = root().join("corpus/maz");

@@ -1,12 +1,12 @@
-//! Limits are honoured, promptly, and named.
+//! Limits are respected, quickly, and named in the answer.
 
 use std::time::{Duration, Instant};
 
 use crate::support::{Said, command, with_input};
 
-/// Far more interleavings than anyone can wait for, each a trace of its own.
+/// Far too many interleavings to wait for, each a separate trace.
 const ENDLESS: &str =
-    "var x: int = 0 ensures x >= 0 process (p in 0..12) { x := 1; x := 2; x := 1 }";
+    "var x: int = 0 ensures x >= 0 process (p in 0..12) { x := p * p; x := 2; x := p * p }";
 /// A process that never ends, in ever new states.
 const LOOP: &str = "var x: i64 = 0 ensures x >= 0 process { while x >= 0 { x := x + 1 } }";
 
@@ -17,7 +17,7 @@ fn cut(said: &Said, name: &str) {
     assert!(said.out.contains(name), "`{name}` is missing in {said:?}");
 }
 
-/// Runs it both as text and as a record, and looks for the bound in both.
+/// Runs the command with text and record output, and checks that both name the bound.
 #[track_caller]
 fn names(flags: &[&str], program: &str, text: &str, bound: &str, value: Option<u64>) {
     let args = [&["check", "-"], flags].concat();
@@ -62,8 +62,9 @@ fn steps() {
 
 #[test]
 fn executions() {
-    // Runs that agree, so that nothing is certain before the limit, in states that do not.
-    let program = "var x, y: int = 0 observe y process (p in 0..5) { x := p }";
+    // The results agree, so nothing is certain before the limit, but the states differ, and no two
+    // processes are interchangeable.
+    let program = "var x, y: int = 0 observe y process (p in 0..5) { x := p * p }";
     names(
         &["--max-executions", "3"],
         program,
@@ -135,7 +136,7 @@ fn memory() {
     );
 }
 
-/// One step of it takes minutes over terms, and a second or so over numbers.
+/// One step takes minutes over terms, and about a second over numbers.
 const SLOW_STEP: &str = "var x: int ensures x >= 0 || x < 0
     process (p in 0..2) { x := p; let i = 0; while i < 15000000 { i := i + 1 }; x := i }";
 
@@ -150,7 +151,7 @@ fn time_within_a_step() {
     ] {
         let limits = ["-", "--max-local", "20000000", "--time-limit", "0.1"];
         let program = match command {
-            // For all inputs.
+            // With an input.
             ["check"] => SLOW_STEP.replace("x := p", "let v = input(); x := p"),
             _ => SLOW_STEP.to_owned(),
         };
@@ -250,7 +251,7 @@ fn a_second_interrupt_ends_the_program_at_once() {
         drop(stdin);
         let mut stdout = child.stdout.take().expect("piped");
         stdout.read_exact(&mut [0]).expect("it prints");
-        // Two at once are one: `timeout` sends them so.
+        // Two in quick succession count as one: `timeout` sends two.
         send(&child, signal);
         send(&child, signal);
         std::thread::sleep(Duration::from_millis(700));

@@ -1,8 +1,9 @@
-//! `op` and `spec object`: verdicts, evidence, and what commands without them say.
+//! `op` and `spec object`: verdicts, evidence, and the answers of commands that do not support
+//! them.
 
 use crate::support::{mazurka, with_input};
 
-/// A counter whose additions are these statements.
+/// A counter with these statements as its addition.
 fn counter(add: &str) -> String {
     format!(
         "var x: int = 0
@@ -31,7 +32,7 @@ fn the_scope_names_clients_and_operations() {
     assert_eq!(record["object"]["clients"], 2);
     assert_eq!(record["object"]["operations"], 2);
     assert_eq!(record["object"]["calls"], 3);
-    // With a violation of it that does not count, nothing of the kind is said.
+    // If its violation does not count, linearizability is not mentioned.
     let other = with_input(&["check", "-", "--property", "deadlock"], &counter(WRONG));
     assert_eq!(other.code, 0, "{other:?}");
     assert!(!other.out.contains("linearizable:"), "{other:?}");
@@ -59,7 +60,7 @@ fn a_history_is_shown_and_replayed() {
     for words in ["call add(1)", "; return 0", "replay with: "] {
         assert!(found.out.contains(words), "{words}: {found:?}");
     }
-    // Nothing that no source text names.
+    // No name that is not in the source.
     assert!(!found.out.contains('$'), "{found:?}");
 
     let file = std::env::temp_dir().join(format!("linear-{}.maz", std::process::id()));
@@ -83,8 +84,8 @@ fn a_history_is_shown_and_replayed() {
     std::fs::remove_file(&file).expect("the file");
 }
 
-/// What would be right if the operations of different clients had no order: a `get` that is called
-/// after an `add` has ended, and does not see it.
+/// This would be right if operations of different clients had no order: a `get` that is called
+/// after an `add` has ended does not see it.
 #[test]
 fn time_orders_the_operations_of_different_clients() {
     let stale = counter(RIGHT).replace("{ return x }", "{ return 0 }");
@@ -105,7 +106,7 @@ fn time_orders_the_operations_of_different_clients() {
         add["returned"].as_u64() < get["called"].as_u64(),
         "{history:?}"
     );
-    // Called before the `add` has ended, it may see the value from before.
+    // If it is called before the `add` has ended, it may see the old value.
     let text = stale.replace("{ return 0 }", "{ await x < 1; return 0 }");
     let found = with_input(&["check", "-", "--property", "linearizable"], &text);
     assert_eq!(found.code, 0, "{found:?}");
@@ -127,7 +128,7 @@ spec object for N clients of K operations {
         with_input(&args, text)
     };
     assert_eq!(check(&[]).code, 0);
-    // One client is right, two are not: both may see the value from before.
+    // With one client it is right, with two it is not: both may see the old value.
     assert_eq!(check(&["N=2", "MOST=3"]).code, 1);
     assert_eq!(check(&["K=3", "MOST=3", "FIRST=2"]).code, 0);
 }
@@ -159,7 +160,7 @@ spec object for 2 clients of 2 operations {{
         with_input(&["check", "-"], &text("allows deadlock")).code,
         0
     );
-    // What the specification excludes has no place in any order.
+    // A call that the specification excludes has no place in any order.
     let wrong = text("allows deadlock").replace("op take() { full |>", "op take() { true |>");
     let found = with_input(&["check", "-"], &wrong);
     assert!(
@@ -187,7 +188,7 @@ spec object for 2 clients of 1 operation {
   op add(twice: bool): Answer { if open { return Done }; return Late }
 }
 ";
-    // The specification knows nothing of the closer.
+    // The closer is not part of the specification.
     let found = with_input(&["check", "-"], text);
     assert_eq!(found.code, 1, "{found:?}");
     assert!(

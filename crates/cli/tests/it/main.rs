@@ -1,4 +1,4 @@
-//! Drives the binary as a user does.
+//! Runs the binary as a user does.
 
 mod abs;
 mod bad_input;
@@ -44,6 +44,7 @@ mod step;
 mod suites;
 mod support;
 mod symbolic;
+mod symmetry;
 mod synchronise;
 mod table;
 mod temporal;
@@ -51,6 +52,6 @@ mod undecided;
 mod unfold;
 mod verdicts;
 mod warnings;
-// The report's own tests use it, too.
+// The tests of `mazurka-report` use it, too.
 #[path = "../../../report/src/wellformed.rs"]
 mod wellformed;

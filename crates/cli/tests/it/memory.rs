@@ -43,7 +43,7 @@ fn a_weak_execution_is_shown_and_replays() {
         .expect("a schedule");
     let run = mazurka(&["run", file, "--memory", "tso", "--schedule", schedule]);
     assert_eq!(run.code, 1, "{run:?}");
-    // The schedule is none of a stronger model.
+    // The schedule is not valid in a stronger model.
     std::fs::write(file, sb("seq_cst")).expect("a file");
     let run = mazurka(&["run", file, "--memory", "rc11", "--schedule", schedule]);
     assert_eq!(run.code, 3, "{run:?}");
@@ -120,7 +120,7 @@ fn what_has_no_weak_executions_is_refused() {
             assert!(said.err.contains(why), "{command} {program}: {said:?}");
         }
     }
-    // What is compared needs all values.
+    // Determinism needs all values.
     let unknown = "atomicity access var x: int process { x := 1 }";
     let said = with_input(&["check", "-", "--memory", "rc11"], unknown);
     assert_eq!(said.code, 3, "{said:?}");
@@ -156,7 +156,7 @@ process (i in 0..9) { x.fetch_add(1, relaxed); x.fetch_add(1, relaxed) }
     ] {
         let said = with_input(&[&arguments[..], &[limit]].concat(), program);
         assert_eq!(said.code, 2, "{limit}: {said:?}");
-        // There are no checkpoints of execution graphs.
+        // There are no checkpoints for execution graphs.
         assert!(!said.err.contains("--checkpoint"), "{limit}: {said:?}");
         assert_eq!(said.json()["scope"]["exhaustive"], false);
     }
@@ -357,7 +357,7 @@ process { y.store(1, release); let r = x.load(acquire); b := if r > 0 then 1 els
         program,
     );
     assert_eq!(run.code, 1, "{run:?}");
-    // Nothing wrong in a sample says little.
+    // A sample without a violation says little.
     let fine = program
         .replace("release", "seq_cst")
         .replace("acquire", "seq_cst");
@@ -408,7 +408,7 @@ process { x.store(2, relaxed) }
         program,
     );
     assert_eq!(said.code, 1, "{said:?}");
-    // The release sequence: the update carries on what the store released.
+    // A release sequence: the update continues what the store released.
     for words in [
         ">sw<",
         "rf mo<",
@@ -433,7 +433,7 @@ process { x.store(2, relaxed) }
         "{}",
         weak.out
     );
-    // Interleavings have no such relations.
+    // Interleavings do not have these relations.
     let sc = with_input(&["check", "-", "--format", "svg"], program);
     assert!(!sc.out.contains("rf:"), "{}", sc.out);
     let run = with_input(&["run", "-", "--memory", "ra", "--format", "svg"], program);
@@ -446,7 +446,7 @@ process { x.store(2, relaxed) }
     assert!(explored.err.contains("without pictures"), "{explored:?}");
 }
 
-/// A variable that nothing accesses keeps its value.
+/// A variable that is not accessed keeps its value.
 #[test]
 fn what_is_not_accessed_is_as_it_was() {
     for memory in ["rc11", "ra", "tso"] {
@@ -465,7 +465,8 @@ fn what_is_not_accessed_is_as_it_was() {
     }
 }
 
-/// Processes are numbered as they are met, and a run that is cut to its failure meets fewer.
+/// Processes are numbered in the order in which they are met, and a run cut at its failure meets
+/// fewer.
 #[test]
 fn failures_of_processes_that_others_start() {
     let program = "atomicity access var x: atomic int = 0
@@ -525,7 +526,7 @@ fn a_run_that_a_limit_cuts_is_shown_as_far_as_it_goes() {
     assert!(text.out.contains("ready to go on: p"), "{text:?}");
 }
 
-/// An update is one step of `--max-depth`, and a run that has ended needs no further one.
+/// An update is one step of `--max-depth`, and a run that has ended needs no further step.
 #[test]
 fn depth_is_in_steps() {
     let program = "atomicity access var x: atomic int = 0
@@ -537,7 +538,7 @@ fn depth_is_in_steps() {
     }
 }
 
-/// An update of an element is one access, whatever selects the element.
+/// An update of an element is one access, however the element is selected.
 #[test]
 fn elements_are_updated_in_one_step() {
     let program = "atomicity access var a: atomic int[2] = 0 ensures a[1] == 2
@@ -550,7 +551,7 @@ fn elements_are_updated_in_one_step() {
     assert_eq!(said.code, 0, "{said:?}");
 }
 
-/// A relaxed update in the release sequence of a `seq_cst` store does not cut the store off from a
+/// A relaxed update in the release sequence of a `seq_cst` store does not separate the store from a
 /// `seq_cst` load that reads the update.
 #[test]
 fn release_sequences_of_seq_cst_stores() {
@@ -564,7 +565,7 @@ fn release_sequences_of_seq_cst_stores() {
     assert_eq!(said.code, 0, "{said:?}");
 }
 
-/// A failure beside a false assumption counts, and is not denied where it does not count.
+/// A failure beside a false assumption counts, and where it does not count it is not denied.
 #[test]
 fn a_failure_beside_a_false_assumption() {
     let program = "atomicity access var x, y: atomic int = 0
@@ -581,7 +582,7 @@ fn a_failure_beside_a_false_assumption() {
     assert!(!said.out.contains("nothing can go wrong"), "{said:?}");
 }
 
-/// Every step is compared, and the state at the end; a run that ends well is made again too.
+/// A replay compares every step and the final state; a run without a violation replays, too.
 #[test]
 fn a_replay_compares_everything() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -614,8 +615,8 @@ fn a_replay_compares_everything() {
     assert_eq!(replay(changed).code, 3);
 }
 
-/// A failing event counts once with what is before it, whatever other processes do. Where
-/// interleavings are explored, the writes that it overwrites are before it too.
+/// A failing event counts once for each past, whatever other processes do. Where interleavings are
+/// explored, its past includes the writes that it overwrites.
 #[test]
 fn failing_events_are_counted_once() {
     for (processes, interleaved, weak) in [
@@ -654,7 +655,7 @@ fn failing_events_are_counted_once() {
             assert_eq!(record["failures"], failures, "{how:?} {processes}");
         }
     }
-    // Two ways to the read that races, and two orders of what other processes do.
+    // Two ways to the racing read, and two orders of the steps of other processes.
     let races = "atomicity access
 var d: int = 0
 var x, y: atomic int = 0
@@ -672,7 +673,7 @@ process { y := 2 }
     assert_eq!(record.json()["failures"], 2);
 }
 
-/// Where a schedule does not fit, the message has the names and numbers of the source.
+/// The message about a schedule that does not fit uses the names and numbers of the source.
 #[test]
 fn schedules_that_do_not_fit_are_told_in_the_programs_names() {
     let program = "atomicity access

@@ -1,4 +1,4 @@
-//! Least programs of what an attack on `check` has found.
+//! Minimal programs for defects that an attack on `check` found.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn check(program: &str, more: &[&str]) -> Said {
     said(&mut command, program)
 }
 
-/// The kinds that are shown.
+/// The kinds of violations shown.
 fn shown(record: &Value) -> Vec<&str> {
     let witnesses = record["witnesses"].as_array().expect("an array");
     witnesses
@@ -62,7 +62,7 @@ fn a_bound_leaves_open_what_was_not_found() {
     let record = check(&program, &flags).json();
     assert_eq!(shown(&record), ["failure", "failure"]);
     assert_eq!(record["kinds"]["open"], json!(["deadlock", "livelock"]));
-    // The flag would not help, and is given already.
+    // The flag is given already, and would not help.
     let text = with_input(
         &["check", "-", "--keep-going", "--max-depth", "2"],
         &program,
@@ -110,7 +110,7 @@ fn an_invariant_that_is_false_at_the_start_excuses_no_always() {
         shown(&check(program, &["--property", "a"]).json()),
         ["property"]
     );
-    // The step that breaks an invariant has failed, so the state after it does not count.
+    // The step that breaks an invariant fails, so the state after it does not count.
     let program = "var x: int = 1  invariant i: x == 1  always a: x == 1  process { x := 2 }";
     let record = check(program, &["--keep-going"]).json();
     assert_eq!(shown(&record), ["failure"]);
@@ -138,13 +138,13 @@ fn a_limit_hides_no_violated_always() {
 
 #[test]
 fn a_limit_on_depth_leaves_the_engine_that_merges_states() {
-    // More traces than can be counted, and few states.
+    // Too many traces to count, and few states.
     let program = "var x: int[4] = 0  var y: int = 0
         process p (i in 0..4) { while true { x[i] := 1 - x[i]; y := 1 - y } }";
     let said = check(program, &["--max-depth", "40"]);
     assert_eq!(said.code, 2, "{said:?}");
     assert_eq!(said.json()["algorithm"], "stateful");
-    // The failure is met first at the end of a long run, and cut there.
+    // The failure first occurs at the end of a long run, which is cut there.
     let program = "var x: int = 0  process { while x < 100 { x := x + 1 }; error }
         process { x := 99 }";
     let said = check(program, &["--max-depth", "8"]);

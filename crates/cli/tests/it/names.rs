@@ -1,4 +1,4 @@
-//! What people read: names, values, and lines that fit the terminal.
+//! Readable output: names, values, and lines that fit the terminal.
 
 use crate::support::{command, mazurka, said, with_input};
 
@@ -95,7 +95,7 @@ fn divisions_and_indices_show_their_values() {
             "var a: int[3] = 0 var x: int = 3 process { let i = 2; i := a[x] }",
             "with x = 3",
         ),
-        // The index was read before the first write.
+        // The index is read before the first write.
         (
             "var a: int[3] = 0 var x: int = 3 process { x, a[x] := 1, 2 }",
             "with x = 3",
@@ -127,7 +127,7 @@ fn a_failure_shows_its_values() {
     assert!(found.first_line().contains(message), "{found:?}");
 }
 
-/// Text of `check` on a program with long labels, in so many columns.
+/// The text of `check` on a program with long labels, at this width.
 fn in_columns(columns: Option<&str>, args: &[&str], source: &str) -> String {
     let mut command = command();
     command.args(args);
@@ -158,7 +158,7 @@ fn text_fits_the_columns() {
         assert_eq!(wide, None, "{columns}: {text}");
         assert!(text.contains("counting(0)"), "{text}");
     }
-    // What goes into a file or a pipe has no width.
+    // A file or a pipe has no width.
     let whole = in_columns(None, &check, source);
     assert!(
         whole.lines().any(|line| line.chars().count() > 120),
@@ -176,8 +176,8 @@ fn a_loop_is_for_the_engine_that_merges_states() {
     assert!(deep.out.contains(advice), "{deep:?}");
     let merged = with_input(&["explore", "-", "--algorithm", "stateful"], source);
     assert_eq!(merged.code, 0, "{merged:?}");
-    // Two places of each process, and whose turn it is: (await, await), (assign, await) and the
-    // other way round.
+    // Each process has two places, and one has its turn: (await, await) twice, (assign, await) and
+    // (await, assign).
     let states = merged.out.lines().find(|line| line.starts_with("  states"));
     let states = states.expect("a row").split_whitespace().nth(1);
     assert_eq!(states, Some("4"), "{merged:?}");
@@ -197,7 +197,7 @@ fn a_loop_is_for_the_engine_that_merges_states() {
     assert!(other.json().get("states").is_none());
 }
 
-/// `reach` gave the run of a net, which may come to the state by a detour.
+/// `reach` once showed the run of a net, which may reach the state by a detour.
 #[test]
 fn reach_shows_the_nearest_state() {
     let source = "var x, y: int = 0

@@ -1,4 +1,4 @@
-//! Programs in C, compiled and run by the tool.
+//! C programs, compiled and run by the tool.
 
 use std::fs;
 use std::process::Command;
@@ -64,7 +64,7 @@ fn a_violation_is_shown_and_replayed() {
     let schedule = out.split('"').nth(1).expect("a schedule").to_owned();
     let (code, out, _) = mazurka(&["run", &file, "--schedule", &schedule, "--", "-DTYPE=int"]);
     assert!(code == 1 && out.contains("visit: store(hits)"), "{out}");
-    // Without flags for the compiler a record replays.
+    // A record without compiler flags replays.
     fs::write(&file, LOST.replace("TYPE", "int")).expect("a program");
     assert_eq!(mazurka(&["check", &file, "-q", "--witness", &saved]).0, 1);
     let (code, out, err) = mazurka(&["replay", &saved]);
@@ -138,7 +138,7 @@ fn what_cannot_be_done_is_said() {
     );
 }
 
-/// Folders and programs that are in the repository.
+/// A path in the repository.
 fn repository(path: &str) -> String {
     format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"))
 }
@@ -167,7 +167,7 @@ fn examples_are_right_and_wrong() {
         let (code, out, err) = mazurka(&["check", &file, "--", "-DBUG"]);
         assert!(code == 1 && out.contains(wrong), "{name}: {out}{err}");
     }
-    // What only weak memory shows, too.
+    // Also what only weak memory shows.
     let file = repository("examples/c/double-checked.c");
     let (code, out, err) = mazurka(&["check", &file, "--memory", "rc11"]);
     assert!(code == 0 && out.contains("rc11"), "{out}{err}");
@@ -421,8 +421,8 @@ fn leaks_and_different_results_are_found() {
     );
 }
 
-/// The search ends at a deadlock before it meets what it would start again for: a guard, or an
-/// access of another size. The runs that make the deadlock easier to read meet it.
+/// The search ends at a deadlock before it learns what would make it start again: a guard, or an
+/// access of another size. The runs that simplify the deadlock meet it.
 #[test]
 fn evidence_is_made_without_learning() {
     if !has_compiler() {
@@ -454,7 +454,7 @@ fn evidence_is_made_without_learning() {
     }
 }
 
-/// What the process may use that runs the program.
+/// The limits of the process that runs the program.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_process_that_runs_a_program_is_confined() {
@@ -487,7 +487,7 @@ fn the_process_that_runs_a_program_is_confined() {
         let text = |name: &str| String::from_utf8_lossy(&read(name)).into_owned();
         let limits = text("limits");
         let line = |name: &str| limits.lines().find(|line| line.starts_with(name));
-        // No system has this limit by itself, and that of addresses is set before it.
+        // No system has this limit by default, and the limit on addresses is set before it.
         let files = line("Max open files").map(str::to_owned);
         if text("cmdline").contains("--native")
             && files.is_some_and(|files| files.split_whitespace().nth(3) == Some("64"))
@@ -509,7 +509,7 @@ fn the_process_that_runs_a_program_is_confined() {
     assert!(addresses.contains("1099511627776"), "{addresses}");
 }
 
-/// What runs the program does not outlive the tool, however that ends.
+/// The process that runs the program does not outlive the tool, however the tool ends.
 #[cfg(target_os = "linux")]
 #[test]
 fn nothing_runs_on_when_the_tool_is_killed() {
@@ -518,7 +518,7 @@ fn nothing_runs_on_when_the_tool_is_killed() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("t.c").display().to_string();
-    // More executions than a minute is enough for.
+    // More executions than fit into a minute.
     let text = "#include <pthread.h>
         #include <stdatomic.h>
         atomic_int x;
@@ -547,7 +547,7 @@ fn nothing_runs_on_when_the_tool_is_killed() {
         all.split_whitespace().find(is_native).map(str::to_owned)
     });
     let child = child.expect("the process that runs the program");
-    // It has asked for the signal when it has set its limits.
+    // It asks for the signal after it has set its limits.
     let limits = format!("/proc/{child}/limits");
     let confined = |text: String| {
         let files = text.lines().find(|line| line.starts_with("Max open files"));
@@ -565,8 +565,8 @@ fn nothing_runs_on_when_the_tool_is_killed() {
     assert!(gone, "process {child} runs on");
 }
 
-/// Failures that need a step which no order relates to them: the other side of a data race, or the
-/// end of a block that is still in use.
+/// Failures that need a step without an order to them: the other side of a data race, or freeing a
+/// block that is still in use.
 #[test]
 fn both_sides_of_a_race_are_told() {
     if !has_compiler() {
@@ -622,7 +622,7 @@ fn both_sides_of_a_race_are_told() {
     }
 }
 
-/// A program that does not come to `main`, or ends the process that explores it, is no success.
+/// A program that does not reach `main`, or ends the process that explores it, is not a success.
 #[test]
 fn what_ends_or_holds_up_the_tool_is_told() {
     if !has_compiler() {

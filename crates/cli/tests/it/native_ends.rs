@@ -1,5 +1,4 @@
-//! How programs in C end: the end of the process, loops without an end, searches that are broken
-//! off.
+//! How C programs end: the end of the process, infinite loops, interrupted searches.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -10,7 +9,7 @@ use crate::native::{has_compiler, mazurka};
 const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\n\
     #include <stdlib.h>\n#include <string.h>\n#include <assert.h>\n";
 
-/// A file with a program, in a folder that goes away.
+/// A file with a program, in a temporary folder.
 fn program(body: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("t.c").display().to_string();
@@ -37,7 +36,7 @@ fn the_first_end_gives_the_exit_code() {
         );
         let mut all = vec!["explore", &file];
         all.extend(memory);
-        // Nothing, or t and one of the two codes.
+        // Nothing, or t and one of the two exit codes.
         let (_, out, err) = mazurka(&all);
         assert!(out.contains("final states      3 "), "{out}{err}");
     }
@@ -83,7 +82,7 @@ fn nested_functions_and_hundreds_of_threads_run() {
     }
 }
 
-/// The loop is in `main`, most of its time is spent in a function of the C library.
+/// The loop is in `main`, but spends most of its time in a function of the C library.
 #[test]
 fn a_loop_without_an_end_is_told_where_the_program_has_it() {
     if !has_compiler() {
@@ -99,7 +98,7 @@ fn a_loop_without_an_end_is_told_where_the_program_has_it() {
     );
 }
 
-/// More executions than a minute is enough for.
+/// More executions than fit into a minute.
 const LONG: &str = "atomic_int x; void *add(void *p) { for (int k = 0; k < 6; k++) x++; return p; }\n\
     int main(void) { pthread_t all[4];\n\
     for (int k = 0; k < 4; k++) pthread_create(&all[k], 0, add, 0);\n\
@@ -122,8 +121,8 @@ fn a_search_that_is_broken_off_says_what_it_has_seen() {
     }
 }
 
-/// Steps without an end: where no code of the runtime runs, where it runs all the time, and after
-/// an execution that comes to its end.
+/// Infinite steps: where no code of the runtime runs, where it runs all the time, and after a
+/// complete execution.
 const ENDLESS: [&str; 3] = [
     "int main(void) { volatile int p = 0; for (;;) p++; }",
     "int main(void) { for (;;) free(malloc(0)); }",
@@ -157,7 +156,7 @@ fn an_interrupted_search_says_what_it_has_seen() {
     if !has_compiler() {
         return;
     }
-    // A terminal tells all processes, and `kill` one.
+    // A terminal signals all processes, `kill` only one.
     for (body, group) in [
         (LONG, true),
         (LONG, false),
@@ -174,14 +173,14 @@ fn an_interrupted_search_says_what_it_has_seen() {
     }
 }
 
-/// Whether there is such a process, and it runs a program.
+/// Whether this process exists and runs a program.
 #[cfg(target_os = "linux")]
 fn is_worker(id: &str) -> bool {
     let arguments = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&arguments).contains("--native")
 }
 
-/// Starts a search, interrupts it, and waits for its end. Also returns which process has searched.
+/// Starts a search, interrupts it, and waits for its end. Also returns which process searched.
 #[cfg(target_os = "linux")]
 fn interrupted(file: &str, group: bool) -> (Option<i32>, String, String) {
     let mut tool = Command::new("setsid");
@@ -191,7 +190,7 @@ fn interrupted(file: &str, group: bool) -> (Option<i32>, String, String) {
     let child = tool.stdout(Stdio::piped()).spawn().expect("the tool");
     let id = child.id();
     let children = format!("/proc/{id}/task/{id}/children");
-    // It hears of Ctrl-C as soon as the search begins.
+    // It handles Ctrl-C as soon as the search begins.
     let hears = |worker: &str| {
         let status = fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));

@@ -1,9 +1,9 @@
-//! The pages about the papers: their commands print what the pages show.
+//! The commands on the pages about the papers print what the pages show.
 
 use crate::support::{mazurka, root};
 use crate::wellformed::is_sound;
 
-/// A command of a page, and the lines that it shows; `…` stands for any lines.
+/// The commands of a page with the output that it shows; `…` stands for any lines.
 fn commands(page: &str) -> Vec<(Vec<String>, Vec<String>)> {
     let text = std::fs::read_to_string(root().join(page)).expect("the page");
     let mut found = Vec::new();
@@ -22,7 +22,7 @@ fn commands(page: &str) -> Vec<(Vec<String>, Vec<String>)> {
     found
 }
 
-/// The words of a command; quotes keep spaces.
+/// Splits a command into words; quotes keep spaces.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
@@ -68,7 +68,7 @@ fn the_commands_of_the_page_about_unfolding_do_what_it_shows() {
     }
 }
 
-/// What the page names is there.
+/// The files that the page names exist.
 #[test]
 fn files_that_the_page_about_unfolding_names_exist() {
     let text = std::fs::read_to_string(root().join("docs/papers/unfolding.md")).expect("the page");
@@ -112,7 +112,7 @@ fn trees_with_inputs_have_a_node_for_each_branch() {
     // Scheduling nodes are darker.
     let dark = tree.matches("fillcolor=\"#aeb6bf\"").count();
     assert!(dark > 0, "{tree}");
-    // Reduced, with the branch as a part of its step.
+    // Reduced, where the branch is a part of its step.
     let reduced = draw("thesis-fig2-4", &["--format", "dot"]);
     assert_eq!(leaves(&reduced, "final"), 6, "{reduced}");
     let picture = draw(
@@ -136,7 +136,7 @@ fn the_model_of_a_stateful_net_is_listed_and_drawn() {
     };
     let listed = model(&[]);
     assert_eq!(listed.code, 0, "{listed:?}");
-    // A lock has one place, which an acquisition takes and a release marks again.
+    // A lock has one place; an acquisition takes its token, and a release puts it back.
     assert_eq!(listed.out.matches("  l\n").count(), 1, "{}", listed.out);
     assert!(listed.out.contains("  t6  "), "{}", listed.out);
     let record = model(&["--format", "json"]).json();

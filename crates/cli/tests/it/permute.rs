@@ -137,14 +137,14 @@ fn a_run_that_a_limit_has_cut_is_permuted_up_to_its_length() {
         ),
         "{said:?}"
     );
-    // With a common variable each order is another: 4 choose 2.
+    // With a shared variable every order is different: 4 choose 2.
     let common =
         "var x: int = 0 process p { true |>* x := 2 * x } process q { true |>* x := x + 1 }";
     let record = with_input(&[&args[..], &["--format", "json"]].concat(), common).json();
     assert_eq!(record["permutations"]["executable"], 6, "{record}");
     assert_eq!(record["permutations"]["up_to"], 4, "{record}");
     assert_eq!(record["deterministic"], serde_json::Value::Null, "{record}");
-    // Of one process there is one order.
+    // One process has one order.
     let one = "var x: int = 0 process { true |>* x := x + 1 }";
     let record = with_input(
         &["permute", "-", "--max-depth", "4", "--format", "json"],
@@ -158,7 +158,7 @@ fn a_run_that_a_limit_has_cut_is_permuted_up_to_its_length() {
             .map(Vec::len),
         Some(4)
     );
-    // A guard that waits for a step that was cut off is no deadlock.
+    // A guard that waits for a step that was cut off is not a deadlock.
     let waits = "var x: int = 0 process p { true |>* x := x + 1 }
         process q { x > 1 |> x := 0; x > 5 |> x := 1 }";
     let args = [
@@ -192,7 +192,7 @@ fn runs_are_compared_as_traces() {
     assert!(said.out.contains("\nequivalent to: "), "{said:?}");
     let said = ask(THETA_0, THETA_3);
     assert!(said.out.contains("not equivalent to: "), "{said:?}");
-    // The first pair that is in another order: the flip before the guard that reads it.
+    // The first pair in another order: the flip before the guard that reads it.
     assert!(
         said.out.contains("steps 8 and 12 depend on each other"),
         "{said:?}"
@@ -230,7 +230,7 @@ fn a_run_is_a_sequential_program() {
     let ran = with_input(&["run", "-", "--format", "json"], &said.out).json();
     assert_eq!(ran["run"]["ending"], "final", "{ran}");
     assert_eq!(ran["run"]["state"][0]["value"], "5", "{ran}");
-    // What it does with locals, locks, arrays and choices is what they were.
+    // Locals, locks, arrays and choices have the effects that they had in the run.
     let program = "var x, y: int = 0 var a: int[3] = 0 lock m
         proc bump(k: int) { x := x + k }
         process p { for i in 0..2 { a[i] := i + x }; bump(3); lock(m); y := y + 1; unlock(m) }

@@ -1,9 +1,9 @@
-//! `explore --profile`: where executions come from; and how many states, how fast, in how much
+//! `explore --profile`: where executions come from; and the number of states, their rate and
 //! memory.
 
 use crate::support::{mazurka, with_input};
 
-/// Two races that have nothing to do with each other, in these lines.
+/// Two unrelated races, in these lines.
 const TWO_RACES: &str = "var x, y: int = 0
 process { x := 1 }
 process { x := 2 }
@@ -27,7 +27,7 @@ fn pairs(algorithm: &str, program: &str) -> Vec<(u64, u64, u64)> {
 #[test]
 fn reversals_are_counted_by_pairs_of_lines() {
     for algorithm in ["optimal", "source", "dpor"] {
-        // One race is reversed once, the other in both of the orders of the first.
+        // One race is reversed once, the other in both orders of the first.
         let mut found = pairs(algorithm, TWO_RACES);
         assert_eq!(found[0].2, 2, "{algorithm}: the most frequent comes first");
         found.sort_unstable();
@@ -41,7 +41,7 @@ fn reversals_are_counted_by_pairs_of_lines() {
     }
 }
 
-/// All executions but the first are reversals, where nothing waits and nothing is chosen.
+/// If nothing waits and nothing is chosen, all executions but the first are reversals.
 #[test]
 fn every_execution_of_optimal_has_its_reversal() {
     for (file, set) in [
@@ -65,7 +65,7 @@ fn every_execution_of_optimal_has_its_reversal() {
     }
 }
 
-/// A search whose runs are longer than its sets starts again; what it had counted is forgotten.
+/// A search whose runs are longer than its sets starts again, and forgets what it has counted.
 #[test]
 fn long_runs_are_counted_once() {
     let program = "var x, y: int = 0
@@ -111,7 +111,7 @@ fn the_table_names_the_steps() {
         first.contains("line 2 `x := 1`  before  line 3 `x := 2`"),
         "{first}"
     );
-    // In atomicity access a statement has several steps.
+    // Under `atomicity access` a statement has several steps.
     let said = mazurka(&["explore", "examples/counter.maz", "--profile"]);
     assert!(
         said.out.contains("line 17 `read x` ")

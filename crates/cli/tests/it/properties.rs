@@ -1,4 +1,4 @@
-//! `check --property NAME`: properties that count alone, and what the others do to a run.
+//! `check --property NAME`: properties that count alone, and how the others affect a run.
 
 use crate::support::{Said, command, said, with_input};
 
@@ -9,8 +9,8 @@ fn json(program: &str, property: &str, more: &[&str]) -> Said {
     said(&mut command, program)
 }
 
-/// `even` is broken by the first step and `small` by the second, which the process makes only if
-/// `even` does not halt it.
+/// The first step breaks `even`. The second breaks `small`, but the process makes it only if `even`
+/// does not halt it.
 const STEPS: &str = "var x: int = 0
     invariant even: x % 2 == 0
     invariant small: x < 2
@@ -25,7 +25,7 @@ fn each_property_counts_alone() {
         ("small", 1, &["`small`"]),
         ("one", 1, &["`one`"]),
         ("three", 1, &["`three`"]),
-        // A search stops at the first.
+        // A search stops at the first violation.
         ("small,deadlock", 1, &["`small`"]),
         ("deadlock", 0, &[]),
     ] {
@@ -71,7 +71,7 @@ fn what_follows_a_failure_that_does_not_count_is_named() {
     let record = json(program, "small", &[]).json();
     assert_eq!(record["kinds"]["halted"], true);
     assert_eq!(record["kinds"]["counted"], serde_json::json!(["failure"]));
-    // The same where a kind is named, and where the file allows failures.
+    // The same if a kind is named, and if the file allows failures.
     let deadlock = json(program, "deadlock", &[]).json();
     assert_eq!(deadlock["kinds"]["halted"], true);
     let allowed = format!("allows failure {program}");
@@ -96,7 +96,7 @@ fn the_failure_that_counts_is_found_beside_one_that_does_not() {
 
 #[test]
 fn a_search_does_not_end_at_what_does_not_count() {
-    // `a` is broken by the first step, `b` by one after many more than may be made.
+    // The first step breaks `a`; `b` breaks after many more steps than the limit.
     let program = "var x: int = 0
         invariant a: x == 0
         invariant b: x < 100000

@@ -13,7 +13,7 @@ fn prove(program: &str, args: &[&str]) -> Said {
     with_input(&args, program)
 }
 
-/// A file in a folder of its own.
+/// The path of a file in a folder.
 fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("a name").to_owned()
 }
@@ -37,7 +37,7 @@ fn what_is_proved_passes_the_checker() {
         "{said:?}"
     );
     assert!(said.out.contains("no state deadlocks"), "{said:?}");
-    // Weaker proofs say that they are.
+    // A weaker proof says so.
     mazurka(&["prove", PETERSON, "--no-deadlock", "--proof", proof]);
     let said = mazurka(&["check-proof", proof]);
     assert!(
@@ -69,7 +69,7 @@ fn a_false_goal_has_an_execution_that_shows_it() {
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.out.contains("assert x != 7"), "{said:?}");
     assert!(said.out.contains("x = 7"), "{said:?}");
-    // What is asked for is part of the execution.
+    // Inputs and choices are part of the execution.
     let asks = "var x: i8 = 0 process { let a: i8 = choose(0..3); x := input(i8); x := x + a }";
     let said = prove(asks, &["--goal", "[*] x != 7"]);
     assert_eq!(said.code, 1, "{said:?}");
@@ -212,6 +212,19 @@ fn a_proof_is_a_page_or_a_picture_too() {
     assert!(said.err.contains("--format html"), "{said:?}");
 }
 
+/// A `for` keeps its limit in a variable without a name, which no state of a proof shows.
+#[test]
+fn the_limit_of_a_loop_is_hidden() {
+    let text = "var n: int requires n == 2 var s: int = 0
+        process { for i in 0..n { s := s + i } }";
+    let folder = tempfile::tempdir().expect("a folder");
+    let proof = &path(folder.path(), "a.proof");
+    let said = prove(text, &["--goal", "[*] s == 1", "--proof", proof]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let saved = std::fs::read_to_string(proof).expect("a proof");
+    assert!(saved.contains("\"0.i\"") && !saved.contains('$'), "{saved}");
+}
+
 #[test]
 fn a_file_that_is_no_proof_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -232,7 +245,7 @@ fn a_file_that_is_no_proof_is_rejected() {
         mazurka(&["check-proof", proof])
     };
     assert_eq!(check(&good).code, 0);
-    // A proof of something else is none of this.
+    // A proof of something else is not accepted.
     for (from, to) in [
         ("\"ASSIGN\"", "\"COND\""),
         ("\"proved\"", "{\"unknown\": \"\"}"),
@@ -256,7 +269,7 @@ fn a_file_that_is_no_proof_is_rejected() {
     }
     let said = check("{\"version\": 2, \"proofs\": []}");
     assert_eq!(said.code, 3, "{said:?}");
-    // Nor is one of another program.
+    // Neither is a proof of another program.
     std::fs::write(
         program,
         "var x: i8 = 0 process { x := x + 2 } ensures x == 2",
@@ -296,8 +309,8 @@ fn accesses_are_refused_or_proved_as_steps() {
     assert!(said.err.contains("atomicity statement"), "{said:?}");
 }
 
-/// Everything follows from what cannot be, so nothing is shown by it: the answer is that of every
-/// other command.
+/// Everything follows from a contradiction, so nothing is shown: the answer is that of every other
+/// command.
 #[test]
 fn nothing_follows_from_a_false_requires() {
     let given = "var c: int = 0 requires c > 0 ensures c == 99 process { c := 7 }";
@@ -317,7 +330,7 @@ fn nothing_follows_from_a_false_requires() {
     }
 }
 
-/// What was shown for some goals says nothing about goals that were not examined.
+/// What was proved for some goals says nothing about goals that were not examined.
 #[test]
 fn freedom_from_deadlocks_is_said_only_where_it_is_proved() {
     let freedom = |program: &str, args: &[&str]| {
@@ -340,8 +353,8 @@ fn freedom_from_deadlocks_is_said_only_where_it_is_proved() {
     );
 }
 
-/// A goal may hold in a program that deadlocks, where it is not about all runs: neither command
-/// says more.
+/// A goal that is not about all runs may hold in a program that deadlocks: neither command claims
+/// more.
 #[test]
 fn a_goal_about_some_runs_says_nothing_of_the_others() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -364,8 +377,7 @@ fn a_goal_about_some_runs_says_nothing_of_the_others() {
     }
 }
 
-/// A step without end is no mistake of the user's: the answer is unknown, as in every other
-/// command.
+/// An infinite step is not a mistake of the user: the answer is unknown, as in every other command.
 #[test]
 fn a_long_local_loop_leaves_the_goal_open() {
     let first =
@@ -379,7 +391,7 @@ fn a_long_local_loop_leaves_the_goal_open() {
     }
 }
 
-/// Of a search that was broken off no more is written down than can be read, and it is no proof.
+/// A search that was stopped saves no more than can be read, and no proof.
 #[test]
 fn what_is_cut_is_short() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -444,7 +456,7 @@ fn a_proof_that_is_not_checked_to_its_end_is_neither() {
     );
 }
 
-/// The steps and states that evidence shows, each `process: then` or `then NAME = VALUE`.
+/// Proves a goal. Returns the exit code and the text with the evidence.
 fn evidence(program: &str, goal: &str) -> (i32, String) {
     let said = prove(program, &["--goal", goal]);
     (said.code, said.out)
@@ -463,7 +475,7 @@ fn evidence_starts_where_the_box_does() {
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("then: x = 10\n"), "{text}");
     assert!(!text.contains("  p  "), "{text}");
-    // Boxes inside each other: one run after the other.
+    // Nested boxes: one run after the other.
     let (code, text) = evidence(program, "x == 0 ==> [q] {x := 2 * x} [p] x == 20");
     assert_eq!(code, 1, "{text}");
     let first = text.find("x: 0 -> 10").expect("the outer run");
@@ -478,7 +490,7 @@ fn evidence_starts_where_the_box_does() {
     let record = prove(program, &["--goal", "x == 1", "--format", "json"]).json();
     assert_eq!(record["goals"][0]["at_once"], true, "{record}");
     assert_eq!(record["witnesses"].as_array().map(Vec::len), Some(0));
-    // A quantified value is one that shows it.
+    // The value of a quantified variable is one that refutes the formula.
     let (code, text) = evidence(program, "forall k: int. {x := k} [p] x != 5");
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("x: 4 -> 5"), "{text}");
@@ -510,7 +522,7 @@ fn evidence_has_inputs_choices_and_deadlocks_of_its_box() {
 
 #[test]
 fn elements_that_are_known_to_differ_commute_in_proofs_too() {
-    // Lemma 2: as many leaf sequents as symbolic states.
+    // Lemma 2: there are as many leaf sequents as symbolic states.
     let known = "var i, j: int var a: int[3] requires 0 <= i && i < 3 && 0 <= j && j < 3 && i != j";
     let free = "var i, j: int var a: int[3] requires 0 <= i && i < 3 && 0 <= j && j < 3";
     let bodies = [
@@ -535,7 +547,7 @@ fn elements_that_are_known_to_differ_commute_in_proofs_too() {
     let first = format!("{known} {}", bodies[0]);
     let proof = prove(&first, &["--goal", "[*] a[i] == 1", "--format", "json"]).json();
     assert_eq!(proof["goals"][0]["leaves"], 1, "{proof}");
-    // The checker believes none of it, and asks again.
+    // The checker trusts none of it, and asks the solver again.
     let folder = tempfile::tempdir().expect("a folder");
     let (file, proof) = (
         path(folder.path(), "alias.maz"),
@@ -550,7 +562,7 @@ fn elements_that_are_known_to_differ_commute_in_proofs_too() {
 
 #[test]
 fn boxes_may_stand_everywhere() {
-    // Definition 5. Each formula, and whether it is valid, by reasoning.
+    // Definition 5. Each formula is valid, by reasoning.
     let program = "var x: i8 var b: bool
         process p { x := x + 1 } process q { if b { x := 0 } } process w { await x > 0 }
         process c { x := choose(0..3) }";
@@ -563,14 +575,14 @@ fn boxes_may_stand_everywhere() {
         "([q] x == 0) <==> (b || x == 0)",
         "exists k: bool. {b := k} [q] x == 0",
         "<p> x == 1 <==> [p] x == 1",
-        // A box whose processes wait for ever says everything, a diamond nothing.
+        // If its processes wait for ever, a box is always true and a diamond never.
         "([w] false) <==> x <= 0",
         "!(<w> true) <==> x <= 0",
         "<c> x == 2",
         "!([c] x == 2)",
         "x == 0 ==> <p || q || c> x == 1",
         "x == 0 ==> !(<p || q> x == 2)",
-        // Copies, none, and processes of the formula's own.
+        // Several copies, no process, and processes written in the formula.
         "x == 0 ==> [p || p] x == 2",
         "x == 0 ==> [p || p || p] x == 3",
         "[] x == 0 <==> x == 0",
@@ -584,7 +596,7 @@ fn boxes_may_stand_everywhere() {
     for goal in valid {
         let said = prove(program, &["--goal", goal]);
         assert_eq!(said.code, 0, "{goal}: {said:?}");
-        // The embedded solver does not decide what is asked for all numbers.
+        // The embedded solver does not decide quantifiers over all numbers.
         if goal.contains("forall") || goal.contains("exists") || goal.contains('∃') {
             continue;
         }
@@ -593,7 +605,7 @@ fn boxes_may_stand_everywhere() {
         assert_eq!(said.code, 1, "{not}: {said:?}");
         assert!(said.out.starts_with("refuted: "), "{not}: {said:?}");
     }
-    // True, and the embedded solver does not find the value that is asked for.
+    // True, but the embedded solver may not find the value.
     for goal in ["∃x. [p] x == 7", "exists x. <c> x == 2"] {
         let said = prove(program, &["--goal", goal]);
         assert!(said.code == 0 || said.code == 2, "{goal}: {said:?}");
@@ -612,7 +624,7 @@ fn boxes_may_stand_everywhere() {
         assert_eq!(said.code, 1, "{goal}: {said:?}");
         assert!(said.out.starts_with("refuted: "), "{goal}: {said:?}");
     }
-    // What has no proof is not saved, and a proof with copies is checked with them.
+    // A formula without a proof is not saved, and a proof with copies is checked with them.
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "some.maz");
     let saved = path(folder.path(), "some.proof");
@@ -633,7 +645,7 @@ fn boxes_may_stand_everywhere() {
     let said = prove(program, &["--goal", "[proc { y := 5 }] true"]);
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.err.contains("`y`"), "{said:?}");
-    // A loop that does not end is not executed for ever.
+    // An infinite loop is not executed for ever.
     let endless = "var x: int process p { while x > 0 { x := x + 1 } }";
     let said = prove(endless, &["--goal", "!([p] x == 0)", "--time-limit", "1s"]);
     assert!(said.code == 1 || said.code == 2, "{said:?}");
@@ -651,7 +663,7 @@ fn a_diamond_needs_a_run_that_ends() {
         let said = prove(program, &["--goal", goal]);
         assert_eq!(said.code, 0, "{goal}: {said:?}");
     }
-    // Conditions that divide by zero, as docs/prove.md has them.
+    // Conditions that divide by zero, as in docs/prove.md.
     let program = "var x: i8 = 0  process { skip }";
     for (goal, code) in [
         ("1/x == 1", 1),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{mazurka, with_input};
 
-/// A folder of its own with these files.
+/// A temporary folder with these files.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -60,7 +60,7 @@ fn runs_are_compared_up_to_what_is_not_observed() {
             "the run ends here, and no run of it with the same values does",
         ),
         ("skip", 1, "the run ends here"),
-        // A run that does not end needs no end.
+        // A deadlocked run needs no matching end.
         ("x := 1; await z == 1", 1, "deadlock"),
     ] {
         let folder = Folder::with(
@@ -117,7 +117,7 @@ const N = 1 var M: int = 1 var x: int = 0 requires M > 0 process { x := N; x := 
     assert_eq!(mazurka(&["check", &file]).code, 0);
     let both = check("N=5");
     assert_eq!(both.code, 0, "{both:?}");
-    // A variable of this program is none of the other's constants.
+    // A variable of this program is not a constant of the other.
     let one = check("M=7");
     assert_eq!(one.code, 0, "{one:?}");
     let changed = spec.replace("y := N", "y := 1");

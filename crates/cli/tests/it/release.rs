@@ -1,5 +1,5 @@
-//! What is released: the action checks a folder, the list of licences is complete, and the files
-//! that go with a version name it.
+//! Releases: the action checks a folder, the list of licences is complete, and the files that
+//! belong to a version name it.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::support::{Said, command, root, said};
 const RACE: &str = "var x: int = 0\nprocess { x := 1 }\nprocess { assert x == 0 }\n";
 const CALM: &str = "var x: int = 0\nensures x == 1\nprocess { x := 1 }\n";
 
-/// What action.yml runs, with this binary.
+/// Runs the script of action.yml with this binary.
 fn check_folder(folder: &Path, sarif: &Path) -> Said {
     let mut script = Command::new(root().join(".ci/check-folder"));
     script.arg(folder).arg(sarif).arg("10s");
@@ -66,7 +66,7 @@ fn the_action_takes_the_verdicts_of_a_list() {
     fs::write(models.join("wrong.maz"), "process { x := 1 }\n").expect("written");
     let list = "[[model]]\nfile = 'race.maz'\nverdict = 'violated'\n";
     fs::write(models.join("mazurka.toml"), list).expect("written");
-    // A violation that is expected is no finding.
+    // An expected violation is not a finding.
     let good = check_folder(&models, &sarif);
     assert_eq!(good.code, 0, "{good:?}");
     assert_eq!(results(&sarif), [] as [serde_json::Value; 0]);
@@ -81,7 +81,7 @@ fn the_action_takes_the_verdicts_of_a_list() {
         .filter_map(|one| one["ruleId"].as_str())
         .collect();
     assert!(rules.contains(&"failure"), "{rules:?}");
-    // The mistake of the other file has a code.
+    // The mistake in the other file has a code.
     assert!(rules.iter().any(|rule| rule.starts_with('M')), "{rules:?}");
 }
 
@@ -92,14 +92,14 @@ fn the_action_names_inputs_that_it_uses() {
         assert!(action.contains(&format!("\n  {input}:\n")), "{input}");
         assert!(action.contains(&format!("inputs.{input}")), "{input}");
     }
-    // Inputs reach the shell by variables alone, never as a part of a script.
+    // Inputs reach the shell only as variables, never as a part of a script.
     for line in action.lines().filter(|line| line.contains("${{")) {
         assert!(!line.trim_start().starts_with("run:"), "{line}");
     }
     assert!(action.contains(".ci/check-folder"));
 }
 
-/// The version of the workspace is the one that everything names.
+/// Every file names the version of the workspace.
 #[test]
 fn one_version_is_named_everywhere() {
     let read = |name: &str| fs::read_to_string(root().join(name)).expect("a file");
@@ -127,7 +127,7 @@ fn one_version_is_named_everywhere() {
     }
 }
 
-/// What a registry wants to know of each crate that is published.
+/// Every published crate has the metadata that a registry wants.
 #[test]
 fn every_crate_that_is_published_says_what_it_is() {
     let mut published = 0;
@@ -171,7 +171,7 @@ fn no_licence_is_missing() {
         println!("skipped: the sources of dependencies missing");
         return;
     }
-    // Of other systems too, so there are more packages than in the binary.
+    // This includes other systems, so there are more packages than in the binary.
     let metadata = metadata.json();
     let allowed = fs::read_to_string(root().join("deny.toml")).expect("what is allowed");
     let mut looked_at = 0;
@@ -185,7 +185,7 @@ fn no_licence_is_missing() {
     assert!(looked_at > 50);
 }
 
-/// The man pages and completions that go into archives can be made.
+/// The man pages and completions for the archives can be made.
 #[test]
 fn pages_and_completions_are_made() {
     let folder = tempfile::tempdir().expect("a folder");

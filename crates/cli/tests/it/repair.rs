@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::support::{mazurka, root, with_input};
 
-/// The lines that the first change of a program removes and adds, and its kind.
+/// The kind of the first change of a program, and the lines that it removes and adds.
 fn best(file: &str) -> (String, Vec<String>) {
     let said = mazurka(&["repair", file, "--format", "json"]);
     assert_eq!(said.code, 0, "{file}: {said:?}");
@@ -15,7 +15,7 @@ fn best(file: &str) -> (String, Vec<String>) {
         line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---")
     };
     let lines = diff.lines().filter(changed).map(str::to_owned).collect();
-    // It is what it says.
+    // The change does what it claims.
     let source = repair["source"].as_str().expect("a text");
     let checked = with_input(&["check", "-"], source);
     assert_eq!(checked.code, 0, "{file}: {checked:?}\n{source}");
@@ -133,7 +133,7 @@ fn nothing_is_written_unless_asked() {
     assert!(said.err.contains("change 1 was written"), "{said:?}");
     assert_ne!(fs::read_to_string(&path).expect("it is there"), text);
     assert_eq!(mazurka(&["check", file]).code, 0);
-    // Nothing else was left beside it.
+    // No temporary file is left.
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
     let said = mazurka(&["repair", file, "--apply"]);
     assert!(said.out.contains("there is nothing to repair"), "{said:?}");

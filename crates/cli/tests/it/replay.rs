@@ -135,7 +135,7 @@ fn nothing_is_saved_where_nothing_is_wrong() {
     assert!(!path.exists());
 }
 
-/// A program and its witness in a folder of their own.
+/// A program and its witness, in a folder.
 fn recorded(folder: &tempfile::TempDir) -> (String, String, serde_json::Value) {
     let program = folder.path().join("counter.maz");
     let source = crate::support::root().join("examples/counter.maz");
@@ -247,7 +247,7 @@ fn records_of_version_1_are_read() {
     }
 }
 
-/// A lasso that says where the cycle begins is compared, too.
+/// The start of the cycle of a lasso is compared, too.
 #[test]
 fn a_livelock_with_another_cycle_does_not_replay() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -265,8 +265,7 @@ fn a_livelock_with_another_cycle_does_not_replay() {
     }
 }
 
-/// A record is shown as the command that made it showed it, and nothing runs: the program need not
-/// be there.
+/// A record is shown as by the command that made it, and nothing runs: the program may be missing.
 #[test]
 fn a_record_is_shown_without_its_program() {
     for file in VIOLATED {
@@ -291,7 +290,7 @@ fn a_record_is_shown_without_its_program() {
     assert_eq!(none.code, 3, "{none:?}");
 }
 
-/// What `MAZURKA_REPORT` keeps of a test of Rust code: its replay is a command of Cargo.
+/// A record that `MAZURKA_REPORT` writes for a test of Rust code: its replay is a Cargo command.
 #[test]
 fn a_record_of_rust_code_is_shown() {
     let step = |process: &str, label: &str, line: u32| {

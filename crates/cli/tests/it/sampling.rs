@@ -1,11 +1,11 @@
-//! `sample`, and `explore --algorithm` with the methods that draw.
+//! `sample`, and `explore --algorithm` with the sampling methods.
 
 use crate::support::{Said, mazurka, with_input};
 
 const PHILOSOPHERS: &str = "examples/philosophers.maz";
 const COUNTER: &str = "examples/counter-locked.maz";
 
-/// An assertion that only one order of two steps breaks, and only if a choice is 3.
+/// An assertion that fails in only one order of two steps, and only if the choice is 3.
 const PLANTED: &str = "var x, y: int = 0
     process { x := choose(1..4); y := 1 }
     process { y := 0; assert !(x == 3 && y == 1) }";
@@ -44,6 +44,24 @@ fn they_find_what_is_wrong() {
     }
     let actors = explore("corpus/abs/philosophers/program.abs", "random", &[]);
     assert_eq!(actors.code, 1, "{actors:?}");
+}
+
+#[test]
+fn a_violation_is_in_the_first_line() {
+    let flags = ["--runs", "200", "--keep-going"];
+    let all = sample("examples/counter.maz", "surw", &flags);
+    let first = "surw: violated; not everything was explored";
+    assert!(all.first_line().ends_with(first), "{all:?}");
+    assert_eq!(all.code, 1);
+}
+
+#[test]
+fn numbers_out_of_range_say_which_range() {
+    for (flag, number) in [("--seed", "-1"), ("--runs", "99999999999999999999")] {
+        let said = sample(COUNTER, "surw", &[flag, number]);
+        assert_eq!(said.code, 3, "{said:?}");
+        assert!(said.err.contains("to 18446744073709551615"), "{said:?}");
+    }
 }
 
 #[test]
@@ -116,7 +134,7 @@ fn time_and_steps_end_them() {
         let said = explore(COUNTER, algorithm, &["--max-steps", "50"]);
         assert!(said.out.contains("--max-steps 50 was reached"), "{said:?}");
     }
-    // Every walk reaches the limit, and counts all the same.
+    // Every walk reaches the limit, and still counts.
     let spins = "var x: int = 0  process { while true { x := 1 } }";
     let args = ["explore", "-", "--algorithm", "random", "--max-depth", "10"];
     let said = with_input(&args, spins);
@@ -207,7 +225,7 @@ fn a_sample_ends_at_the_first_violation() {
         assert_eq!(record["verdict"], "violated");
         assert_eq!(record["sample"]["runs"], 1500);
         assert_eq!(record["sample"]["estimate"]["executions"], 1500);
-        // It is what explore draws.
+        // It draws the same executions as `explore`.
         let with = ["--set", "N=4", "--seed", "3", "--max-executions", "1500"];
         let with = [&with[..], &["--format", "json"]].concat();
         let explored = explore(PHILOSOPHERS, method, &with).json();
@@ -217,7 +235,7 @@ fn a_sample_ends_at_the_first_violation() {
     }
 }
 
-/// What is wrong before the first step is shown by the first execution.
+/// The first execution shows a violation before the first step.
 #[test]
 fn a_sample_may_end_before_its_first_step() {
     let wrong = "var x: int = 0  invariant x > 0  process { x := 1 }";
@@ -260,7 +278,7 @@ fn a_sample_says_how_much_it_has_seen() {
         let allowed = sample(COUNTER, method, &["--allow-inconclusive"]);
         assert_eq!(allowed.code, 0, "{allowed:?}");
     }
-    // Nothing comes to its end, so nothing is estimated.
+    // No walk ends, so nothing is estimated.
     let spins = "var x: int = 0  process { while true { x := 1 } }";
     let said = with_input(
         &["sample", "-", "--max-depth", "10", "--format", "json"],
@@ -333,7 +351,7 @@ fn memory_models_have_two_methods() {
             assert!(said.err.contains("random or pct"), "{said:?}");
         }
     }
-    // What is not given is what can be.
+    // The default method depends on what is supported.
     let args = ["sample", "-", "--format", "json"];
     let drawn = |more: &[&str]| {
         let record = with_input(&[&args[..], more].concat(), program).json();

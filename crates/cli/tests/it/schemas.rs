@@ -1,12 +1,12 @@
-//! What the formats of other tools demand, as far as we write them, and a check of it.
+//! What the formats of other tools require, as far as we write them, and a validator.
 //!
-//! A schema is a JSON value with the words of JSON Schema that are needed here: `type`, `required`,
+//! A schema is a JSON value with the few keywords that are needed here: `type`, `required`,
 //! `properties`, `items`, `values` (of all other properties), `enum`, `minimum`, `least` (items).
-//! An object without `values` has no properties but those that are listed.
+//! An object without `values` has only the listed properties.
 
 use serde_json::{Value, json};
 
-/// Panics where a value is not as the schema says.
+/// Panics if a value does not fit the schema.
 #[track_caller]
 pub fn fits(schema: &Value, value: &Value) {
     if let Err(why) = check(schema, value, "$") {
@@ -73,8 +73,8 @@ fn object(required: &[&str], properties: Value) -> Value {
     json!({ "type": "object", "required": required, "properties": properties })
 }
 
-/// The part of SARIF 2.1.0 that we write: what is required there, the types, the enumerations, and
-/// that objects have no other properties.
+/// The part of SARIF 2.1.0 that we write: the required properties, the types and the enumerations.
+/// Objects have no other properties.
 pub fn sarif() -> Value {
     let text = json!({ "type": "string" });
     let count = |least: i64| json!({ "type": "integer", "minimum": least });
@@ -134,7 +134,7 @@ pub fn sarif() -> Value {
     )
 }
 
-/// Apalache's traces: integers are `#bigint`s, so every reader takes them.
+/// Apalache's traces: integers are `#bigint`s, which every reader accepts.
 pub fn itf(vars: &[&str]) -> Value {
     let text = json!({ "type": "string" });
     let index = json!({ "type": "integer", "minimum": 0 });

@@ -1,4 +1,4 @@
-//! The text as people see it. Only what takes time is left out.
+//! Snapshots of the text that people see, without the times.
 
 use crate::support::{mazurka, with_input};
 

@@ -2,7 +2,7 @@
 
 use crate::support::{command, mazurka, root, said, with_input};
 
-/// A dialogue about a file: what is said in answer to some lines.
+/// A dialogue about a file: the answers to some lines.
 fn dialogue(args: &[&str], lines: &[&str]) -> String {
     let said = with_input(&[&["step"], args].concat(), &lines.join("\n"));
     assert_eq!(said.code, 0, "{said:?}");
@@ -10,7 +10,7 @@ fn dialogue(args: &[&str], lines: &[&str]) -> String {
     said.out
 }
 
-/// The same about a program that is written here.
+/// The same about a program given as text.
 fn about(name: &str, source: &str, lines: &[&str]) -> String {
     let folder = folder(name);
     let file = folder.join("program.maz");
@@ -141,13 +141,13 @@ fn what_is_saved_is_what_run_records_and_replays() {
     let mut saved: serde_json::Value = serde_json::from_str(&text).expect("a record");
     for record in [&mut ran, &mut saved] {
         record["seconds"] = 0.into();
-        // What one run may spend is not the same.
+        // The limits of one run differ.
         record["options"] = 0.into();
     }
     assert_eq!(saved, ran);
     let replayed = mazurka(&["replay", &name]);
     assert_eq!(replayed.code, 1, "{replayed:?}");
-    // And it can be gone on with.
+    // The run can be continued.
     let again = dialogue(
         &["examples/counter.maz", "--record", &name],
         &["back", "again"],
@@ -242,7 +242,7 @@ fn the_program_must_be_a_file() {
     assert!(said.err.contains("name the file"), "{said:?}");
 }
 
-/// Ctrl-C leaves the dialogue, whatever it does.
+/// Ctrl-C ends the dialogue, whatever it does.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_the_dialogue_well() {
@@ -283,7 +283,7 @@ fn an_interrupt_ends_the_dialogue_well() {
     }
 }
 
-/// The session of the page is a real one.
+/// The session on the page is a real one.
 #[test]
 fn the_page_shows_what_happens() {
     let page = std::fs::read_to_string(root().join("docs/step.md")).expect("the page");

@@ -1,10 +1,10 @@
-//! Runs the binary and keeps what it says.
+//! Runs the binary and captures its output.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What came out.
+/// The exit code and the output.
 #[derive(Debug)]
 pub struct Said {
     pub code: i32,
@@ -13,7 +13,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// The record that was printed.
+    /// The record in the output.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
         match serde_json::from_str(&self.out) {
@@ -36,7 +36,7 @@ pub fn root() -> PathBuf {
     here.ancestors().nth(2).expect("the workspace").to_owned()
 }
 
-/// The binary, in the root of the repository, in a plain environment.
+/// The binary, in the root of the repository, in a clean environment.
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mazurka"));
     command
@@ -57,7 +57,7 @@ pub fn said(command: &mut Command, input: &str) -> Said {
     let mut stdin = child.stdin.take().expect("piped");
     let input = input.to_owned();
     let writer = std::thread::spawn(move || {
-        // Who does not read its input may close it.
+        // A command that does not read its input may close it.
         let _ = stdin.write_all(input.as_bytes());
     });
     let output = child.wait_with_output().expect("it ends");
@@ -75,13 +75,13 @@ pub fn mazurka(args: &[&str]) -> Said {
     said(command().args(args), "")
 }
 
-/// The same with a program on standard input.
+/// Runs the binary with a program on standard input.
 #[track_caller]
 pub fn with_input(args: &[&str], input: &str) -> Said {
     said(command().args(args), input)
 }
 
-/// The words of the command that a text says to replay with, as a shell would split it.
+/// The words of the replay command in a text, split as by a shell.
 pub fn replay_words(text: &str) -> Vec<String> {
     let line = text
         .lines()

@@ -36,7 +36,7 @@ fn what_is_possible_is_told_from_what_is_not() {
     );
     let cannot = "var x: i32 requires x > 7 process { assert x != 7 }";
     assert_eq!(with_input(&["symbolic", "-"], cannot).code, 0);
-    // Without the question whether it is possible, the answer is unknown.
+    // Without the feasibility check the answer is unknown.
     let said = with_input(&["symbolic", "-", "--no-feasible"], cannot);
     assert_eq!(said.code, 2, "{said:?}");
     let said = with_input(
@@ -67,7 +67,7 @@ fn limits_are_honoured_and_named() {
     assert!(said.out.contains("--max-depth"), "{said:?}");
 }
 
-/// Checks a program, and, if it is violated, that the violation replays.
+/// Checks a program; if it is violated, also that the violation replays.
 fn checked(program: &str) -> (i32, serde_json::Value) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("program.maz");
@@ -91,7 +91,7 @@ fn assert_deterministic(program: &str, expected: bool) {
     assert_eq!(record["deterministic"], expected, "{record}");
 }
 
-/// Checks a program that is wrong, of which the first witness is of this kind.
+/// Checks a program that is wrong, and that its first witness is of this kind.
 fn assert_violated_by(program: &str, kind: &str) {
     let (code, record) = checked(program);
     assert_eq!(code, 1, "{record}");
@@ -128,7 +128,7 @@ fn check_is_about_all_initial_values() {
 
 #[test]
 fn results_differ_if_they_do_so_for_the_same_values() {
-    // Different terms, and the same value for all of them.
+    // Different terms with the same value.
     let same = "var x, y: i32 requires x == y process { x := y } process { skip }";
     assert_deterministic(same, true);
     let race = "var x, y: i32 process { x := y } process { y := x }";
@@ -199,7 +199,7 @@ fn explore_takes_all_initial_values_at_once() {
     }
 }
 
-/// An initial value that is left out is an input by another name.
+/// A missing initial value is an input under another name.
 #[test]
 fn every_command_knows_initial_values_that_are_left_out() {
     let fails = "var x: u8 process { assert x != 7 } process { x := x + 1 }";
@@ -225,8 +225,8 @@ fn every_command_knows_initial_values_that_are_left_out() {
     assert!(folder.path().join("1.json").exists(), "{said:?}");
 }
 
-/// Failures for different initial values, and a deadlock for yet others: each has a run of its own,
-/// which replays.
+/// Failures for different initial values, and a deadlock for others: each has its own run, which
+/// replays.
 #[test]
 fn explore_shows_every_failure_with_its_own_initial_values() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -273,7 +273,7 @@ fn explore_shows_every_failure_with_its_own_initial_values() {
         assert!(said.out.contains("(2 runs, "), "{said:?}");
         let again = mazurka(&["replay", &json, "--format", "json"]).json();
         assert_eq!(again["witnesses"], record["witnesses"]);
-        // Of a program that has changed nothing replays.
+        // Nothing replays if the program has changed.
         std::fs::write(&file, format!("{program} // changed")).expect("written");
         let said = mazurka(&["replay", &json]);
         assert_eq!(said.code, 3, "{said:?}");
@@ -281,7 +281,7 @@ fn explore_shows_every_failure_with_its_own_initial_values() {
     }
 }
 
-/// The first words of the text say no more than the record.
+/// The first words of the text claim no more than the record.
 #[test]
 fn explore_claims_everything_only_where_it_was_exhaustive() {
     let bound = "var x: int process { assert x + x + x != 7500000000 }";
@@ -308,7 +308,7 @@ fn a_choice_between_symbolic_bounds_is_explored() {
     assert_eq!(code, 1, "{record}");
     let (_, n) = first_input(&record);
     assert!(["7", "8"].contains(&n), "{record}");
-    // Without bounds on the bounds there is no end of values: said, never lost.
+    // If the bounds are unbounded there are infinitely many values: reported, never lost.
     let many =
         "var n: int var x: int = 0 process { if n > 4 { x := choose(4..n) } } ensures x != 6";
     for command in ["check", "symbolic"] {
@@ -320,7 +320,7 @@ fn a_choice_between_symbolic_bounds_is_explored() {
     assert_violated_by(nothing, "failure");
 }
 
-/// A prime that is a product: a query that takes too long to wait for.
+/// A prime as a product: a query that takes too long.
 const HARD: &str = "var x, y: u64 requires 1 < x && x < 4294967296 && 1 < y && y < 4294967296
     process { assert x * y != 4611686018427387847 }";
 
@@ -397,7 +397,7 @@ fn solvers_are_compared() {
 
 #[test]
 fn a_witness_for_one_choice_of_values_replays() {
-    // With terms both sides of `||` are evaluated, and with numbers the left one decides.
+    // With terms both sides of `||` are evaluated, with numbers the left one decides.
     let program = "var x: i8 ensures x > x process { let l = 0; if l < 1 || x != x { } }";
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| {
@@ -418,7 +418,7 @@ fn a_witness_for_one_choice_of_values_replays() {
 
 #[test]
 fn an_element_that_is_not_written_breaks_no_invariant() {
-    // The invariant is broken from the start if y is 1, but the step does not write x[0] then.
+    // If y is 1 the invariant is false from the start, but then the step does not write x[0].
     let program = "var x: i8[2] = [0, 0] var y: i8 invariant x[0] == y
         process { let l = y; x[l] := x[0] }";
     let record = with_input(&["symbolic", "-", "--format", "json"], program);
@@ -438,7 +438,7 @@ fn a_step_that_decides_too_much_is_a_bound() {
     assert_eq!(said.code, 2, "{said:?}");
 }
 
-/// Whether a condition holds for these values, as the language reads it.
+/// Whether a condition holds for these values, according to the language.
 fn holds(condition: &str, x: i64, y: i64) -> bool {
     let program = format!(
         "var x: int = {x} var y: int = {y} var answer: bool = false process {{ answer := {condition} }}"
@@ -450,7 +450,7 @@ fn holds(condition: &str, x: i64, y: i64) -> bool {
     answer.expect("a value")["value"] == "true"
 }
 
-/// Holds the text of each condition against the conditions that it is made of.
+/// Compares the text of each condition with the conditions that it consists of.
 fn reads_again(text: &str, parts: &[String]) {
     let text = text.replace("&amp;", "&").replace("&lt;", "<");
     let text = text.replace("&gt;", ">");
@@ -489,7 +489,7 @@ fn a_printed_condition_reads_as_its_conjunction() {
     for (line, state) in lines.iter().zip(listed) {
         reads_again(line, &parts(&state["path_condition"]));
     }
-    // The same of open goals of a proof, of its tree and of its page.
+    // The same for the open goals of a proof, its tree and its page.
     let goal = ["--goal", "[*] false", "--max-steps", "4"];
     let prove = |more: &[&str]| {
         let args = [&["prove", "-"], &goal[..], more].concat();

@@ -1,11 +1,11 @@
-//! What commands refuse about objects that processes synchronise with, where they have no rule.
+//! Commands refuse synchronisation objects where they have no rule for them.
 
 use crate::support::with_input;
 
 const READERS: &str = "rwlock l  var x: int = 0  \
     process p { read_lock(l); let t = x; x := t + 1; read_unlock(l) }";
 
-/// Two copies of a process were one to the lock: `[p || p] x == 2` was proved.
+/// The lock once took two copies of a process for one: `[p || p] x == 2` was proved.
 #[test]
 fn prove_takes_no_goal_of_its_own_where_processes_are_told_apart() {
     let written = "[p || proc { read_unlock(l) }] true";
@@ -19,7 +19,7 @@ fn prove_takes_no_goal_of_its_own_where_processes_are_told_apart() {
     assert_eq!(said.code, 0, "{said:?}");
 }
 
-/// `release(s)` was taken to acquire, too, so that a data race was not seen.
+/// `release(s)` was once taken to acquire, too, so that a data race was not seen.
 #[test]
 fn memory_models_have_no_rule_for_objects() {
     let program = "atomicity access  semaphore s = 0  var x: int = 0  \
@@ -39,7 +39,8 @@ fn a_run_with_objects_is_not_linearised() {
     assert!(said.err.contains("semaphores"), "{said:?}");
 }
 
-/// The variables of an object came between those of the program and the points of the property.
+/// The variables of an object were once placed between those of the program and the points of the
+/// property.
 #[test]
 fn reach_knows_lines_beside_objects() {
     for object in [

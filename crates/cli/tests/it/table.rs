@@ -1,4 +1,4 @@
-//! `mazurka table`: a row for each search, and the counts that the searches alone give.
+//! `mazurka table`: a row for each search, with the same counts as the search alone.
 
 use crate::support::{mazurka, with_input};
 use crate::wellformed::is_sound;
@@ -181,31 +181,31 @@ fn columns_are_chosen() {
     assert!(wrong.err.contains("no column `colour`"), "{wrong:?}");
 }
 
-/// A list of the repository, or some of its programs: a row for each, by the names of columns.
+/// A list of the repository, or some of its programs: the rows with the names of columns.
 fn listed(list: &str, only: &str) -> Vec<Vec<String>> {
     let flags = ["table", list, "--only", only, "--format", "csv", "--quiet"];
     let said = mazurka(&flags);
     assert_eq!(said.code, 0, "{said:?}");
     let all = said.out.lines();
-    // A name such as `1,1` stands between quotes.
+    // A name such as `1,1` is in quotes.
     let all = all.map(|line| line.replace("\"1,1\"", "1;1").replace("\"2,1\"", "2;1"));
     rows(&all.collect::<Vec<String>>().join("\n"))
 }
 
 #[test]
 fn each_of_the_papers_tables_is_one_command() {
-    // Context-sensitive DPOR, Table 1: what is printed is what is counted.
+    // Context-sensitive DPOR, Table 1: the counts are those printed.
     let table = listed("corpus/context-table-1.toml", "N");
     assert_eq!(column(&table, "executions"), column(&table, "paper"));
     let printed = ["20", "8", "252", "32", "3432", "128", "48620", "512"];
     assert_eq!(column(&table, "paper"), printed);
-    // Table 2: where the programs are the paper's, so is Source-DPOR.
+    // Table 2: where the programs are the paper's, Source-DPOR agrees.
     for (name, executions) in [("Pi(5)", "120"), ("PSort(4)", "288"), ("Reg(4)", "384")] {
         let table = listed("corpus/context-table-2.toml", name);
         assert_eq!(column(&table, "executions")[0], executions, "{name}");
         assert_eq!(column(&table, "paper")[0], executions, "{name}");
     }
-    // SymPaths: the paper's form gives the paper's states, a true normal form fewer.
+    // SymPaths: the paper's form gives the paper's states, a true normal form gives fewer.
     let table = listed("corpus/sympaths-table.toml", "1,1");
     assert_eq!(column(&table, "algorithm"), ["none", "paper", "canonical"]);
     assert_eq!(column(&table, "final_states"), ["6744", "35", "25"]);
@@ -217,7 +217,7 @@ fn each_of_the_papers_tables_is_one_command() {
         ["replicated", "contextual", "stateful"]
     );
     assert_eq!(column(&table, "thesis"), ["19605", "4950", "4946"]);
-    // The replicated net has a test for each trace, whatever the order of the tests.
+    // The replicated net has a test for each trace, in any order of the tests.
     assert_eq!(column(&table, "executions")[0], "19605");
     for (name, traces) in [
         ("Locking 1", "2520"),
@@ -228,7 +228,7 @@ fn each_of_the_papers_tables_is_one_command() {
         assert_eq!(column(&table, "traces")[0], traces, "{name}");
         assert_eq!(column(&table, "thesis")[0], traces, "{name}");
     }
-    // Table 8.2: a state that is printed as unreachable can be reached (errata E15).
+    // Table 8.2: a state printed as unreachable is reachable (errata E15).
     let table = listed("corpus/thesis-8-2.toml", "Updater 1");
     let answers = ["reachable", "reachable", "unreachable"];
     assert_eq!(column(&table, "answer"), answers);

@@ -1,4 +1,4 @@
-//! Temporal properties at the shell.
+//! Temporal properties on the command line.
 
 use crate::support::{mazurka, with_input};
 
@@ -96,7 +96,7 @@ fn unknown_values_are_refused() {
 
 #[test]
 fn a_property_that_does_not_count_decides_nothing() {
-    // `a` does not hold after the first step, `b` after many more than may be made.
+    // `a` is false after the first step, `b` after many more steps than the limit.
     let program = "var x: int = 0
         always a: x == 0
         always b: x < 100000

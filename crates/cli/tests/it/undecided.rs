@@ -1,9 +1,9 @@
-//! What the embedded solver cannot decide is given up, and the verdict says so: it decides `int`
-//! within a range only, and stops after a number of conflicts.
+//! What the embedded solver cannot decide is left open, and the verdict says so: it decides `int`
+//! only within a range, and stops after a number of conflicts.
 
 use crate::support::{Said, mazurka, with_input};
 
-/// Has a solution, which lies beyond the range that the embedded solver looks at.
+/// Has a solution, but beyond the range of the embedded solver.
 const LARGE: &str = "x + x + x == 7500000000";
 
 /// The factors are 1000000007 and 1000000009.
@@ -69,7 +69,7 @@ fn a_proof_needs_initial_values_that_are_known() {
     is_inconclusive(&said, why);
 }
 
-/// Terms are not limited, runs are: what leaves 64 bits in a run cannot be shown.
+/// Terms are unbounded, runs are not: a run in which a value leaves 64 bits cannot be shown.
 #[test]
 fn what_leaves_64_bits_is_a_bound_and_no_internal_error() {
     let large = "assume a > 4000000000000000000";
@@ -127,7 +127,7 @@ fn a_property_that_leaves_64_bits_is_not_decided() {
     }
 }
 
-/// Over terms a guard is closed, over numbers it leaves 64 bits.
+/// Over terms the guard is false, over numbers it leaves 64 bits.
 #[test]
 fn a_deadlock_that_leaves_64_bits_is_not_shown() {
     let waits = "var x: int requires x > 3 process { await x * 4611686018427387904 < 0 }";

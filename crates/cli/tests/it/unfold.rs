@@ -207,13 +207,13 @@ fn the_solver_knows_what_the_search_knows() {
     assert!(yes >= 8 && no >= 6, "{yes} reachable, {no} not");
 }
 
-/// Both sides of a condition over an input are events, and what is found has inputs that lead
-/// there.
+/// Both sides of a condition over an input are events, and every finding has inputs that lead to
+/// it.
 #[test]
 fn inputs_are_solved_for() {
     let pairs = ["unfold", "corpus/maz/thesis-pairs/program.maz", "--format"];
     let record = mazurka(&[&pairs[..], &["json"]].concat()).json();
-    // A pair has eight branch events, and a test meets two of them.
+    // A pair has eight branch events, and a test covers two of them.
     assert_eq!(
         (&record["tests"], &record["events"]),
         (&4.into(), &56.into())
@@ -227,7 +227,7 @@ fn inputs_are_solved_for() {
         let input: i32 = input.parse().expect("a number");
         assert_eq!(input.wrapping_mul(input), 49);
     }
-    // Each process alone can take its side; no input lets both do so.
+    // Each process alone can take its side, but no input lets both do so.
     let no = "lock a, b var x: i32 = 0 \
               process { x := input(); lock(a); if x > 5 { lock(b); unlock(b) }; unlock(a) } \
               process { lock(b); if x < 3 && x != 0 { lock(a); unlock(a) }; unlock(b) }";
@@ -317,7 +317,7 @@ fn every_test_can_be_run_again() {
 }
 
 /// A net that starts from recorded tests is the same net, and needs no other tests if these are
-/// all of them.
+/// complete.
 #[test]
 fn a_net_starts_from_recorded_tests() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -336,7 +336,7 @@ fn a_net_starts_from_recorded_tests() {
     for count in ["events", "conditions", "deadlocks", "tests"] {
         assert_eq!(again[count], whole[count], "{count}");
     }
-    // One of them is a start, too.
+    // A single one is a start, too.
     let again = from(&["--seed", "7"], &names[..1]).json();
     assert_eq!(again["events"], whole["events"]);
 
@@ -352,8 +352,7 @@ fn a_net_starts_from_recorded_tests() {
     assert!(refused.err.contains("values for inputs"), "{refused:?}");
 }
 
-/// What the thesis leaves to future work is refused by its name, with the reason and where to read
-/// more.
+/// What the thesis leaves to future work is refused by name, with the reason and a reference.
 #[test]
 fn what_is_not_built_is_refused_with_the_reason() {
     let file = "corpus/maz/readers/program.maz";
@@ -378,8 +377,8 @@ fn what_is_not_built_is_refused_with_the_reason() {
     }
 }
 
-/// A process that has nothing to do ends with the event that starts it; the stateful net took the
-/// process that starts it for the one that has ended.
+/// A process without steps ends with the event that starts it. The stateful net once took its
+/// parent for the process that has ended.
 #[test]
 fn a_process_without_steps_can_be_waited_for() {
     let programs = [

@@ -1,4 +1,4 @@
-//! What `check` says where several things are wrong, and which of them count.
+//! What `check` says if there are several violations, and which of them count.
 
 use crate::support::{Said, command, said, with_input};
 
@@ -58,7 +58,7 @@ fn the_file_says_what_counts() {
         assert_eq!(said.code, code, "{line}");
         assert_eq!(kinds(&said), shown, "{line}");
     }
-    // What is allowed is told all the same.
+    // An allowed violation is still mentioned.
     let mut command = command();
     command.args(["check", "-"]);
     let program = format!("allows deadlock, nondeterminism\n{ABBA_BESIDE_WRITERS}");
@@ -75,7 +75,7 @@ fn what_does_not_count_is_not_denied() {
     assert!(said.first_line().starts_with(line), "{said:?}");
 }
 
-/// Different results are found at once; the rest is too large for the effort.
+/// Different results are found at once; the rest exceeds the effort.
 const LARGE: &str = "var x, y: int = 0
     process { for i in 0..90 { x := x + y + 1 } }
     process { for i in 0..90 { y := y + x + 1 } }

@@ -1,4 +1,4 @@
-//! Warnings, and mistakes for programs that read them.
+//! Warnings, and mistakes in machine-readable formats.
 
 use crate::support::with_input;
 
@@ -17,7 +17,7 @@ fn warnings_are_told_beside_the_result() {
         assert!(!said.out.contains("W0101"), "{said:?}");
         let said = with_input(&[command, "-"], VACUOUS);
         assert!(said.err.contains("warning[W0202]"), "{said:?}");
-        // What a violated program never does is in the record.
+        // Warnings about what a violated program never does are only in the record.
         let violated = VACUOUS.replace("x := 1", "x := 1; assert x == 5");
         let said = with_input(&[command, "-"], &violated);
         assert!(said.code == 1 && said.err.is_empty(), "{said:?}");
@@ -109,7 +109,7 @@ fn mistakes_are_json_for_programs_that_ask_for_it() {
         assert_eq!(assignment["severity"], "error");
         assert!(assignment["help"].is_string() || assignment["label"] == "expected `:=`");
     }
-    // What is wrong outside of the text has no place in it.
+    // A mistake outside of the text has no place in it.
     let set = with_input(
         &["check", "-", "--set=x=many", "--format=json"],
         "var x: int = 0 process { x := 1 }",
@@ -121,7 +121,7 @@ fn mistakes_are_json_for_programs_that_ask_for_it() {
     );
 }
 
-/// A property that has no value is not one that is false.
+/// A property without a value is different from a false one.
 #[test]
 fn a_property_that_cannot_be_computed_says_why() {
     for (property, why) in [
@@ -148,7 +148,7 @@ fn a_property_that_cannot_be_computed_says_why() {
     }
 }
 
-/// The list of the file need not fit a size that is set from outside.
+/// The list in the file need not fit a size set from outside.
 #[test]
 fn an_array_takes_its_size_and_its_values_from_outside() {
     let source = "const N = 3 var id: int[N] = [3, 1, 2] observe id
@@ -157,7 +157,7 @@ fn an_array_takes_its_size_and_its_values_from_outside() {
     let said = with_input(&set, source);
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.out.contains("id = [2, 4, 1, 3]"), "{said:?}");
-    // Without values the list of the file counts, and does not fit.
+    // Without given values the list in the file is used, and does not fit.
     let said = with_input(&["check", "-", "--set=N=4"], source);
     assert!(said.code == 3 && said.err.contains("M0311"), "{said:?}");
     let said = with_input(&["check", "-", "--set=id=[2,4,1,3]"], source);

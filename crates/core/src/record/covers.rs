@@ -1,11 +1,11 @@
-//! What must be reachable, and whether it is.
+//! The `cover` statements of a program, and whether they are reachable.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Place, Run};
 use crate::{Bound, Counts};
 
-/// A `cover` of the file, and what a search for it has shown.
+/// A `cover` of the file, and the result of the search for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoverRecord {
     /// Its name, if it has one.
@@ -13,7 +13,7 @@ pub struct CoverRecord {
     pub name: Option<String>,
     /// The condition.
     pub condition: String,
-    /// Where it stands.
+    /// Its place in the source.
     pub place: Place,
     /// The answer.
     pub answer: CoverAnswer,
@@ -22,7 +22,7 @@ pub struct CoverRecord {
     pub run: Option<Run>,
     /// The engine that looked for it.
     pub algorithm: String,
-    /// What it has explored.
+    /// The counts of its search.
     pub counts: Counts,
     /// The bounds that it has hit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -33,10 +33,10 @@ pub struct CoverRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CoverAnswer {
-    /// A run gets there.
+    /// A run reaches such a state.
     Reached,
-    /// No run does.
+    /// No run reaches such a state.
     Unreached,
-    /// No run was found that does, and not all were looked at.
+    /// No such run was found, but not all runs were explored.
     Open,
 }

@@ -1,4 +1,4 @@
-//! Which orders of steps bring a violation about, as a record says it.
+//! The orders of steps that explain a violation, in a record.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 /// orders shows a violation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// The orders; none if every run shows it.
+    /// The orders; empty if every run shows the violation.
     pub orders: Vec<OrderedSteps>,
-    /// The traces of the program, discarded ones aside.
+    /// Number of traces of the program, without discarded ones.
     pub traces: u64,
-    /// Those that show it.
+    /// Number of traces that show the violation.
     pub shown: u64,
 }
 
-/// Two steps of a run, the first of which comes before the second.
+/// Two steps of a run, in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderedSteps {
     /// The step that comes first.
     pub first: NamedStep,
-    /// The other.
+    /// The step that comes second.
     pub second: NamedStep,
 }
 
-/// A step that other runs have as well.
+/// A step, named so that it can be found in other runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedStep {
     /// The process.

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The clients with which the operations of an object were looked at.
+/// The clients with which the operations of an object were explored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectRecord {
-    /// How many clients there are, at the same time.
+    /// Number of concurrent clients.
     pub clients: u64,
-    /// How many operations each of them calls, one after the other.
+    /// Number of operations that each client calls, one after the other.
     pub operations: u64,
-    /// How many calls each is chosen from: all operations with all arguments.
+    /// Number of possible calls to choose from: all operations with all arguments.
     pub calls: u64,
     /// The operations, as they are declared: `push(v: 1..3)`, `pop(): int`.
     pub heads: Vec<String>,
@@ -20,13 +20,13 @@ pub struct ObjectRecord {
 pub struct HistoryOperation {
     /// The process that called, by its number.
     pub process: String,
-    /// What it called: `push(1)`.
+    /// The call: `push(1)`.
     pub call: String,
-    /// The step that called, from 1.
+    /// The number of the step that called, from 1.
     pub called: usize,
-    /// The step that returned; none if it has not.
+    /// The step that returned; none if the call has not returned.
     pub returned: Option<usize>,
-    /// What it returned; empty if its operation returns nothing.
+    /// The result; empty if the operation returns nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub result: String,
 }

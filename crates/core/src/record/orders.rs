@@ -1,53 +1,53 @@
-//! Which orders of accesses to memory matter.
+//! The orders of memory accesses, and advice on them.
 
 use serde::{Deserialize, Serialize};
 
 use super::Place;
 
-/// What `orders` adds to a record.
+/// The data that `orders` adds to a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Orders {
-    /// What to do.
+    /// The advice.
     pub advice: Advice,
-    /// How many searches that took, each with other orders.
+    /// Number of searches, each with other orders.
     pub searches: u64,
     /// The accesses whose order can be chosen, in the order of the text.
     pub accesses: Vec<AdvisedAccess>,
 }
 
-/// What to do about the orders of a program.
+/// The advice on the orders of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Advice {
-    /// It is violated, and with the orders that are advised it is not. No smaller set of accesses
-    /// does it, and none of the orders can be weaker.
+    /// The program is violated, but not with the advised orders. No smaller set of accesses
+    /// suffices, and none of the advised orders can be weaker.
     Strengthen,
-    /// It is violated whatever the orders are.
+    /// The program is violated with all orders.
     Helpless,
-    /// It is verified, and with weaker orders too.
+    /// The program is verified, with weaker orders too.
     Weaken,
-    /// It is verified, and not if one of the orders is weaker.
+    /// The program is verified, but not if any of the orders is weaker.
     Keep,
-    /// A limit was reached first.
+    /// A limit was reached before an answer was found.
     Open,
 }
 
 /// An access to an atomic variable, or a fence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdvisedAccess {
-    /// Where it stands.
+    /// Its place in the source.
     pub place: Place,
-    /// What it is: `load`, `store`, `update`, `compare_exchange`, `fence`.
+    /// Its kind: `load`, `store`, `update`, `compare_exchange`, `fence`.
     pub access: String,
-    /// How much it orders.
+    /// Its order.
     pub order: String,
-    /// The same for a `compare_exchange` that fails.
+    /// The order of a `compare_exchange` that fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// How much it should order; none if that was not decided. A fence that should be `relaxed` is
-    /// of no use.
+    /// The advised order; none if that was not decided. A fence that should be `relaxed` is
+    /// useless.
     pub advised: Option<String>,
-    /// The same for a `compare_exchange` that fails.
+    /// The advised order of a `compare_exchange` that fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advised_failure: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What pictures of a search need and a record leaves out: its tree, its net.
+//! The data that pictures of a search need and a record leaves out: its tree, its net.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::Binding;
 /// The tree that an exploration of a small program has walked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tree {
-    /// The states; the first is the initial one, and every state comes after the one before it.
+    /// The states; the first is the initial one, and every state comes after its parent.
     pub nodes: Vec<TreeNode>,
 }
 
@@ -16,27 +16,27 @@ pub struct Tree {
 pub struct TreeNode {
     /// The state before the step; none for the initial state.
     pub parent: Option<usize>,
-    /// Who made the step, as a schedule writes it.
+    /// The process that made the step, in the notation of schedules.
     pub process: String,
     /// The label of the step.
     pub label: String,
     /// The shared variables.
     pub state: Vec<Binding>,
-    /// What went wrong in the step, or with the final state.
+    /// The mishap in the step, or in the final state.
     pub mishap: Option<String>,
     /// The races that the step is part of.
     pub races: Vec<TreeRace>,
     /// How the run ends here, if it does.
     pub leaf: Option<Leaf>,
-    /// Whether a condition over inputs decides how it goes on, and not the schedule.
+    /// Whether a condition over inputs decides how it goes on, instead of the schedule.
     #[serde(default)]
     pub branches: bool,
 }
 
-/// A race between two steps from one state of an exploration, by its number: both steps have it.
+/// A race between two steps of an exploration; both steps have its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeRace {
-    /// Which race, from 1.
+    /// The number of the race, from 1.
     pub number: usize,
     /// Whether this is the step that the search has moved before the other.
     pub reversed: bool,
@@ -54,7 +54,7 @@ pub enum Leaf {
     Failure,
     /// A false `assume`.
     Discarded,
-    /// Another run covers what could follow.
+    /// Another run covers all that could follow.
     Blocked,
     /// A bound was hit.
     Cut,
@@ -75,21 +75,21 @@ pub struct Net {
 /// A condition of a net.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetCondition {
-    /// What it is a condition of: a process, a variable (with the process whose copy it is), a
-    /// lock.
+    /// The subject of the condition: a process, a variable (with the process whose copy it is), or
+    /// a lock.
     pub label: String,
-    /// Whether it is where a process is, and not shared.
+    /// Whether it is a local state of a process, instead of a shared condition.
     pub thread: bool,
 }
 
 /// An event of a net.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetEvent {
-    /// Who makes the step.
+    /// The process that makes the step.
     pub process: String,
     /// The label of the step.
     pub label: String,
-    /// What went wrong in it.
+    /// The mishap in it.
     pub mishap: Option<String>,
     /// The conditions that it takes away.
     pub takes: Vec<usize>,

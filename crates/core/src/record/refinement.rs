@@ -4,22 +4,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::Bound;
 
-/// What a file states to refine, and what a search has shown.
+/// The refinement that a file states, and the result of the search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefinementRecord {
     /// The file of the specification.
     pub file: String,
     /// The hash of its text.
     pub hash: String,
-    /// The variables of the program, each with the one of the specification that it stands for.
+    /// The variables of the program, each with the variable of the specification that it
+    /// represents.
     pub via: Vec<(String, String)>,
     /// The answer.
     pub answer: RefinementAnswer,
-    /// States of the program, each with the states of the specification that its run may be in.
+    /// Pairs of a state of the program and a set of possible states of the specification.
     pub pairs: u64,
-    /// States of the specification.
+    /// Number of states of the specification.
     pub states: u64,
-    /// Steps of both.
+    /// Steps of the program and of the specification.
     pub steps: u64,
     /// The bounds that were hit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -30,10 +31,10 @@ pub struct RefinementRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RefinementAnswer {
-    /// Every run is one of the specification.
+    /// Every run is a run of the specification.
     Holds,
     /// Some run is not.
     Broken,
-    /// No such run was found, and not all were looked at.
+    /// No such run was found, but not all runs were explored.
     Open,
 }

@@ -1,10 +1,10 @@
-//! What a sample of executions has seen, and what that says about what it has not.
+//! Estimates, from a sample of executions, how much of the traces it has seen.
 //!
 //! Good, "The population frequencies of species and the estimation of population parameters",
-//! Biometrika 40, 1953: the chance that the next execution is of a trace that was not met before is
-//! about f₁/n. Chao, "Nonparametric estimation of the number of classes in a population",
-//! Scandinavian Journal of Statistics 11, 1984: there are at least about
-//! S + f₁(f₁ - 1)/(2(f₂ + 1)) traces (the form that is also defined where f₂ is 0).
+//! Biometrika 40, 1953: the probability that the next execution has a trace that was not met before
+//! is about f₁/n. Chao, "Nonparametric estimation of the number of classes in a population",
+//! Scandinavian Journal of Statistics 11, 1984: there are at least about S + f₁(f₁ - 1)/(2(f₂ + 1))
+//! traces (the form that is also defined for f₂ = 0).
 //!
 //! | papers | here |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | S, the species that were met | [`TraceEstimate::different`] |
 //! | f₁, f₂: species met once, twice | [`TraceEstimate::once`], [`TraceEstimate::twice`] |
 //!
-//! Both are estimates for executions that are drawn independently of each other, by the same rule.
-//! They say nothing about single traces: one that is improbable may be the one with the mistake.
+//! Both estimates assume that executions are drawn independently, by the same rule. They say
+//! nothing about single traces: an improbable trace may be the one with the bug.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,16 +22,16 @@ use serde::{Deserialize, Serialize};
 pub struct SampleRecord {
     /// `random`, `pct`, `pos`, `urw` or `surw`.
     pub method: String,
-    /// The number that draws the same executions again.
+    /// The seed, which draws the same executions again.
     pub seed: u64,
-    /// `pct`: for how many things in a certain order.
+    /// `pct`: the number of ordering constraints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u64>,
-    /// The executions that were drawn, with those that were not complete. If a violation ended the
-    /// sample, the last of them shows it.
+    /// Number of executions drawn, including incomplete ones. If a violation ended the sample, the
+    /// last of them shows it.
     pub runs: u64,
-    /// How much they have seen; none if a violation has ended the sample, if none was complete, or
-    /// if it is not known which of them are equal.
+    /// How much they have seen; none if a violation has ended the sample, if no execution was
+    /// complete, or if it is not known which of them are equivalent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<TraceEstimate>,
 }
@@ -51,23 +51,23 @@ pub struct SampleRecord {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceEstimate {
-    /// The complete executions that were drawn.
+    /// Number of complete executions drawn.
     pub executions: u64,
-    /// How many of them are really different.
+    /// Number of different traces among them.
     pub different: u64,
-    /// Traces that were met once.
+    /// Number of traces that were met once.
     pub once: u64,
-    /// Traces that were met twice.
+    /// Number of traces that were met twice.
     pub twice: u64,
-    /// The estimated chance that the next complete execution is of a trace that was not met (Good
-    /// and Turing).
+    /// The estimated probability that the next complete execution has a trace that was not met
+    /// (Good and Turing).
     pub unseen: f64,
-    /// The estimated least number of traces that there are (Chao).
+    /// The estimated least number of traces (Chao).
     pub at_least: u64,
 }
 
 impl TraceEstimate {
-    /// The estimate from how often each trace was met; none if none was.
+    /// Estimates from the number of times that each trace was met; none if no trace was met.
     pub fn of(times: impl IntoIterator<Item = u64>) -> Option<Self> {
         let [mut executions, mut different, mut once, mut twice] = [0; 4];
         for times in times {
@@ -89,7 +89,7 @@ impl TraceEstimate {
         })
     }
 
-    /// The estimated chance that the next complete execution is of a trace that was met.
+    /// Returns the estimated probability that the next complete execution has a trace that was met.
     pub fn covered(&self) -> f64 {
         1.0 - self.unseen
     }

@@ -7,8 +7,8 @@ use super::{Binding, Leaf};
 /// The states of a program and the steps between them, or those nearest to the initial state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateGraph {
-    /// The states, each once; the first is the initial one, and no state is nearer to it than one
-    /// before it.
+    /// The states, each once; the first is the initial one, and no state is nearer to it than an
+    /// earlier one.
     pub states: Vec<GraphState>,
     /// The steps.
     pub edges: Vec<GraphEdge>,
@@ -17,16 +17,16 @@ pub struct StateGraph {
 /// A state of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphState {
-    /// How many steps it is away from the initial state.
+    /// Its distance from the initial state, in steps.
     pub depth: usize,
     /// The shared variables.
     pub state: Vec<Binding>,
-    /// What is special about it, if anything. A state with a failed process is a
-    /// [`Failure`](Leaf::Failure) even if others can go on.
+    /// Its special role, if any. A state with a failed process is a [`Failure`](Leaf::Failure) even
+    /// if others can go on.
     pub mark: Option<Leaf>,
     /// Whether steps lead from it to states that are left out.
     pub cut: bool,
-    /// What is wrong with the state itself: a property of initial or final states.
+    /// The mishap of the state itself: a violated property of initial or final states.
     pub mishap: Option<String>,
 }
 
@@ -37,10 +37,10 @@ pub struct GraphEdge {
     pub from: usize,
     /// The state after.
     pub to: usize,
-    /// Which process makes it, and what it chooses.
+    /// The process that makes it, with its outcomes.
     pub process: String,
     /// The label of the step.
     pub label: String,
-    /// What goes wrong in it.
+    /// The mishap in it.
     pub mishap: Option<String>,
 }

@@ -4,28 +4,28 @@ use serde::{Deserialize, Serialize};
 
 use super::{Binding, Ending, PathEvent};
 
-/// What `symbolic` adds to a record: the symbolic states at the end, and how many there were on the
-/// way.
+/// The data that `symbolic` adds to a record: the symbolic states at the end, and their number
+/// during the search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SymbolicStates {
     /// Which states were merged: `none`, `paper` or `canonical`.
     pub por: String,
     /// Whether states were dropped whose path had been expanded.
     pub prefix_pruning: bool,
-    /// Whether states were dropped whose path condition nothing satisfies.
+    /// Whether states were dropped whose path condition is unsatisfiable.
     pub feasible: bool,
-    /// How many there are at the end.
+    /// Number of states at the end.
     pub count: u64,
-    /// The most that there were at one time.
+    /// The greatest number of states at any time.
     pub peak: u64,
-    /// How many there were after so many steps.
+    /// The number of states after a number of steps.
     pub curve: Vec<(u64, u64)>,
-    /// What can go wrong, on the way or at the end.
+    /// The mishaps that can happen, during a run or at its end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mishaps: Vec<SymbolicMishap>,
-    /// The states at the end, as many as were asked for.
+    /// The states at the end, up to the number asked for.
     pub listed: Vec<SymbolicStateRecord>,
-    /// States that a limit has left unexpanded, as many as were asked for.
+    /// States that a limit has left unexpanded, up to the number asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<SymbolicStateRecord>,
 }
@@ -35,17 +35,18 @@ pub struct SymbolicStates {
 pub struct SymbolicStateRecord {
     /// How it ended.
     pub ending: Ending,
-    /// What must hold of the initial values (and inputs) for a run to end here; all of it.
+    /// The conditions on the initial values (and inputs) under which a run ends here; all must
+    /// hold.
     pub path_condition: Vec<String>,
     /// The shared variables, over initial values and inputs.
     pub substitution: Vec<Binding>,
     /// A run that ends here: processes, one per step, each with the sides of conditions that it
-    /// took (1: it held).
+    /// took (1: the condition held).
     pub schedule: String,
-    /// What is wrong with it as a final state, for some of the values that end here.
+    /// The mishaps of the final state, for some of the values that end here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mishaps: Vec<String>,
-    /// The symbolic path: its events, if asked.
+    /// The symbolic path: its events, if asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<PathEvent>,
     /// Initial values (and inputs) from which a run ends here; it was run with them. Empty if there
@@ -54,14 +55,14 @@ pub struct SymbolicStateRecord {
     pub example: Vec<Binding>,
 }
 
-/// Something that can go wrong.
+/// A mishap that can happen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SymbolicMishap {
-    /// In a sentence.
+    /// Its description in a sentence.
     pub what: String,
-    /// A run in which it does: as of a state.
+    /// A run in which it happens, as for a state.
     pub schedule: String,
-    /// Initial values (and inputs) with which it does: as of a state.
+    /// Initial values (and inputs) with which it happens, as for a state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub example: Vec<Binding>,
 }

@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whether another run is equivalent to one. Steps count from 1, and are those of this run.
+/// Whether another run is equivalent to a run. Steps are those of this run, numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparedRuns {
     /// The schedule of the other run.
     pub schedule: String,
-    /// Whether they have the same steps, and dependent ones in the same order.
+    /// Whether they have the same steps, and all dependent steps in the same order.
     pub equivalent: bool,
-    /// The first two dependent steps that are in another order there.
+    /// The first two dependent steps that are in another order in the other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<OtherOrder>,
-    /// Otherwise the first step that the other has not.
+    /// If there are none: the first step that the other run does not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<usize>,
-    /// Otherwise whether the other goes on.
+    /// If there is no such step: whether the other run goes on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub longer: bool,
 }
@@ -23,11 +23,11 @@ pub struct ComparedRuns {
 /// Two dependent steps that are in another order in another run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherOrder {
-    /// The step that comes first here.
+    /// The step that comes first in this run.
     pub first: usize,
-    /// The step that comes second here.
+    /// The step that comes second in this run.
     pub second: usize,
-    /// What the two do.
+    /// The labels of the two steps.
     pub labels: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ pub struct OtherOrder {
 pub struct PathEvent {
     /// The process ι.
     pub process: String,
-    /// The condition e over initial values, of a symbolic path.
+    /// The condition e over initial values, for a symbolic path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
     /// The variables W that it writes.

@@ -1,4 +1,4 @@
-//! What the documentation of crossbeam-channel says, sentence by sentence, as programs.
+//! The documentation of crossbeam-channel, sentence by sentence, as programs.
 
 use std::sync::Arc as Shared;
 use std::sync::atomic::AtomicUsize;
@@ -64,7 +64,7 @@ fn never_is_empty_for_ever() {
     assert_eq!((found, deadlock), (vec![], true));
 }
 
-/// Of two threads that wait for each other for a time, both have met or neither has.
+/// Two threads that wait for each other for a time either both meet or both time out.
 #[test]
 fn threads_that_wait_for_a_time_meet() {
     let (found, deadlock) = outcomes(|| {
@@ -99,7 +99,7 @@ fn threads_that_wait_for_a_time_meet() {
     assert_eq!(found, [(0, Some(1)), (1, None), (2, None)]);
 }
 
-/// An attempt finds a thread that waits for a time.
+/// An attempt finds a thread in a timed wait.
 #[test]
 fn attempts_meet_threads_that_wait_for_a_time() {
     let (found, _) = outcomes(|| {
@@ -370,7 +370,7 @@ fn a_select_sends_when_there_is_room() {
     assert_eq!((found, deadlock), (vec![(Ok(1), Ok(2))], false));
 }
 
-/// As many cases as upstream takes.
+/// As many cases as upstream supports.
 #[test]
 fn many_cases() {
     let (found, _) = outcomes(|| {

@@ -1,5 +1,5 @@
-//! Channels of crossbeam, explored: outcomes, deadlocks, `select!`, and random programs against the
-//! channels of std.
+//! Channels of crossbeam, explored: outcomes, deadlocks, `select!`, and random programs compared
+//! with the channels of std.
 
 mod documented;
 
@@ -47,7 +47,7 @@ fn several_receivers_share_the_messages() {
             let mine = r.recv().ok();
             (mine, other.join().unwrap())
         });
-        // Without room for both, the second message waits for a receiver that comes after it.
+        // Without room for both, the second message waits for a receiver that comes later.
         let all = vec![(Some(1), Some(2)), (Some(2), Some(1))];
         let expected = match capacity {
             0 => (vec![], true),
@@ -174,7 +174,7 @@ fn a_select_waits() {
     assert_eq!(found, (vec![vec![1, 2], vec![2, 1]], false));
 }
 
-/// Two threads that select meet at a channel without room, each at most once.
+/// Two selecting threads meet at a channel without room, each at most once.
 #[test]
 fn threads_that_select_meet() {
     let found = outcomes(|| {
@@ -316,7 +316,7 @@ enum Op {
     TryRecv,
 }
 
-/// The ends of a channel, of either kind.
+/// The ends of a channel of either kind.
 trait Ends: 'static {
     type Sender: Clone + Send + 'static;
     type Receiver: Send + 'static;
@@ -462,7 +462,7 @@ fn random_programs_behave_as_with_the_channels_of_std() {
     assert!(deadlocks > 0, "the generator makes programs that deadlock");
 }
 
-/// `ready` names an operation that is possible and leaves it to be made.
+/// `ready` names a possible operation without performing it.
 #[test]
 fn ready_names_what_is_possible() {
     for capacity in [0, 1] {
@@ -484,7 +484,7 @@ fn ready_names_what_is_possible() {
     }
 }
 
-/// Another receiver may come between.
+/// Another receiver may come in between.
 #[test]
 fn what_was_ready_may_be_gone() {
     for capacity in [0, 1] {

@@ -1,14 +1,15 @@
 //! A limit on depth where states are merged: a state that is met again nearer to the start is
 //! expanded again.
 //!
-//! Depth-first search with a limit may meet a state first at the end of a long run, and cut there
-//! what a shorter run could still do. Holzmann (*The SPIN Model Checker*, 2003, section 8, on the
-//! depth limit and `-DREACH`) stores with each state the depth at which it was met; if it is met
-//! at a smaller one, its successors are looked at again. Then every state that some run reaches
-//! within the limit is met, so everything is found that a search without merging finds within it.
+//! Depth-first search with a limit may meet a state first at the end of a long run, where the limit
+//! cuts off what a shorter run could still do. Holzmann (*The SPIN Model Checker*, 2003, section 8,
+//! on the depth limit and `-DREACH`) stores with each state the depth at which it was met; if it is
+//! met at a smaller depth, its successors are explored again. Then every state that some run
+//! reaches within the limit is met, and the search finds everything that a search without merging
+//! finds within the limit.
 //!
-//! A state may be expanded as often as the limit says, though that is rare. So the search is made
-//! in this way only where the limit was reached without it. It is never reduced: what is put off
+//! A state may be expanded as many times as the limit, though that is rare. So this search is made
+//! only if a search without it has reached the limit. It is never reduced: a step that is put off
 //! may come too late.
 
 use hashbrown::hash_table::Entry;
@@ -17,7 +18,7 @@ use mazurka_core::{Event, Fingerprint, Semantics};
 use crate::algorithms::stateful::{Memory, Met};
 use crate::drive::table::Table;
 
-/// Stores the smallest depth of each state, besides what another memory stores.
+/// A memory that stores the smallest depth of each state, around another memory.
 #[derive(Debug, Default)]
 pub(crate) struct Bounded<M> {
     inner: M,
@@ -25,7 +26,7 @@ pub(crate) struct Bounded<M> {
 }
 
 impl<M> Bounded<M> {
-    /// Puts it around another memory.
+    /// Wraps another memory.
     pub fn around(inner: M) -> Self {
         Self {
             inner,
@@ -38,7 +39,7 @@ impl<M> Bounded<M> {
         self.inner
     }
 
-    /// Notes the depth of a state. Returns the smallest one before, if there is one.
+    /// Notes the depth of a state. Returns its smallest depth so far, if it was met before.
     fn meet_at(&mut self, print: Fingerprint, depth: u64) -> Option<u64> {
         let hash = |print: Fingerprint| print.bits() as u64;
         let same = |(known, _): &(Fingerprint, u64)| *known == print;

@@ -1,5 +1,5 @@
-//! The states on the current path with all their ready processes: what the algorithms share that
-//! try everything.
+//! The states on the current path with all their ready processes, for the algorithms that try every
+//! process.
 
 use mazurka_core::{Execution, ProcessId, Status};
 use smallvec::SmallVec;
@@ -16,16 +16,16 @@ pub(super) struct Branches {
 
 #[derive(Debug)]
 struct Branching {
-    /// Where its ready processes start and which of them is next.
+    /// Range of its processes in `ready`, and the position of the next one to try.
     first: usize,
     next: usize,
     end: usize,
-    /// The process that just came back has these outcomes left to try.
+    /// The outcomes left to try for the process that has just returned.
     again: Option<SmallVec<[i64; 1]>>,
 }
 
 impl Branches {
-    /// The program has reached a state: all its ready processes are to be tried.
+    /// Adds the state that the program has reached: all its ready processes are to be tried.
     pub fn enter<E: Execution>(&mut self, program: &E) {
         let first = self.ready.len();
         let processes = program.processes().in_order().iter();
@@ -39,14 +39,14 @@ impl Branches {
         });
     }
 
-    /// The processes to try in the last state.
+    /// Returns the processes to try in the last state.
     pub fn last(&self) -> &[ProcessId] {
         self.states
             .last()
             .map_or(&[], |state| &self.ready[state.first..state.end])
     }
 
-    /// Tries only this one in the last state, in which nothing has been tried.
+    /// Tries only this process in the last state, in which nothing has been tried.
     pub fn try_only(&mut self, process: ProcessId) {
         if let Some(state) = self.states.last_mut() {
             self.ready.truncate(state.first);
@@ -55,7 +55,7 @@ impl Branches {
         }
     }
 
-    /// What to try next in the last state.
+    /// Returns the process to try next in the last state.
     pub fn next(&mut self, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         let state = self.states.last_mut()?;
         match state.again.take() {
@@ -66,7 +66,7 @@ impl Branches {
         Some(self.ready[state.next - 1])
     }
 
-    /// The last step of the program is about to be taken back.
+    /// Removes the last state; the program is about to undo its last step.
     pub fn leave<E: Execution>(&mut self, program: &E) {
         if let Some(state) = self.states.pop() {
             self.ready.truncate(state.first);
@@ -76,7 +76,7 @@ impl Branches {
         }
     }
 
-    /// The part of the tree that has been left behind, if all branches are of one size.
+    /// Returns the fraction of the tree that is explored, if all branches are equally large.
     pub fn progress(&self) -> f64 {
         let mut done = 0.0;
         let mut share = 1.0;

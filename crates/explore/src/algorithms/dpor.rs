@@ -25,11 +25,11 @@
 //! - In a state only the next steps of these processes are checked: the one that made the last
 //!   step, one that it started, and those whose next steps conflict with the last step. For the
 //!   others the paper finds what it found in the state before.
-//! - *The added process* (errata E11): the paper may take any q of E. Here p is taken if p is ready
-//!   and awake: if p's first step from there is not the start of the reversal, running it shows the
-//!   steps that must come before it, as races of their own. If p sleeps it is not run, and nothing
-//!   shows these steps. So if p sleeps or is not ready, one of the initials of what happens before
-//!   p's step (and after i) is added, unless one is in the backtrack set or sleeps itself:
+//! - *The added process* (errata E11): the paper may take any q of E. Here p is taken if it is
+//!   ready and awake: if p's first step from there does not start the reversal, running it shows,
+//!   as races of their own, the steps that must come before it. If p sleeps, it is not run, and
+//!   nothing shows these steps. So if p sleeps or is not ready, one of the initials of what happens
+//!   before p's step (and after i) is added, unless one of them is in the backtrack set or sleeps:
 //!   everything that starts with a sleeping initial has been explored. If no initial is ready, all
 //!   ready processes are added.
 //! - *Locks*: two acquisitions of a lock may be co-enabled, an acquisition and a release never. So
@@ -51,9 +51,9 @@
 //! repeat the argument with p. Otherwise an initial of g's past is explored or sleeps, and all of
 //! that past is in w: w starts with that initial, so it is not missed.
 //!
-//! Tried and dropped, since random programs lost traces: the past of p before its step in place of
+//! Tried and dropped, because random programs lost traces: the past of p before its step instead of
 //! the past of the step (if p sleeps); the initials of notdep(i, S).p, as in Source-DPOR (if p is
-//! not ready: a process that only happened to run before p is no start of w, and the argument
+//! not ready: a process that only happened to run before p does not start w, and the argument
 //! becomes circular).
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
@@ -75,7 +75,7 @@ pub(crate) type Dpor<S> = Reducing<S, Persistent<true>>;
 pub(crate) type DporAwake<S> = Reducing<S, Persistent<false>>;
 
 impl<S: Set, const SLEEPS: bool> Reducing<S, Persistent<SLEEPS>> {
-    /// Checks the next steps of all processes that the last event may concern.
+    /// Checks the next steps of all processes that the last event may affect.
     fn next_steps(&mut self, program: &impl Execution, event: &Event) {
         let mut claims = Claims::new();
         for (process, status) in pending(program) {

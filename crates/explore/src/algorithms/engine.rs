@@ -17,6 +17,7 @@ use crate::algorithms::map::Map;
 use crate::algorithms::method::{Method, Sample};
 use crate::algorithms::naive::Naive;
 use crate::algorithms::optimal::Optimal;
+use crate::algorithms::permuted;
 use crate::algorithms::sleep::Sleep;
 use crate::algorithms::source::Source;
 use crate::algorithms::stateful::{Stateful, Visits};
@@ -183,6 +184,9 @@ impl Algorithm {
 pub struct Merging {
     /// Whether only a stubborn set of processes is run from a state, where that is enough.
     pub reduced: bool,
+    /// Whether states that differ only in the places of interchangeable processes are one, where
+    /// nothing asks for all of them.
+    pub symmetric: bool,
     /// Keeps states as bits in so many bytes: some may be missed.
     pub bits: Option<u64>,
 }
@@ -191,6 +195,7 @@ impl Default for Merging {
     fn default() -> Self {
         Self {
             reduced: true,
+            symmetric: true,
             bits: None,
         }
     }
@@ -210,6 +215,15 @@ impl Merging {
         if self.bits.is_some() {
             let miss = visited.miss(states);
             found.bound(Bound::Bitstate((miss * 1e9).ceil() as u64));
+        }
+    }
+
+    /// Completes what was found with what other states of the same orbits show.
+    pub(crate) fn complete<E: Semantics>(self, program: &mut E, found: &mut Findings) {
+        if self.symmetric {
+            // A search that was to end at the first failure wants no others.
+            let all = found.stopped != StopReason::Certain;
+            permuted::complete(program, found, all);
         }
     }
 
@@ -285,9 +299,16 @@ impl std::fmt::Display for Algorithm {
         match self {
             Algorithm::DporAwake => f.write_str(" --no-sleep"),
             Algorithm::Context(variant) => variant.fmt(f),
-            Algorithm::StatefulAs(Merging { reduced, bits }) => {
+            Algorithm::StatefulAs(Merging {
+                reduced,
+                symmetric,
+                bits,
+            }) => {
                 if !reduced {
                     f.write_str(" --no-reduction")?;
+                }
+                if !symmetric {
+                    f.write_str(" --no-symmetry")?;
                 }
                 bits.map_or(Ok(()), |bytes| write!(f, " --bitstate {bytes}"))
             }
@@ -445,9 +466,10 @@ fn in_context<E: Semantics>(mut session: Session<'_, '_, E>, variant: Variant) -
 fn each_state<E: Semantics>(mut session: Session<'_, '_, E>, merging: Merging) -> Findings {
     let limits = session.limits.clone();
     session.limits.depth.get_or_insert(u64::MAX);
-    // What is put off may come after the limit.
+    // What is put off may come after the limit, and an observer wants to see all.
     let merging = Merging {
         reduced: merging.reduced && limits.depth.is_none(),
+        symmetric: merging.symmetric && limits.depth.is_none() && !session.observer.looks(),
         ..merging
     };
     let found = each_state_once(&mut session, merging);
@@ -475,7 +497,7 @@ fn each_state_once<E: Semantics>(session: &mut Session<'_, '_, E>, merging: Merg
     let looked_for = Cyclic::of(&*session.program, session.goal);
     if !looked_for.any() {
         let visited = merging.visited();
-        let memory = Visits::new(&*session.program, visited.enter(), merging.reduced);
+        let memory = Visits::new(&*session.program, visited.enter(), merging);
         let mut found = session.explore(&mut Stateful::new(memory));
         let states = found.counts.states.unwrap_or(0);
         if found.stopped != StopReason::Certain {
@@ -484,6 +506,7 @@ fn each_state_once<E: Semantics>(session: &mut Session<'_, '_, E>, merging: Merg
         if !found.bounds.is_empty() && found.stopped == StopReason::Complete {
             found.stopped = StopReason::Bound;
         }
+        merging.complete(session.program, &mut found);
         return found;
     }
     let mut policy = Stateful::new(Map::new(&*session.program));

@@ -1,4 +1,4 @@
-//! Fair runs without an end: where they can stay, and a short one to show.
+//! Fair infinite runs: the parts of a state graph that they can stay in, and a short one to show.
 //!
 //! Lichtenstein and Pnueli, *Checking that finite state concurrent programs satisfy their linear
 //! specification*, POPL 1985, on justice (weak fairness); Emerson and Lei, *Modalities for model
@@ -13,21 +13,22 @@
 //! | fair strongly connected subgraph | a part of [`Parts`] |
 //! | restrict(S, ¬enabled(τ)) | [`Judgement::Without`] |
 //!
-//! A run that goes on for ever within some states stays in one strong component of the graph of
-//! these from some state on. If each process has a step inside the component or is not ready in one
-//! of its states, the cycle through all its states and steps is weakly fair. If not, some process
-//! is ready in all of them and steps in no cycle, so every cycle is unfair, also those of a part of
-//! the component: for weak fairness none has to be taken apart.
+//! A run that stays within a set of states for ever stays in one strong component of their graph
+//! from some state on. If each process has a step inside the component or is not ready in one of
+//! its states, the cycle through all its states and steps is weakly fair. Otherwise some process is
+//! ready in all its states and steps in no cycle, so every cycle in it is unfair. That includes the
+//! cycles of its subgraphs, so weak fairness never has to take a component apart.
 //!
-//! Strong fairness asks that a process which is ready in one state of the cycle steps in it. If
-//! some process is ready in a component and has no step inside, no fair cycle passes a state in
-//! which it is ready. So these states are taken out, and the components of the rest are looked at.
-//! A process for which states were taken out is ready in none of the rest, so there are at most as
-//! many rounds as processes, each over the whole graph.
+//! Strong fairness requires that a process which is ready in one state of the cycle steps in the
+//! cycle. If some process is ready in a component and has no step inside, no fair cycle passes a
+//! state in which it is ready. So these states are removed, and the components of the rest are
+//! examined. A process for which states were removed is ready in no remaining state, so there are
+//! at most as many rounds as processes, each over the whole graph.
 //!
-//! What is shown is a shortest path into such a part, and a shortest fair cycle through its end, if
-//! that is found within [`EFFORT`]: breadth-first, over states together with the processes that
-//! still need a turn. Beyond that the cycle is made of shortest paths from one turn to the next.
+//! The run that is shown is a shortest path into such a part, and a shortest fair cycle through the
+//! end of the path, if [`EFFORT`] is enough to find one. That search is breadth-first, over pairs
+//! of a state and the processes that still need a turn. Beyond [`EFFORT`], the cycle consists of
+//! shortest paths from one turn to the next.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -38,29 +39,29 @@ use smallvec::SmallVec;
 
 use crate::algorithms::graph::{Edge, Graph, Looks, NONE, Route};
 
-/// How many pairs of a state and the turns still needed are looked at for a shortest cycle.
+/// Limit on the pairs of a state and pending turns that the search for a shortest cycle examines.
 const EFFORT: usize = 1 << 16;
 
-/// A run that goes on for ever or ends.
+/// A run that repeats its last steps for ever, or ends.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Lasso {
     pub way: Vec<Edge>,
-    /// How many steps come before those that repeat, if some do.
+    /// Number of steps before those that repeat; none if the run ends.
     pub stem: Option<usize>,
 }
 
-/// Which run is looked for: one that is in such states only, from some state on.
-pub(crate) struct Quest<F, W> {
-    /// The states that it can be in at first.
+/// The kind of run to look for: from some state on it stays within given states.
+pub(crate) struct CycleQuery<F, W> {
+    /// The states from which on the run may stay `within`.
     pub from: F,
-    /// The states that it stays in then.
+    /// The states that it stays in.
     pub within: W,
-    /// Whether it may end there, where no process is ready.
+    /// Whether it may also end in one of these, where no process is ready.
     pub ends: bool,
     pub fairness: Fairness,
 }
 
-impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> Quest<F, W> {
+impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> CycleQuery<F, W> {
     /// Returns a run of this kind, if there is one.
     pub fn lasso(&self, graph: &Graph, looks: &mut Looks<'_>) -> ControlFlow<Bound, Option<Lasso>> {
         let parts = Parts::new(graph, &self.within, self.fairness, looks)?;
@@ -82,8 +83,8 @@ impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> Quest<F, W> {
         ControlFlow::Continue(Some(Lasso { way, stem }))
     }
 
-    /// Returns a shortest path from the first state to a goal, on which the run stays within the
-    /// states from one of the first ones on. Of equally short paths it prefers those with fewer
+    /// Returns a shortest path from the initial state to a goal such that, from some state in
+    /// `from` on, all its states are `within`. Of equally short paths it prefers those with fewer
     /// switches between processes.
     fn stem(
         &self,
@@ -91,7 +92,8 @@ impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> Quest<F, W> {
         goal: impl Fn(u32) -> bool,
         looks: &mut Looks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
-        // A state, and whether the run stays within already. The same state may be met as both.
+        // A node is a state, and whether the run stays within from here on. A state may occur as
+        // both.
         let phases = |state: u32, stays: bool| {
             let begins = stays || (self.from)(state);
             let within = begins && (self.within)(state);
@@ -127,7 +129,7 @@ impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> Quest<F, W> {
     }
 }
 
-/// The steps from a state, those of one process first.
+/// Returns the steps from a state, those of the given process first.
 fn in_turn(steps: &[Edge], first: Option<ProcessId>) -> impl Iterator<Item = &Edge> {
     let stays = move |edge: &&Edge| Some(edge.process) == first;
     let changes = move |edge: &&Edge| Some(edge.process) != first;
@@ -137,7 +139,7 @@ fn in_turn(steps: &[Edge], first: Option<ProcessId>) -> impl Iterator<Item = &Ed
         .chain(steps.iter().filter(changes))
 }
 
-/// The path by which a breadth-first search came to a node.
+/// Returns the path by which a breadth-first search reached a node.
 fn traced<N: Copy + Eq + std::hash::Hash>(
     came: &FxHashMap<(u32, N), (Edge, N)>,
     end: (u32, N),
@@ -158,7 +160,7 @@ fn ready(graph: &Graph, state: u32, process: ProcessId) -> bool {
     steps.any(|edge| edge.process == process)
 }
 
-/// Parts of a graph in which a fair run can stay for ever, and pass all states and steps.
+/// Parts of a graph in which a fair run can stay for ever and pass all states and steps.
 pub(crate) struct Parts {
     /// The part of each state, or [`NONE`].
     part: Vec<u32>,
@@ -175,7 +177,7 @@ impl Parts {
     ) -> ControlFlow<Bound, Self> {
         let mut part = vec![NONE; graph.len()];
         let mut parts = 0;
-        // Where a part may still be found: states with the same number.
+        // The zone of each state; parts are still to be found within each zone.
         let mut zone: Vec<u32> = (0..graph.len() as u32)
             .map(|state| if within(state) { 0 } else { NONE })
             .collect();
@@ -189,7 +191,7 @@ impl Parts {
             };
             let mut zones = 0;
             graph.components(along, looks, |members, component| {
-                // A state outside of all zones is a component of its own, perhaps with a step to
+                // A state outside all zones is a component of its own, perhaps with a step to
                 // itself.
                 if zone[members[0] as usize] == NONE {
                     return;
@@ -234,14 +236,14 @@ impl Parts {
         }
     }
 
-    /// Returns a shortest one, if it is found with the effort.
+    /// Returns a shortest such cycle, if [`EFFORT`] is enough to find it.
     fn shortest_round(
         &self,
         graph: &Graph,
         start: u32,
         looks: &mut Looks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
-        // The turns met, by number: paths are traced by these.
+        // The sets of turns met, numbered; paths refer to them by number.
         let mut known: FxHashMap<Turns, u32> = FxHashMap::default();
         let first = Turns::at(graph, start);
         let mut all = vec![first.clone()];
@@ -279,8 +281,8 @@ impl Parts {
         ControlFlow::Continue(None)
     }
 
-    /// Returns one that is made of shortest paths from one turn to the next; none if the part is
-    /// none.
+    /// Returns a fair cycle that consists of shortest paths from one turn to the next, if there is
+    /// one.
     fn some_round(
         &self,
         graph: &Graph,
@@ -314,7 +316,7 @@ impl Parts {
                 here = edge.to;
                 cycle.push(edge);
             }
-            // On the way home a process may have become ready that needs a turn as well.
+            // On the way back another process may have become ready that needs a turn.
             if here == start && turns.pending.is_empty() {
                 return ControlFlow::Continue(Some(cycle));
             }
@@ -322,16 +324,16 @@ impl Parts {
     }
 }
 
-/// The processes that a cycle owes a turn, and those that have had one.
+/// The processes that still need a turn in a cycle, and those that have had one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Turns {
     pending: SmallVec<[ProcessId; 8]>,
-    /// For strong fairness, which owes a turn to processes that become ready later.
+    /// Used for strong fairness, under which processes that become ready later need a turn, too.
     done: SmallVec<[ProcessId; 8]>,
 }
 
 impl Turns {
-    /// At the start of a cycle.
+    /// Returns the turns at the start of a cycle.
     fn at(graph: &Graph, start: u32) -> Self {
         let mut pending: SmallVec<_> = graph.steps(start).iter().map(|e| e.process).collect();
         pending.dedup();
@@ -341,7 +343,7 @@ impl Turns {
         }
     }
 
-    /// After a step.
+    /// Returns the turns after a step.
     fn after(&self, graph: &Graph, edge: &Edge, fairness: Fairness) -> Self {
         let mut now = self.clone();
         now.pending.retain(|p| *p != edge.process);
@@ -366,13 +368,13 @@ fn insert(sorted: &mut SmallVec<[ProcessId; 8]>, process: ProcessId) {
     }
 }
 
-/// What can be said of a strong component.
+/// Whether a fair run can stay in a strong component.
 enum Judgement {
     /// A fair run can pass all its states and steps for ever.
     Fair,
     /// No fair run stays in it.
     Unfair,
-    /// One that stays in it passes no state in which one of these is ready.
+    /// A fair run that stays in it passes no state in which one of these processes is ready.
     Without(SmallVec<[ProcessId; 4]>),
 }
 
@@ -451,7 +453,7 @@ mod tests {
         avoided: &[u32],
         fairness: Fairness,
     ) -> Option<(Vec<u32>, Option<usize>)> {
-        let quest = Quest {
+        let quest = CycleQuery {
             from: |_| true,
             within: |state| !avoided.contains(&state),
             ends: true,
@@ -477,8 +479,8 @@ mod tests {
 
     #[test]
     fn a_part_of_a_component_may_be_strongly_fair() {
-        // 0 and 1 are a cycle in which process 1 starves; so is the whole. 2 and 3 alone are fair,
-        // for process 1 is ready in neither.
+        // 0 and 1 are a cycle in which process 1 starves, and so is the whole component. 2 and 3
+        // alone are fair, because process 1 is ready in neither.
         let edges = [
             (0, 0, 1),
             (1, 0, 0),
@@ -535,7 +537,8 @@ mod tests {
 
     #[test]
     fn cycles_are_shortest() {
-        // A turn for process 1 is near by 1 and 2, and nearer by 3; the greedy way is the longer.
+        // A turn for process 1 is near through 1 and 2, and nearer through 3; the greedy path is
+        // longer.
         let edges = [
             (0, 0, 1),
             (0, 1, 4),

@@ -98,13 +98,13 @@ fn sort(edges: &mut [Edge], states: usize, looks: &mut Looks<'_>) -> ControlFlow
     ControlFlow::Continue(())
 }
 
-/// Where a way may go, and when it is at its end.
+/// Where a path may go, and where it ends.
 pub(crate) struct Route<A, S, P> {
     /// The edges that it may take.
     pub along: A,
-    /// It ends in such a state,
+    /// The states in which it ends.
     pub to: S,
-    /// or past such an edge.
+    /// The edges after which it ends.
     pub past: P,
 }
 
@@ -143,9 +143,9 @@ impl Graph {
         &self.edges[self.places(state)]
     }
 
-    /// Returns the strong component of each state in the graph of the edges `along` which a way may
-    /// go. Calls `found` with the members of each component, in the order of their numbers, when
-    /// all members are known: after all components that its edges lead to.
+    /// Returns the strong component of each state in the graph of the edges `along`. Calls `found`
+    /// with the members of each component, in the order of their numbers, when all members are
+    /// known: after all components that its edges lead to.
     pub fn components(
         &self,
         along: impl Fn(&Edge) -> bool,
@@ -209,8 +209,8 @@ impl Graph {
         ControlFlow::Continue(component)
     }
 
-    /// Returns a shortest path along `allowed` edges to a `wanted` state, or over a `wanted` edge.
-    /// Of equally short paths it prefers those with fewer switches between processes.
+    /// Returns a shortest path along the edges of a route to a state or over an edge at which the
+    /// route ends. Of equally short paths it prefers those with fewer switches between processes.
     pub fn way<A, S, P>(
         &self,
         from: u32,

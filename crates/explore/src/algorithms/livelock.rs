@@ -1,19 +1,19 @@
 //! Livelocks: cycles that a program can follow for ever under a fair scheduler.
 //!
 //! A run that never ends is no fault of the program if the scheduler never runs a process that is
-//! always ready: only [fair](crate::algorithms::fair) runs count (Manna and Pnueli, *The Temporal
-//! Logic of Reactive and Concurrent Systems*, 1992, "justice"; Lichtenstein and Pnueli, POPL 1985).
-//! The part of the graph in which such a run stays may have exits: two processes that give way to
-//! each other for ever could also stop.
+//! always ready. So only [fair](crate::algorithms::fair) runs count (Manna and Pnueli, *The
+//! Temporal Logic of Reactive and Concurrent Systems*, 1992, "justice"; Lichtenstein and Pnueli,
+//! POPL 1985). The part of the graph in which such a run stays may have exits: two processes that
+//! give way to each other for ever could also stop.
 //!
 //! | paper | here |
 //! |---|---|
 //! | state graph | [`StateGraph`], made of the [`Map`](crate::algorithms::map::Map) of a search |
-//! | fair run | [`Quest::lasso`] |
+//! | fair run | [`CycleQuery::lasso`] |
 //!
 //! A cycle is a livelock only if a process that is meant to end does not: processes that are
-//! [endless](Semantics::is_endless) may run for ever. A process that has ended stays so, hence all
-//! states of a cycle have the same unended processes.
+//! [endless](Semantics::is_endless) may run for ever. A process that has ended does not start
+//! again, so all states of a cycle have the same processes that have not ended.
 //!
 //! Deviations: steps from states with a failed process are left out: the failure has been reported,
 //! and what the other processes do afterwards is no fault of theirs. Steps after a false `assume`
@@ -24,7 +24,7 @@ use std::ops::ControlFlow;
 
 use mazurka_core::{Bound, Semantics};
 
-use crate::algorithms::fair::Quest;
+use crate::algorithms::fair::CycleQuery;
 use crate::algorithms::graph::Looks;
 use crate::algorithms::map::StateGraph;
 use crate::drive::findings::Finding;
@@ -35,10 +35,10 @@ pub(crate) fn livelock<E: Semantics>(
     program: &mut E,
     looks: &mut Looks<'_>,
 ) -> ControlFlow<Bound, Option<Finding>> {
-    let quest = Quest {
+    let quest = CycleQuery {
         from: |_| true,
         within: |state: u32| states.unended[state as usize],
-        // A run that ends there is a deadlock.
+        // A run that ends without a ready process is a deadlock.
         ends: false,
         fairness: states.fairness,
     };
@@ -66,7 +66,7 @@ mod tests {
         let looks = &mut Looks::new(go_on);
         let graph = Graph::new(states, edges.iter().map(edge).collect(), looks);
         let graph = graph.continue_value().expect("no limit");
-        let quest = Quest {
+        let quest = CycleQuery {
             from: |_| true,
             within: |_| true,
             ends: false,
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_cycle_gives_every_process_a_turn() {
-        // Two ways back: one round is process 0's, the other process 1's; both are ready
+        // There are two ways back: process 0 makes one round, process 1 the other. Both are ready
         // everywhere.
         let edges = [
             (0, 0, 1),

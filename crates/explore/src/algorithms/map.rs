@@ -1,4 +1,4 @@
-//! The graph of the states that a search meets, for what depends on cycles and not on single runs:
+//! The graph of the states that a search meets, for properties of cycles instead of single runs:
 //! [livelocks](crate::algorithms::livelock) and [temporal](crate::algorithms::temporal) properties.
 //!
 //! Steps from states with a halted process are left out: after a failure or a false `assume`
@@ -28,8 +28,8 @@ pub(crate) struct Map {
     states: States,
     edges: Vec<Edge>,
     fairness: Fairness,
-    /// For each `always` that was violated in a state: the shortest run to such a state. It is
-    /// noted at once, because a limit may end the search before the graph is looked at.
+    /// For each `always` that some state violates: the shortest run to such a state. It is noted at
+    /// once, because a limit may end the search before the graph is examined.
     violated: Vec<Broken>,
 }
 
@@ -37,9 +37,9 @@ pub(crate) struct Map {
 #[derive(Debug, Default)]
 struct States {
     prints: Vec<Fingerprint>,
-    /// For each state whether some process that is meant to end has not.
+    /// For each state, whether some process that is meant to end has not.
     unended: Vec<bool>,
-    /// For each state whether a failure, a false `assume` or a limit has halted some process.
+    /// For each state, whether a failure, a false `assume` or a limit has halted some process.
     halted: Vec<bool>,
     truths: Truths,
 }
@@ -48,7 +48,7 @@ struct States {
 #[derive(Debug, Default)]
 pub(crate) struct Truths {
     conditions: usize,
-    /// For each state its conditions as bits, in as many words as they need.
+    /// For each state, its conditions as bits, in as many words as they need.
     bits: Vec<u64>,
     /// Whether some condition could not be computed in some state.
     pub undecided: bool,
@@ -62,7 +62,7 @@ impl Truths {
         }
     }
 
-    /// Adds a state; one that does not count satisfies nothing.
+    /// Adds a state. A state that does not count satisfies no condition.
     fn add(&mut self, counts: bool, holds: impl Fn(usize) -> Option<bool>) {
         for first in (0..self.conditions).step_by(64) {
             let mut word = 0;
@@ -132,7 +132,7 @@ impl Memory for Map {
 }
 
 impl States {
-    /// Adds the current state. Returns whether a process of it is halted.
+    /// Adds the current state. Returns whether it has a halted process.
     fn add<E: Semantics>(&mut self, program: &E, print: Fingerprint) -> bool {
         let all = program.processes().in_order();
         let unended = |&p: &ProcessId| match program.status(p) {
@@ -200,7 +200,7 @@ impl Map {
         std::mem::take(&mut self.violated)
     }
 
-    /// Returns the graph of what was met.
+    /// Returns the graph of the states met.
     pub fn graph(self, looks: &mut Looks<'_>) -> ControlFlow<Bound, StateGraph> {
         drop(self.numbers);
         let States {
@@ -225,9 +225,9 @@ impl Map {
 pub(crate) struct StateGraph {
     pub graph: Graph,
     prints: Vec<Fingerprint>,
-    /// For each state whether some process that is meant to end has not.
+    /// For each state, whether some process that is meant to end has not.
     pub unended: Vec<bool>,
-    /// For each state whether a failure, a false `assume` or a limit has halted some process.
+    /// For each state, whether a failure, a false `assume` or a limit has halted some process.
     pub halted: Vec<bool>,
     pub truths: Truths,
     pub fairness: Fairness,

@@ -13,7 +13,7 @@ use super::urw::ByLength;
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
 
-/// How the process that goes on is drawn.
+/// How the next process is drawn.
 ///
 /// ```
 /// use mazurka_explore::Method;
@@ -26,19 +26,19 @@ pub enum Method {
     Random,
     /// By priorities of processes, which change at random steps.
     Pct {
-        /// How many things must happen in a certain order for a bug that is to be found.
+        /// The number of ordering constraints that a bug may need to be found.
         depth: usize,
     },
     /// By priorities of steps, which are drawn again where steps conflict.
     Pos,
     /// By the steps that processes have left: uniform over interleavings.
     Urw,
-    /// Uniform over the orders of the steps that touch an object that is drawn.
+    /// Uniform over the orders of the steps that touch one object, drawn for each run.
     Surw,
 }
 
 impl Method {
-    /// All of them; `pct` for the depth that most bugs of its paper's evaluation need at most.
+    /// All methods; `pct` with a depth that is enough for most bugs in its paper's evaluation.
     pub const ALL: [Method; 5] = [
         Method::Random,
         Method::Pct { depth: 3 },
@@ -101,8 +101,8 @@ impl FromStr for Method {
     }
 }
 
-/// Executions that are drawn, as many as [`Limits::executions`](mazurka_core::Limits::executions)
-/// says. If it says nothing, other limits end the sample, or there are 1000.
+/// A sample of [`Limits::executions`](mazurka_core::Limits::executions) drawn executions. Without
+/// that limit, another limit ends the sample, or it has 1000 executions.
 ///
 /// ```
 /// use mazurka_core::{Bound, Execution, Limits};
@@ -120,14 +120,14 @@ impl FromStr for Method {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sample {
-    /// How they are drawn.
+    /// How executions are drawn.
     pub method: Method,
-    /// Names them: equal seeds, equal executions.
+    /// Determines the executions: equal seeds give equal executions.
     pub seed: u64,
 }
 
 impl Sample {
-    /// Makes walks from this batch on; so many.
+    /// Draws at most `most` executions, starting with batch `first`.
     pub(crate) fn walk<E: Execution>(
         self,
         session: Session<'_, '_, E>,
@@ -144,7 +144,7 @@ impl Sample {
         }
     }
 
-    /// Says that it was a sample, unless a violation has ended it.
+    /// Adds the bound that says that this was a sample, unless a violation has ended it.
     pub(crate) fn conclude(found: &mut Findings) {
         if found.stopped != StopReason::Certain {
             found.add_bound(Bound::Sampled(found.walks));

@@ -1,11 +1,11 @@
 //! The states of a program nearest to its initial state, and all steps between them.
 //!
-//! Breadth-first search with a table of fingerprints. [`Stateful`](crate::Algorithm::Stateful)
-//! meets the same states, but sleep sets spare it steps, so its search is not the graph; they spare
-//! it some states, too, in which a false `assume` has halted a process. The way to each state is
-//! kept and made again: a picture has few states, and nothing else is asked for.
+//! This is a breadth-first search with a table of fingerprints.
+//! [`Stateful`](crate::Algorithm::Stateful) meets the same states, except some in which a false
+//! `assume` has halted a process, but its sleep sets leave out steps, so it does not yield the
+//! graph. The path to each state is kept and run again when needed: a picture has few states.
 //!
-//! As there, nothing is run from a state where a false `assume` has halted a process.
+//! As in `stateful`, nothing is run from a state in which a false `assume` has halted a process.
 
 use mazurka_core::{Fingerprint, Schedule, ScheduledStep, Semantics, Status, with_status};
 use rustc_hash::FxHashMap;
@@ -25,7 +25,7 @@ pub struct NearestStates {
 /// A state of [`NearestStates`].
 #[derive(Debug)]
 pub struct NearState {
-    /// How many steps it is away from the initial state.
+    /// Its distance from the initial state, in steps.
     pub depth: usize,
     /// The edge by which it was met first; none for the initial state.
     met_by: Option<usize>,
@@ -40,12 +40,12 @@ pub struct NearEdge {
     pub from: usize,
     /// The state after.
     pub to: usize,
-    /// Which process makes it, and what it chooses.
+    /// The process that makes it, and the outcomes that it chooses.
     pub step: ScheduledStep,
 }
 
 impl NearestStates {
-    /// Finds at most `most` states, none of them more than `depth` steps away.
+    /// Finds at most `most` states, none more than `depth` steps away.
     pub fn of<E: Semantics>(program: &mut E, most: usize, depth: Option<u64>) -> Self {
         program.back_to(0);
         let first = NearState {
@@ -120,7 +120,7 @@ impl Walk {
         }
     }
 
-    /// Notes the last step of the current run, which was made from a state.
+    /// Records the last step of the current run, made from the state `from`.
     fn arrive<E: Semantics>(&mut self, program: &E, from: usize) {
         let print = program.fingerprint();
         let NearestStates { states, edges } = &mut self.found;

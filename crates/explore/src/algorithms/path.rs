@@ -3,8 +3,8 @@
 //!
 //! Sleep sets are Godefroid's (LNCS 1032, 1996, chapter 5): a process that has been run from a
 //! state sleeps in the states after its later siblings, until a step conflicts with its own. A
-//! sleeping process is always ready, so one list per state holds everything, and a sleeping process
-//! is looked up in the list of the state before.
+//! sleeping process is always ready, so one list of ready processes per state holds everything.
+//! Whether a process sleeps is looked up in the list of the state before.
 //!
 //! A process is run with all outcomes of its `choose` expressions, one after the other, and then
 //! sleeps as a whole.
@@ -44,7 +44,7 @@ struct PathNode {
     first: usize,
     /// The candidate that is being run.
     active: usize,
-    /// If the candidate is to be run again: with these outcomes.
+    /// The outcomes with which the active candidate is to be run again, if it is.
     again: Option<SmallVec<[i64; 1]>>,
     tried: bool,
     /// No other process needs to be run.
@@ -63,12 +63,12 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// No state; with sleep sets.
+    /// Makes an empty path, with sleep sets.
     pub fn new() -> Self {
         Self::with_sleep_sets(true)
     }
 
-    /// No state; with or without sleep sets.
+    /// Makes an empty path, with or without sleep sets.
     pub fn with_sleep_sets(sleeps: bool) -> Self {
         Self {
             nodes: Vec::new(),
@@ -144,7 +144,7 @@ impl Path {
         })
     }
 
-    /// The same; of several, the one with the least rank, which may depend on its position in the
+    /// The same, but takes the process with the least rank, which may depend on its position in the
     /// order of names.
     pub fn next_least<R: Ord>(
         &mut self,
@@ -214,7 +214,7 @@ impl Path {
         wanted > 1 || wanted == 0 && !node.tried && idle > 1
     }
 
-    /// Runs a process from the last state that is awake and was not run there, and no other process
+    /// Runs a process from the last state that is awake and has not been run there, and no process
     /// after it.
     pub fn take_only(&mut self, process: ProcessId) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
@@ -307,8 +307,8 @@ impl Path {
         }
     }
 
-    /// Estimates the part of the search that is done: no process is added to a backtrack set, and
-    /// all branches are equally large.
+    /// Estimates the fraction of the search that is done, assuming that no process is added to a
+    /// backtrack set and that all branches are equally large.
     pub fn progress(&self) -> f64 {
         let mut done = 0.0;
         let mut share = 1.0;

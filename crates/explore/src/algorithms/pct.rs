@@ -17,14 +17,14 @@
 //!
 //! Where it deviates:
 //!
-//! - The paper takes n and k as given. Here they are not known before: priorities are drawn when a
-//!   process shows up (two may be equal, with probability below n²/2³³), and k is what was seen. So
-//!   the first run changes no priority after its first step, and the guarantee holds from the run
-//!   on that is preceded by one of the longest.
-//! - The paper's scheduler lets a thread fall that seems to spin. Here the program has to tell that
-//!   a process waits, as `mazurka-rt` does for spin loops; a busy loop in `.maz` ends at the limit
-//!   of steps.
-//! - Nothing of the paper says what a `choose` gives; it is drawn evenly.
+//! - The paper takes n and k as given. Here they are not known in advance: priorities are drawn
+//!   when a process is first ready (two may be equal, with probability below n²/2³³), and k is the
+//!   length of the longest run so far. So the first run changes no priority after its first step,
+//!   and the guarantee holds once a run of the greatest length has been made.
+//! - The paper's scheduler lowers the priority of a thread that seems to spin. Here the program has
+//!   to tell that a process waits, as `mazurka-rt` does for spin loops; a busy loop in `.maz` ends
+//!   at the limit of steps.
+//! - The paper does not have `choose`; its outcomes are drawn evenly.
 
 use mazurka_core::{Execution, ProcessId, Random};
 
@@ -34,17 +34,17 @@ use super::sample::Picker;
 #[derive(Clone, Debug)]
 pub struct Priorities {
     depth: usize,
-    /// Higher goes first; 0: not given yet. Those below `depth` are for processes that fell.
+    /// Higher goes first; 0: not drawn yet. Values below `depth` are those of processes that fell.
     of: Vec<u64>,
     changes: Vec<u64>,
     longest: u64,
 }
 
-/// So many changes are drawn even if no walk had as many steps.
+/// This many changes are drawn even if no walk had as many steps.
 const FEW_CHANGES: usize = 64;
 
 impl Priorities {
-    /// For bugs that need `depth` things to happen in a certain order.
+    /// Makes a picker for bugs that need `depth` ordering constraints.
     pub fn new(depth: usize) -> Self {
         Self {
             depth,
@@ -59,7 +59,7 @@ impl<E: Execution> Picker<E> for Priorities {
     fn begin(&mut self, random: &mut Random) {
         self.of.clear();
         self.changes.clear();
-        // More changes than steps change nothing.
+        // Changes beyond the number of steps have no effect.
         let most = usize::try_from(self.longest).unwrap_or(usize::MAX);
         for _ in 1..self.depth.min(most.max(FEW_CHANGES)) {
             self.changes.push(random.below(self.longest.max(1)));

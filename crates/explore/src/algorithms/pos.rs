@@ -1,10 +1,10 @@
 //! Partial order sampling (POS): priorities of steps, drawn again where steps conflict.
 //!
-//! Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018. Each step that is possible
-//! gets a random priority, and the highest is made. The steps that conflict with it then get new
-//! priorities. So the order of two steps that conflict is drawn for itself, whatever the priorities
-//! have decided before, and steps that conflict with nothing take no chance from the others: the
-//! order of independent steps makes no difference.
+//! Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018. Each possible step gets a
+//! random priority, and the step with the highest is made. The steps that conflict with it then get
+//! new priorities. So the order of two conflicting steps is drawn independently of earlier
+//! priorities, and steps that conflict with nothing do not bias the others: the order of
+//! independent steps makes no difference.
 //!
 //! | paper | here |
 //! |---|---|
@@ -15,16 +15,16 @@
 //!
 //! Where it deviates:
 //!
-//! - Two steps race if their *claims* conflict, which is all that a path through them might touch.
-//!   So a priority may be drawn again where the paper would keep it. That changes how likely traces
-//!   are, and excludes none.
-//! - A step that waits has no priority. It gets one when it becomes possible, as a step that has
-//!   not been possible before. A possible step that another one makes impossible conflicts with it,
-//!   so it would have lost its priority anyway.
-//! - Nothing of the paper says what a `choose` gives; it is drawn evenly.
+//! - Two steps race if their *claims* conflict: all that any path through them might touch. So a
+//!   priority may be drawn again where the paper would keep it. That changes how likely traces are,
+//!   and excludes none.
+//! - A step that waits has no priority. It gets one when it becomes possible, like a step that has
+//!   not been possible before. A possible step that another one disables conflicts with it, so it
+//!   would have lost its priority anyway.
+//! - The paper does not have `choose`; its outcomes are drawn evenly.
 //!
-//! Every trace can be drawn: in every state each order of the priorities has a positive chance. The
-//! walks are independent of each other, since nothing is learned from one for the next.
+//! Every trace can be drawn: in every state each order of the priorities has a positive
+//! probability. The walks are independent: no walk learns from another.
 
 use mazurka_core::{Claims, Execution, ProcessId, Random};
 
@@ -33,7 +33,7 @@ use super::sample::Picker;
 /// The ready process whose next step has the highest priority.
 #[derive(Clone, Debug, Default)]
 pub struct StepPriorities {
-    /// By process: higher goes first.
+    /// For each process: higher goes first; 0: to be drawn.
     of: Vec<u64>,
     chosen: Claims,
     other: Claims,

@@ -7,7 +7,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | preempting context switch | another process runs though the last one could |
+//! | preempting context switch | another process runs though the last one could go on |
 //! | c | [`FewPreemptions::most`] |
 
 use mazurka_core::{Execution, ProcessId};

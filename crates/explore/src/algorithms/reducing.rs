@@ -1,7 +1,8 @@
-//! The search that runs one process from each state, and more where races ask for it.
+//! The search that runs one process from each state, and more where races require it.
 //!
-//! No paper here: `dpor` and `source` each name theirs. Both keep the current execution with its
-//! races and the states on the way; they differ in what a new event asks for ([`Reverses`]).
+//! No paper here: `dpor` and `source` each cite theirs. Both keep the current execution with its
+//! races and the states on the path; they differ in which processes a new event adds
+//! ([`Reverses`]).
 
 use std::marker::PhantomData;
 
@@ -12,15 +13,15 @@ use crate::drive::driver::{End, Policy, RacingStep, ReversedRace};
 use crate::relations::order::Order;
 use crate::relations::set::Set;
 
-/// What a search asks for where it meets races.
+/// How a search reverses the races that it meets.
 pub(crate) trait Reverses<S: Set>: Sized {
     /// Whether processes that have been run sleep: then no trace is met twice.
     const SLEEPS: bool = true;
 
-    /// Adds an event to the execution, and asks for the reversals of its races.
+    /// Adds an event to the execution, and schedules the reversals of its races.
     fn push<E: Execution>(search: &mut Reducing<S, Self>, program: &E, event: &Event);
 
-    /// The run ends here.
+    /// Called at the end of a run.
     fn end<E: Execution>(_search: &mut Reducing<S, Self>, _program: &E, _end: End) {}
 }
 
@@ -52,7 +53,7 @@ impl<S: Set, R: Reverses<S>> Reducing<S, R> {
 pub(crate) struct Noted(Option<Vec<ReversedRace>>);
 
 impl Noted {
-    /// From now on they are to be noted.
+    /// Starts noting them.
     pub fn start(&mut self) {
         self.0 = Some(Vec::new());
     }
@@ -81,7 +82,7 @@ impl<E: Execution, S: Set, R: Reverses<S>> Policy<E> for Reducing<S, R> {
 
     fn enter(&mut self, program: &E) {
         if let Some(event) = program.events().last() {
-            // One more for a step that is not made.
+            // One more position, for a step that is not made.
             self.overflow |= program.events().len() + 1 >= S::CAPACITY;
             if self.overflow {
                 return;

@@ -1,20 +1,22 @@
 //! Refinement: whether every run of a program looks like a run of another one, its specification.
 //!
 //! Abadi and Lamport (1991, *The existence of refinement mappings*): what is observed of a run is
-//! the sequence of values of some variables, without repetitions, so a step that changes none of
-//! them may stand for no step of the specification, and the other way round. A program refines its
-//! specification if what is observed of each of its runs is observed of some run of the
-//! specification; and if the run is final, of one that is final.
+//! the sequence of values of some variables, without repetitions. So a step that changes none of
+//! them may correspond to no step of the specification, and the other way round. A program refines
+//! its specification if for each of its runs some run of the specification has the same
+//! observation; if the run is final, that run must be final too.
 //!
-//! The specification has variables that are not observed, so a run of the program may stand for
-//! many of its states. They are followed all at once, as automata are made deterministic (Rabin and
-//! Scott 1959): the search goes breadth first through pairs of a state of the program and the set
-//! of all states of the specification that the run so far can have led to, closed under steps that
-//! are not observed. A step that is observed leads to the states that a step with the same values
-//! leads to; if there are none, the run to it is the counterexample, a shortest one.
+//! The specification may have variables that are not observed, so a run of the program may
+//! correspond to many of its states. They are followed all at once, as when automata are made
+//! deterministic (Rabin and Scott 1959). The search is breadth-first, over pairs: a state of the
+//! program, and the set of all states of the specification that are possible after the same
+//! observation, closed under unobserved steps. An observed step leads to the states that the
+//! specification reaches by a step to the same values. If there are none, the run to that step is a
+//! counterexample, and a shortest one.
 //!
-//! As elsewhere, a run in which a false `assume` has halted a process is no run, of neither of the
-//! two. A process that has failed makes no step, and such a run is not final.
+//! As elsewhere, a run in which a false `assume` has halted a process does not count, neither of
+//! the program nor of the specification. A process that has failed makes no step, and its run is
+//! not final.
 
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -30,44 +32,44 @@ use crate::algorithms::naive::next_outcomes;
 use crate::drive::budget::{Budget, broken_by};
 use crate::drive::driver::Watch;
 
-/// The values that are observed.
+/// The values of the observed variables.
 type Values = Rc<[i64]>;
 
-/// A program, and what is observed of its states.
+/// A program, and how its states are observed.
 pub struct Observed<'a, E> {
     /// The program.
     pub program: &'a mut E,
-    /// The values in its current state.
+    /// Returns the observed values of its current state.
     pub values: &'a dyn Fn(&E) -> Vec<i64>,
 }
 
-/// What a run does that no run of the specification does.
+/// How a run differs from all runs of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
     /// It starts with other values.
     Start,
-    /// Its last step leads to values that cannot follow those before.
+    /// Its last step leads to values that cannot follow the values before.
     Step,
-    /// It is final, and no run with the same values is.
+    /// It is final, and no run of the specification with the same values is.
     End,
 }
 
-/// What a search has found.
+/// The findings of a search for a run that the specification does not have.
 #[derive(Clone, Debug)]
 pub struct Refined {
-    /// A shortest run that is none of the specification.
+    /// A shortest run that the specification does not have.
     pub broken: Option<(Schedule, Excess)>,
-    /// Why not all was looked at.
+    /// The limits that have cut the search short.
     pub bounds: Vec<Bound>,
-    /// States of the program, each with a set of states of the specification.
+    /// Pairs of a state of the program and a set of states of the specification.
     pub pairs: u64,
     /// States of the specification that were met.
     pub states: u64,
-    /// Steps of both.
+    /// Steps of the program and of the specification.
     pub steps: u64,
 }
 
-/// Looks for a run of the first program that is none of the second.
+/// Looks for a run of the program that the specification does not have.
 pub fn refine<A: Semantics, B: Semantics>(
     program: Observed<'_, A>,
     specification: Observed<'_, B>,
@@ -85,7 +87,8 @@ pub fn refine<A: Semantics, B: Semantics>(
     };
     let broken = search.run();
     let mut bounds = search.bounds;
-    // Where not all of the specification is known, a run that it seems to lack may be there.
+    // If the specification was not explored completely, it may have the run that seems to be
+    // missing.
     let certain = search.spec.bounds.is_empty();
     bounds.extend(search.spec.bounds);
     bounds.sort_unstable();
@@ -99,8 +102,8 @@ pub fn refine<A: Semantics, B: Semantics>(
     }
 }
 
-/// What a run does that no run of the specification does; none if it does nothing of the kind, or
-/// if that was not found out within the limits.
+/// Returns how a run differs from all runs of the specification; none if it does not, or if the
+/// limits do not suffice to find out.
 pub fn exceeds<A: Semantics, B: Semantics>(
     program: Observed<'_, A>,
     specification: Observed<'_, B>,
@@ -132,7 +135,7 @@ pub fn exceeds<A: Semantics, B: Semantics>(
     (ends && spec.bounds.is_empty()).then_some(Excess::End)
 }
 
-/// Why the evaluator has given up in the last step, if it has.
+/// Returns the limit at which the evaluator has given up in the last step, if it has.
 fn lost<E: Semantics>(program: &E, limits: &Limits) -> Option<Bound> {
     let mishaps = program.events().last().map(|event| &event.mishaps);
     mishaps
@@ -148,7 +151,7 @@ fn lost<E: Semantics>(program: &E, limits: &Limits) -> Option<Bound> {
         })
 }
 
-/// Makes every step from the current state, and shows where each leads to.
+/// Makes every step from the current state, and calls `visit` after each.
 fn each_step<E: Semantics>(program: &mut E, visit: &mut dyn FnMut(&mut E, &ScheduledStep)) {
     for process in with_status(program, Status::Ready) {
         let mut outcomes = Some(SmallVec::new());
@@ -176,7 +179,7 @@ struct SpecState<S> {
     state: S,
     values: Values,
     is_final: bool,
-    /// The states after it, once they are known.
+    /// The states after one step, once they are known.
     next: Option<Rc<[u32]>>,
 }
 
@@ -190,7 +193,7 @@ struct Spec<'a, 'w, B: Semantics> {
     known: FxHashMap<(Fingerprint, Values), u32>,
     sets: Vec<Rc<[u32]>>,
     set_ids: FxHashMap<Rc<[u32]>, u32>,
-    /// The set that a set leads to by a step to these values.
+    /// For a set and the values after an observed step: the set that the step leads to.
     moves: FxHashMap<(u32, Values), Option<u32>>,
     bounds: Vec<Bound>,
     /// Steps of the specification.
@@ -219,7 +222,7 @@ impl<'a, 'w, B: Semantics> Spec<'a, 'w, B> {
         }
     }
 
-    /// The states that a run may be in at first, if it starts with these values.
+    /// Returns the set of states that a run can start in if it starts with these values.
     fn start(&mut self, values: &Values) -> Option<u32> {
         self.observed.program.back_to(0);
         if is_discarded(self.observed.program) {
@@ -230,7 +233,7 @@ impl<'a, 'w, B: Semantics> Spec<'a, 'w, B> {
         same.then(|| self.closed(vec![first]))
     }
 
-    /// The limit that has been reached, if one has.
+    /// Returns the limit that has been reached, if any.
     fn over(&mut self) -> Option<Bound> {
         let steps = self.steps + self.program_steps;
         let counts = Counts {
@@ -243,7 +246,7 @@ impl<'a, 'w, B: Semantics> Spec<'a, 'w, B> {
         stepped.or_else(|| self.budget.look(counts, self.watch).break_value())
     }
 
-    /// The number of the current state.
+    /// Returns the number of the current state.
     fn current(&mut self) -> u32 {
         let program = &*self.observed.program;
         let values: Values = (self.observed.values)(program).into();
@@ -262,7 +265,7 @@ impl<'a, 'w, B: Semantics> Spec<'a, 'w, B> {
         number
     }
 
-    /// The states after one; none of them where a limit has been reached.
+    /// Returns the states after one step; none if a limit has been reached.
     fn next(&mut self, of: u32) -> Rc<[u32]> {
         if let Some(next) = &self.states[of as usize].next {
             return Rc::clone(next);
@@ -303,7 +306,7 @@ impl<'a, 'w, B: Semantics> Spec<'a, 'w, B> {
         next
     }
 
-    /// These states, which have the same values, and all that steps lead to which are not observed.
+    /// Returns the set of these states, which have the same values, closed under unobserved steps.
     fn closed(&mut self, mut all: Vec<u32>) -> u32 {
         let mut seen: FxHashSet<u32> = all.iter().copied().collect();
         let mut at = 0;
@@ -328,7 +331,8 @@ impl<'a, 'w, B: Semantics> Spec<'a, 'w, B> {
         number
     }
 
-    /// Where a step to these values leads to, which are others than before; none: nowhere.
+    /// Returns the set that a step to these values leads to, if any. The values differ from those
+    /// of the set.
     fn follow(&mut self, set: u32, values: &Values) -> Option<u32> {
         let key = (set, Rc::clone(values));
         if let Some(&known) = self.moves.get(&key) {
@@ -347,7 +351,7 @@ impl<'a, 'w, B: Semantics> Spec<'a, 'w, B> {
         found
     }
 
-    /// Whether a run that is in one of these states may end there.
+    /// Whether a run in one of these states may end there.
     fn may_end(&self, set: u32) -> bool {
         let mut all = self.sets[set as usize].iter();
         all.any(|&state| self.states[state as usize].is_final)
@@ -359,7 +363,7 @@ struct Pair<S> {
     state: S,
     values: Values,
     set: u32,
-    /// The pair before it, and the step; none for the first.
+    /// The pair before it, and the step from there; none for the first pair.
     by: Option<(u32, ScheduledStep)>,
     depth: u64,
 }
@@ -450,7 +454,7 @@ impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
         None
     }
 
-    /// Notes the current state of the program, if it is new with this set.
+    /// Adds a pair of the current state of the program and a set, if it is new.
     fn arrive(
         &mut self,
         values: Values,
@@ -476,7 +480,7 @@ impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
         None
     }
 
-    /// The steps to a pair.
+    /// Returns the steps to a pair.
     fn schedule(&self, mut pair: u32) -> Schedule {
         let mut steps = Vec::new();
         while let Some((before, step)) = &self.pairs[pair as usize].by {

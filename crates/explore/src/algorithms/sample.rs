@@ -1,16 +1,16 @@
-//! Walks through a program by chance: what the algorithms that sample share.
+//! Random walks through a program: the common part of the algorithms that sample.
 //!
-//! No paper here: the methods name theirs (`random`, `pct`, `pos`, `urw`, `surw`). A walk is one
-//! run from the initial state to its end. A [`Picker`] draws which process goes on, and what a
-//! `choose` gives is drawn evenly. What it can give shows only in the step, so the step is made
-//! again with the value that was drawn.
+//! No paper here: the methods cite theirs (`random`, `pct`, `pos`, `urw`, `surw`). A walk is one
+//! run from the initial state to its end. A [`Picker`] draws the next process; the outcome of a
+//! `choose` is drawn evenly. Only the step itself shows which outcomes are possible, so it is made
+//! again with the outcome that was drawn.
 //!
-//! The walks of a seed are made in batches of [`BATCH`]. Each has a seed of its own, and starts
-//! with a picker that has learned nothing. So batches can be made in any order, by several workers
-//! (`drive/batches`), and what is drawn is the same.
+//! The walks of a seed are made in batches of [`BATCH`]. Each batch has a seed of its own, and
+//! starts with a picker that has learned nothing. So several workers can make batches in any order
+//! (`drive/batches`), and the sample is the same.
 //!
-//! Walks cover nothing for certain, so a search that makes them is never complete: its bounds have
-//! a [`Bound::Sampled`](mazurka_core::Bound::Sampled).
+//! A sample covers nothing for certain, so its search is never complete: its bounds include a
+//! [`Bound::Sampled`](mazurka_core::Bound::Sampled).
 
 use std::cell::RefCell;
 
@@ -20,13 +20,13 @@ use crate::drive::driver::{End, Policy};
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
 
-/// Walks that are made if no limit says how many.
+/// Number of walks if no limit is given.
 const WALKS: u64 = 1000;
 
-/// Walks of a batch.
+/// Number of walks of a batch.
 pub const BATCH: u64 = 1000;
 
-/// Returns the seed of a batch of the walks of a seed. The first one has the seed itself.
+/// Returns the seed of a batch. The first batch has the seed of the sample itself.
 ///
 /// ```
 /// use mazurka_explore::batch_seed;
@@ -45,38 +45,38 @@ pub fn batch_seed(seed: u64, batch: u64) -> u64 {
     }
 }
 
-/// Draws which process of a program goes on.
+/// Draws the next process of a program.
 pub trait Picker<E> {
-    /// A walk begins.
+    /// Called at the beginning of a walk.
     fn begin(&mut self, _random: &mut Random) {}
 
-    /// Returns one of the ready processes, of which there is one at least. They are in the order of
+    /// Returns one of the ready processes. There is at least one, and they are in the order of
     /// their names; the program is in the state in which they are ready.
     fn pick(&mut self, ready: &[ProcessId], program: &E, random: &mut Random) -> ProcessId;
 }
 
 /// The walks of a seed, one after the other.
 ///
-/// A search with this policy goes on where the one before it has stopped.
+/// A search with this policy continues where the one before it has stopped.
 #[derive(Debug)]
 pub struct Walks<L> {
     picker: L,
     random: Random,
-    /// How many to make; none if only the limits of the search end it.
+    /// Number of walks to make; none if only the limits of the search end it.
     most: Option<u64>,
     ended: u64,
     /// Whether a walk has begun and not ended.
     walking: bool,
-    /// Whether the program draws what a `choose` gives.
+    /// Whether the program itself draws the outcomes of `choose`.
     program_chooses: bool,
     /// Whether a walk that reaches a bound is the last one.
     ends_at_bound: bool,
     ready: Vec<ProcessId>,
-    /// What each batch starts with; none: there is one batch.
+    /// The start of each batch; none if there is one batch only.
     batches: Option<Batches<L>>,
 }
 
-/// What the batches of a sample start with.
+/// The start of the batches of a sample.
 #[derive(Clone, Copy, Debug)]
 struct Batches<L> {
     picker: L,
@@ -86,7 +86,7 @@ struct Batches<L> {
 }
 
 impl<L: Clone> Walks<L> {
-    /// The walks of a seed, from this batch on; so many.
+    /// Makes at most `most` walks of a seed, starting with batch `first`.
     pub(super) fn in_batches(picker: L, seed: u64, first: u64, most: Option<u64>) -> Self {
         let random = Random::new(batch_seed(seed, first));
         Self {
@@ -99,7 +99,7 @@ impl<L: Clone> Walks<L> {
         }
     }
 
-    /// Starts with the next batch, if the last walk was the end of one.
+    /// Starts the next batch if the last walk ended one.
     fn turn_over(&mut self) {
         if let Some(batches) = &self.batches
             && self.ended.is_multiple_of(BATCH)
@@ -112,7 +112,7 @@ impl<L: Clone> Walks<L> {
 }
 
 impl<L> Walks<L> {
-    /// So many walks, in one batch.
+    /// Makes at most `most` walks, in one batch.
     pub fn new(picker: L, random: Random, most: Option<u64>) -> Self {
         Self {
             picker,
@@ -127,7 +127,7 @@ impl<L> Walks<L> {
         }
     }
 
-    /// The same, for a program that draws itself what a `choose` gives.
+    /// The same, for a program that draws the outcomes of `choose` itself.
     pub fn program_chooses(self) -> Self {
         Self {
             program_chooses: true,
@@ -143,12 +143,12 @@ impl<L> Walks<L> {
         }
     }
 
-    /// The walks that have begun.
+    /// Returns the number of walks that have begun.
     pub fn begun(&self) -> u64 {
         self.ended + u64::from(self.walking)
     }
 
-    /// How many are made.
+    /// Returns the number of walks to make.
     pub fn most(&self) -> Option<u64> {
         self.most
     }
@@ -159,7 +159,7 @@ impl<E: Execution, L: Picker<E> + Clone> Policy<E> for Walks<L> {
     const SAMPLES: bool = true;
 
     fn enter(&mut self, program: &E) {
-        // A search that was given up in the middle of a walk begins another one.
+        // If a search was given up in the middle of a walk, the next search begins a new walk.
         self.walking &= !program.events().is_empty();
     }
 
@@ -229,38 +229,38 @@ pub fn draw_outcome(event: &Event, outcomes: &mut Vec<i64>, random: &mut Random)
     true
 }
 
-/// Returns how many walks are made: as many as there may be executions, or [`WALKS`] if nothing
-/// limits the search.
+/// Returns the number of walks to make: the limit on executions, or [`WALKS`] if nothing limits the
+/// search.
 pub(crate) fn most_walks(limits: &Limits) -> Option<u64> {
     let unlimited = limits.steps.is_none() && limits.time.is_none();
     limits.executions.or(unlimited.then_some(WALKS))
 }
 
-/// Makes walks of a seed, from this batch on; so many.
+/// Makes at most `most` walks of a seed, starting with batch `first`.
 pub(super) fn walk<E: Execution>(
     mut session: Session<'_, '_, E>,
     picker: impl Picker<E> + Clone,
     (seed, first): (u64, u64),
     most: Option<u64>,
 ) -> Findings {
-    // A walk that is cut or discarded is no execution, but it is one of the walks.
+    // A walk that is cut or discarded is not an execution, but it counts as a walk.
     session.limits.executions = None;
     let mut walks = Walks::in_batches(picker, seed, first, most);
     let mut found = session.explore(&mut walks);
     found.walks = match found.stopped {
-        // What is wrong before any step is shown by the first.
+        // A violation before any step is shown by the first walk.
         StopReason::Certain => walks.begun().max(1),
         StopReason::Complete | StopReason::Bound => walks.ended,
     };
     found
 }
 
-/// The engine that goes on with walks: each of its searches starts with the next one.
+/// The engine that continues some walks: each of its searches starts with the next walk.
 #[derive(Debug)]
 pub struct WalkOn<'a, L>(RefCell<&'a mut Walks<L>>);
 
 impl<'a, L> WalkOn<'a, L> {
-    /// Goes on with these.
+    /// Continues these walks.
     pub fn new(walks: &'a mut Walks<L>) -> Self {
         Self(RefCell::new(walks))
     }

@@ -10,10 +10,10 @@
 //! | Sleep(s) | the candidates of the last state of [`Path`] with `Mark::Taken` or `Mark::Asleep` |
 //! | enabled(s) \ Sleep(s) | all other candidates |
 //!
-//! Why each trace is run once: consider two equivalent runs that part at a state. The later one
-//! starts with a process that is run after p, the first process of the other one. In it, no step
-//! that conflicts with p's step comes before that step. So p sleeps until its step would be made,
-//! and the run is blocked there.
+//! Why each trace is run once: consider two equivalent runs that differ from some state on. Let p
+//! be the first process there in the run that is explored first. In the other run no step that
+//! conflicts with p's step comes before that step. So p sleeps until its step would be made, and
+//! the other run is blocked there.
 //!
 //! Where it deviates: nowhere. Guards, locks and joins need no special treatment, because only
 //! covered runs are left out: a sleeping process is ready, and no independent step can change that.

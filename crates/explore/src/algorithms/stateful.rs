@@ -23,6 +23,10 @@
 //! is a [livelock](crate::algorithms::livelock) depends on every step. `failures` counts the
 //! failing transitions that were executed.
 //!
+//! Where processes are interchangeable, states that differ only in their places are one
+//! ([`Orbits`]), unless the graph of states is recorded, the depth is limited or an observer looks:
+//! these want all states.
+//!
 //! A fingerprint is the sum of the parts of a state, of which a step changes a few
 //! ([`Meter`]), so most steps cost a cell and a process, not the whole state.
 
@@ -30,9 +34,11 @@ use mazurka_core::{Event, Fingerprint, ProcessId, Semantics, Status};
 use smallvec::SmallVec;
 
 use crate::Policy;
+use crate::algorithms::engine::Merging;
 use crate::algorithms::meter::Meter;
 use crate::algorithms::naive::next_outcomes;
 use crate::algorithms::stubborn::Stubborn;
+use crate::algorithms::symmetry::{Orbits, Seen};
 use crate::drive::share::{Branch, Office};
 use crate::drive::states::Visitor;
 
@@ -99,6 +105,16 @@ pub(crate) trait Memory {
     /// The transition that has just been executed, from the state met last.
     fn transition<E: Semantics>(&self, _program: &E) -> Option<Fingerprint> {
         None
+    }
+
+    /// The number of states that those met stand for, if one may stand for several.
+    fn permuted(&self) -> Option<u64> {
+        None
+    }
+
+    /// What is observed of the other states that the current one stands for.
+    fn observations<E: Semantics>(&self, _program: &E) -> Vec<Seen> {
+        Vec::new()
     }
 
     /// The probability that a state was taken for another one, of so many.
@@ -267,6 +283,14 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<'_, M> {
         Some(self.states)
     }
 
+    fn permuted(&self) -> Option<u64> {
+        self.memory.permuted()
+    }
+
+    fn observations(&self, program: &E) -> Vec<Seen> {
+        self.memory.observations(program)
+    }
+
     fn transition(&self, program: &E) -> Option<Fingerprint> {
         self.memory.transition(program)
     }
@@ -288,26 +312,57 @@ pub(crate) struct Visits<'a> {
     visitor: Visitor<'a>,
     /// Chooses what is run, if the search is reduced.
     stubborn: Option<Stubborn>,
-    /// The sum of the current state, if states are known by their parts.
-    meter: Option<Meter>,
-    /// The fingerprint of the state met last, if not.
-    print: Fingerprint,
+    known: KnownBy,
+}
+
+/// What states are known by.
+enum KnownBy {
+    /// The sum of the parts of the current state.
+    Parts(Meter),
+    /// The whole state that was met last.
+    Whole(Fingerprint),
+    /// Their orbits.
+    Orbit(Box<Symmetric>),
+}
+
+/// The orbits of the states on the path.
+struct Symmetric {
+    orbits: Orbits,
+    /// The keys of the states on the path.
+    keys: Vec<Fingerprint>,
+    /// The processes in canonical order.
+    order: Vec<ProcessId>,
+}
+
+impl Symmetric {
+    fn push<E: Semantics>(&mut self, program: &E) -> Fingerprint {
+        let symmetric = program.symmetry();
+        let key = symmetric.map(|symmetric| self.orbits.canonical(symmetric));
+        let key = key.unwrap_or_else(|| program.fingerprint());
+        self.keys.push(key);
+        key
+    }
 }
 
 impl<'a> Visits<'a> {
     /// Puts the states of a program where they are kept.
-    pub fn new<E: Semantics>(program: &E, visitor: Visitor<'a>, reduced: bool) -> Self {
+    pub fn new<E: Semantics>(program: &E, visitor: Visitor<'a>, merging: Merging) -> Self {
         let plain = !program.has_conditions();
+        let symmetry = program.symmetry().filter(|_| merging.symmetric && plain);
+        let known = match symmetry {
+            Some(symmetric) => KnownBy::Orbit(Box::new(Symmetric {
+                orbits: Orbits::new(symmetric),
+                keys: Vec::new(),
+                order: Vec::new(),
+            })),
+            None if plain && program.sums_say_all() => KnownBy::Parts(Meter::new()),
+            None => KnownBy::Whole(Fingerprint::ZERO),
+        };
         Self {
             visitor,
-            stubborn: (reduced && plain).then(Stubborn::default),
-            meter: (plain && program.sums_say_all()).then(Meter::new),
-            print: Fingerprint::ZERO,
+            stubborn: (merging.reduced && plain).then(Stubborn::default),
+            known,
         }
-    }
-
-    fn print(&self) -> Fingerprint {
-        self.meter.as_ref().map_or(self.print, Meter::sum)
     }
 }
 
@@ -316,46 +371,87 @@ impl Memory for Visits<'_> {
 
     #[inline]
     fn meet<E: Semantics>(&mut self, program: &E, from: Option<((), &Event)>) -> Met<()> {
-        match (&mut self.meter, from) {
-            (Some(meter), Some(_)) => {
+        let print = match (&mut self.known, from) {
+            (KnownBy::Parts(meter), Some(_)) => {
                 meter.push(program);
+                meter.sum()
             }
-            (Some(meter), None) => meter.start_with_all(program),
-            (None, _) => self.print = program.fingerprint(),
+            (KnownBy::Parts(meter), None) => {
+                meter.start_with_all(program);
+                meter.sum()
+            }
+            (KnownBy::Whole(print), _) => {
+                *print = program.fingerprint();
+                *print
+            }
+            (KnownBy::Orbit(symmetric), _) => symmetric.push(program),
+        };
+        if !self.visitor.insert(print) {
+            return Met::Known(());
         }
-        if self.visitor.insert(self.print()) {
-            Met::New(())
-        } else {
-            Met::Known(())
+        if let KnownBy::Orbit(symmetric) = &mut self.known {
+            symmetric.orbits.add();
         }
+        Met::New(())
     }
 
     #[inline]
     fn expand<E: Semantics>(&mut self, program: &E, into: &mut Vec<ProcessId>) {
-        match &mut self.stubborn {
-            Some(stubborn) => stubborn.choose(program, into),
-            None => all_ready(program, into),
+        match (&mut self.stubborn, &mut self.known) {
+            (Some(stubborn), KnownBy::Orbit(symmetric)) => {
+                symmetric.orbits.in_order(program, &mut symmetric.order);
+                stubborn.choose(program, &symmetric.order, into);
+            }
+            (Some(stubborn), _) => {
+                stubborn.choose(program, program.processes().in_order(), into);
+            }
+            (None, _) => all_ready(program, into),
         }
     }
 
     fn start<E: Semantics>(&mut self, program: &E) {
-        match &mut self.meter {
-            Some(meter) => meter.start_with_all(program),
-            None => self.print = program.fingerprint(),
+        match &mut self.known {
+            KnownBy::Parts(meter) => meter.start_with_all(program),
+            KnownBy::Whole(print) => *print = program.fingerprint(),
+            KnownBy::Orbit(symmetric) => {
+                symmetric.push(program);
+            }
         }
     }
 
     #[inline]
     fn leave(&mut self) {
-        if let Some(meter) = &mut self.meter {
-            meter.pop();
+        match &mut self.known {
+            KnownBy::Parts(meter) => meter.pop(),
+            KnownBy::Whole(_) => {}
+            KnownBy::Orbit(symmetric) => {
+                symmetric.keys.pop();
+            }
+        }
+    }
+
+    fn permuted(&self) -> Option<u64> {
+        match &self.known {
+            KnownBy::Orbit(symmetric) => Some(symmetric.orbits.states()),
+            _ => None,
+        }
+    }
+
+    fn observations<E: Semantics>(&self, program: &E) -> Vec<Seen> {
+        match &self.known {
+            KnownBy::Orbit(symmetric) => symmetric.orbits.observations(program),
+            _ => Vec::new(),
         }
     }
 
     /// The state before it, the process and what it chose.
     fn transition<E: Semantics>(&self, program: &E) -> Option<Fingerprint> {
-        // The fingerprint of a whole state is that of the state met last, which may be deeper.
-        let before = self.meter.as_ref()?.sum();
+        let before = match &self.known {
+            KnownBy::Parts(meter) => meter.sum(),
+            KnownBy::Orbit(symmetric) => *symmetric.keys.last()?,
+            // That of the state met last, which may be deeper.
+            KnownBy::Whole(_) => return None,
+        };
         let event = program.events().last()?;
         let step = before.then_all(program.processes().name(event.process));
         let outcomes = event.outcomes.iter();

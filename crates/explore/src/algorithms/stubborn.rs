@@ -33,15 +33,16 @@
 //! explored does not depend on the order, and any number of workers explores the same.
 //!
 //! Deviations: sets of processes, not of transitions; of all sets that start with one ready process
-//! the one with the fewest ready processes is taken, the first in the order of names. With more
-//! than 64 live processes, or with conditions over inputs, all are run.
+//! the one with the fewest ready processes is taken, the first in the order of names, or, up to
+//! [symmetry](crate::algorithms::symmetry), of the canonical state. With more than 64 live
+//! processes, or with conditions over inputs, all are run.
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, Status};
 
 /// Finds stubborn sets. Kept for its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Stubborn {
-    /// The processes that are ready or wait, in the order of their names.
+    /// The processes that are ready or wait, in order.
     live: Vec<ProcessId>,
     /// For each of them, those that are in every stubborn set that it is in; none if that is not
     /// known yet.
@@ -54,12 +55,17 @@ const ALL: u64 = u64::MAX;
 
 impl Stubborn {
     /// Adds the processes to be run from the current state to a list. None, if a process has met a
-    /// false `assume`.
-    pub fn choose<E: Execution>(&mut self, program: &E, into: &mut Vec<ProcessId>) {
+    /// false `assume`. Of several smallest sets it takes the first in an order of all processes.
+    pub fn choose<E: Execution>(
+        &mut self,
+        program: &E,
+        order: &[ProcessId],
+        into: &mut Vec<ProcessId>,
+    ) {
         self.live.clear();
         let mut ready = 0u64;
         let first = into.len();
-        for &process in program.processes().in_order() {
+        for &process in order {
             match program.status(process) {
                 Status::Ready => {
                     ready |= 1u64.checked_shl(self.live.len() as u32).unwrap_or(0);

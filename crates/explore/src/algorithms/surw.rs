@@ -1,35 +1,35 @@
 //! Selectively uniform random walks (SURW): uniform over the orders of the steps that matter.
 //!
 //! Zhao, Wolff, Mathur, Roychoudhury, "Selectively uniform concurrency testing", ASPLOS 2025. Most
-//! steps are of no interest for a bug, and the interleavings of all of them are too many. So a set
-//! of *interesting* steps is chosen, and the walk is uniform over the orders of these. It draws
-//! which process makes the next interesting step, its *intent*, with a chance proportional to the
-//! interesting steps that processes have left (see `urw`). Until then the interesting steps of the
-//! others are held back, and all other steps are made in any order.
+//! steps do not matter for a bug, and there are too many interleavings of all steps. So a set of
+//! *interesting* steps is chosen, and the walk is uniform over their orders. It draws the process
+//! that makes the next interesting step, its *intent*, with a probability proportional to the
+//! interesting steps that processes have left (see `urw`). Until that step is made, the interesting
+//! steps of other processes are held back, and all other steps are made in any order.
 //!
 //! | paper | here |
 //! |---|---|
 //! | Δ, the interesting events | the steps that touch `object` |
 //! | nᵢ, those that thread i has left | `lengths` |
 //! | the intended thread | `intent` |
-//! | the order of other events: any | each ready process that is not held back is as likely |
+//! | the order of other events: any | each ready process that is not held back is equally likely |
 //!
-//! What is interesting is drawn for each walk: the steps that touch one object, of those that two
-//! processes have touched and one of them has changed in the walks before. So walks of a bug that
-//! needs an order of the accesses of one object take a chance of 1/objects, and are uniform then.
+//! The interesting steps of a walk are those that touch one object. The object is drawn from those
+//! that, in earlier walks, at least two processes have touched and one has changed. So if a bug
+//! needs an order of the accesses to one object, a walk chooses that object with probability
+//! 1/objects, and is then uniform over these orders.
 //!
 //! Where it deviates:
 //!
-//! - The paper profiles the program first. Here the walks before, of the same batch, are the
-//!   profile: the first one is a random walk.
-//! - A process that is not started yet belongs to its parent (see `urw`). If the intended process
-//!   starts others, the intent is drawn among it and these: that keeps the orders of interesting
-//!   steps uniform where no step waits.
-//! - Whether a step is interesting is decided by its claims, which are all that it might touch. An
-//!   object is a range of cells as claims have them; a step counts once for each range that
-//!   overlaps it.
-//! - If no step is left but those that are held back, which happens where processes wait for each
-//!   other or are shorter than expected, the intent is drawn anew among the ready ones.
+//! - The paper profiles the program first. Here the earlier walks of the same batch are the
+//!   profile: the first walk is a random walk.
+//! - A process that has not been started belongs to its parent (see `urw`). If the intended process
+//!   starts others, the intent is drawn again among it and these. That keeps the orders of
+//!   interesting steps uniform if no step waits.
+//! - The claims of a step, all that it might touch, decide whether it is interesting. An object is
+//!   a range of cells that some claim has; a step counts once for each range that overlaps it.
+//! - If all ready processes are held back, because processes wait for each other or are shorter
+//!   than expected, the intent is drawn again among the ready ones.
 
 use mazurka_core::{Access, Claims, Execution, ProcessId, Random};
 use rustc_hash::FxHashMap;
@@ -37,14 +37,14 @@ use rustc_hash::FxHashMap;
 use super::sample::Picker;
 use super::urw::Lengths;
 
-/// What was learned of an object.
+/// The accesses to an object in earlier walks.
 #[derive(Clone, Debug)]
 struct Learned {
-    /// The cells, as a write of them.
+    /// The cells, as an access that writes them.
     cells: Access,
-    /// The steps of each process that have touched it, in all walks.
+    /// For each process, the number of its steps that have touched it, in all walks.
     made: Vec<u64>,
-    /// Whether one of them has changed it.
+    /// Whether some step has changed it.
     written: bool,
 }
 
@@ -54,26 +54,27 @@ impl Learned {
     }
 }
 
-/// A process whose step is not interesting, or the one that is meant to make the next of these.
+/// Picks a process whose next step is not interesting, or the one that is to make the next
+/// interesting step.
 #[derive(Clone, Debug, Default)]
 pub struct Selective {
-    /// The walks that have begun, without the current one.
+    /// Number of walks that have begun, excluding the current one.
     walks: u64,
-    /// Whether the current one has made a step.
+    /// Whether the current walk has made a step.
     walking: bool,
-    /// What was touched, in the order in which it was met first.
+    /// The objects touched, in the order in which they were met first.
     objects: Vec<Learned>,
     numbers: FxHashMap<(u32, u32), usize>,
-    /// The object of the current walk; none if nothing is known that processes share.
+    /// The object of the current walk; none if no shared object is known.
     object: Option<Access>,
     lengths: Lengths,
     intent: Option<ProcessId>,
-    /// Whether the next interesting step is still to be drawn.
+    /// Whether the intent is still to be drawn.
     open: bool,
     /// The ready processes whose next step is interesting.
     interesting: Vec<ProcessId>,
     claims: Claims,
-    /// A process and those that it has just started.
+    /// A process and the processes that it has just started.
     family: Vec<ProcessId>,
 }
 
@@ -85,7 +86,7 @@ impl Selective {
             .any(|claim| object.is_some_and(|object| object.conflicts(*claim)))
     }
 
-    /// Draws the object of a walk, and what is expected of the processes.
+    /// Draws the object of a walk, and sets the expected numbers of interesting steps.
     fn draw_object(&mut self, random: &mut Random) {
         let shared = self.objects.iter().filter(|object| object.is_shared());
         let count = shared.clone().count() as u64;
@@ -108,7 +109,7 @@ impl Selective {
         self.lengths.expect(self.walks, made);
     }
 
-    /// Learns from a step that touches what `claims` says.
+    /// Learns from a step of a process, whose claims are in `claims`.
     fn learn(&mut self, process: ProcessId) {
         for (at, claim) in self.claims.iter().enumerate() {
             let range = (claim.first, claim.len);
@@ -125,7 +126,7 @@ impl Selective {
             if object.made.len() <= process.index() {
                 object.made.resize(process.index() + 1, 0);
             }
-            // A step that reads and writes a range has two claims of it.
+            // A step that reads and writes a range has two claims on it.
             let before = self.claims[..at].iter();
             let again = before
                 .clone()

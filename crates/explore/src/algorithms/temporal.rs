@@ -12,27 +12,27 @@
 //!
 //! A run violates `eventually e` if it avoids e from its first state on, `infinitely_often e` if it
 //! avoids e from some state on, and `whenever e leads_to f` if it avoids f from a state with e on.
-//! So all three ask for a run that stays in the states without a condition from some state on, and
-//! either ends there or goes on for ever and is [fair](crate::algorithms::fair). Whether a process
-//! is ready is asked in the whole graph: its step may lead out of these states.
+//! So each of the three needs a run that, from some state on, stays in states without a condition,
+//! and either ends there or goes on for ever and is [fair](crate::algorithms::fair). Whether a
+//! process is ready is decided in the whole graph: its step may lead out of these states.
 //!
-//! Deviations: the automaton of a formula is not built, for these four kinds need none. Runs that a
-//! failure or a false `assume` halts count up to there: they can violate only `always`.
+//! Deviations: no automaton of the formula is built, because these four kinds need none. Runs that
+//! a failure or a false `assume` halts count up to there: they can violate only `always`.
 //!
-//! What is shown is a shortest path to the state that violates an `always`, to the end of a run, or
-//! into a part of the graph in which a fair run stays, and there a short cycle.
+//! The run that is shown is a shortest path to the state that violates an `always`, to the end of a
+//! run, or into a part of the graph in which a fair run stays, followed by a short cycle there.
 
 use std::ops::ControlFlow;
 
 use mazurka_core::{Bound, Semantics, Temporal};
 
-use crate::algorithms::fair::{Lasso, Quest};
+use crate::algorithms::fair::{CycleQuery, Lasso};
 use crate::algorithms::graph::{Edge, Looks, Route};
 use crate::algorithms::map::StateGraph;
 use crate::drive::findings::Broken;
 
-/// Returns a run for each property that is violated. In a graph that is not `complete` only the
-/// paths are certain, so only `always` is decided.
+/// Returns a run for each property that is violated. If the graph is not `complete`, only its paths
+/// are certain, so only `always` is decided.
 pub(crate) fn violations<E: Semantics>(
     states: &StateGraph,
     program: &mut E,
@@ -83,15 +83,14 @@ fn violation(
     }
 }
 
-/// Returns a fair run that is all in states that `avoid` something, once it has come to a state
-/// that it avoids it `from`.
+/// Returns a fair run that, from some state in `from` on, is only in states that `avoids` selects.
 fn avoiding(
     states: &StateGraph,
     from: impl Fn(u32) -> bool,
     avoids: impl Fn(u32) -> bool,
     looks: &mut Looks<'_>,
 ) -> ControlFlow<Bound, Option<Lasso>> {
-    let quest = Quest {
+    let quest = CycleQuery {
         from,
         within: |state: u32| !states.halted[state as usize] && avoids(state),
         ends: true,
@@ -175,8 +174,8 @@ mod tests {
 
     #[test]
     fn a_cycle_that_is_fair_only_with_the_condition_is_none() {
-        // Both processes go round by 0 and 1; without 1, where the condition holds, process 1 is
-        // passed over.
+        // Both processes can go round through 0 and 1. Without 1, where the condition holds,
+        // process 1 is passed over.
         let edges = [(0, 0, 0), (0, 1, 1), (1, 0, 0), (1, 1, 0)];
         assert_eq!(found(&[0, 1], &edges, OFTEN), None);
         assert_eq!(found(&[0, 1], &edges, EVENTUALLY), None);
@@ -184,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_whole_way_to_the_loop_is_shortest() {
-        // The request in 1 is nearer than that in 6, and its loop in 4 is farther away.
+        // The request in 1 is nearer than the one in 6, but its loop in 4 is farther away.
         let edges = [
             (0, 0, 1),
             (1, 0, 2),

@@ -1,30 +1,30 @@
-//! Uniform random walks (URW): a process is the more likely the more steps it has left.
+//! Uniform random walks (URW): processes are drawn in proportion to the steps they have left.
 //!
-//! Zhao, Wolff, Mathur, Roychoudhury, "Selectively uniform concurrency testing", ASPLOS 2025. Of
-//! processes that have n₁, …, nₖ steps left, as many interleavings begin with process i as the
-//! share nᵢ/(n₁ + … + nₖ) of all. So the walk that draws it with this chance draws each
-//! interleaving with the same probability.
+//! Zhao, Wolff, Mathur, Roychoudhury, "Selectively uniform concurrency testing", ASPLOS 2025. If
+//! processes have n₁, …, nₖ steps left, a fraction nᵢ/(n₁ + … + nₖ) of all interleavings begins
+//! with process i. So a walk that draws process i with this probability draws all interleavings
+//! with the same probability.
 //!
 //! | paper | here |
 //! |---|---|
 //! | nᵢ, the events that thread i has left | [`Lengths::left`] |
-//! | the counts of a profiling run | the means of all walks before, of the same batch |
+//! | the counts of a profiling run | the means over all earlier walks of the same batch |
 //!
-//! A process that is not started yet belongs to its parent, with all its steps: they come after the
-//! step that starts it. Where no step waits, the steps form a forest then, and the share of the
-//! interleavings that begin with the next step of a process is that of the steps which come after
-//! it (the hook lengths of a forest, Knuth, TAOCP 3, 5.1.4, exercise 20). So the walk stays uniform
-//! if processes start others.
+//! A process that has not been started belongs to its parent, with all its steps: they come after
+//! the step that starts it. If no step waits, the steps then form a forest, and the fraction of
+//! interleavings that begin with the next step of a process is the fraction of the steps that come
+//! after it (the hook lengths of a forest, Knuth, TAOCP 3, 5.1.4, exercise 20). So the walk stays
+//! uniform if processes start others.
 //!
 //! Where it deviates:
 //!
-//! - The paper profiles the program first. Here the walks before are the profile: the first walk of
-//!   a batch takes every process to be as long as any other.
-//! - A process that has made as many steps as expected, and is not at its end, is taken to have one
+//! - The paper profiles the program first. Here the earlier walks are the profile: the first walk
+//!   of a batch assumes that all processes have equally many steps.
+//! - A process that has made as many steps as expected, but has not ended, is assumed to have one
 //!   more.
 //!
-//! If lengths differ from walk to walk, or processes wait for each other, the walks are not
-//! uniform. Each interleaving can be drawn all the same.
+//! If the numbers of steps differ from walk to walk, or processes wait for each other, the walks
+//! are not uniform. Every interleaving can still be drawn.
 
 use mazurka_core::{Execution, ProcessId, Random, Status};
 
@@ -33,12 +33,12 @@ use super::sample::Picker;
 /// The expected numbers of steps of processes, in fractions of a step.
 #[derive(Clone, Debug)]
 pub(super) struct Lengths {
-    /// One step has so many parts: the walks that were learned from.
+    /// The units of one step: the number of walks that the numbers were learned from.
     unit: u64,
-    /// The steps that a process is expected to have left, by process. Without processes that it
-    /// still starts.
+    /// For each process, the steps that it is expected to have left, without those of processes
+    /// that it still starts.
     left: Vec<u64>,
-    /// The same with these.
+    /// The same, with the steps of these processes.
     weights: Vec<u64>,
 }
 
@@ -53,21 +53,21 @@ impl Default for Lengths {
 }
 
 impl Lengths {
-    /// A walk begins, after so many others in which processes have made `made` steps in total.
+    /// Starts a walk, after `walks` others in which the processes have made `made` steps in total.
     pub fn expect(&mut self, walks: u64, made: impl IntoIterator<Item = u64>) {
         self.unit = walks.max(1);
         self.left.clear();
         self.left.extend(made);
     }
 
-    /// A process makes a step.
+    /// Counts a step of a process.
     pub fn step(&mut self, process: ProcessId) {
         if let Some(left) = self.left.get_mut(process.index()) {
             *left = left.saturating_sub(self.unit);
         }
     }
 
-    /// The process has a step to make, whatever was expected.
+    /// Makes sure that a process has at least one expected step, because it has one to make.
     pub fn at_least_one(&mut self, process: ProcessId) {
         if self.left.len() <= process.index() {
             self.left.resize(process.index() + 1, 0);
@@ -76,7 +76,8 @@ impl Lengths {
         *left = (*left).max(self.unit);
     }
 
-    /// The steps that each process, and those that it still starts, are expected to have left.
+    /// Computes the steps that each process, with those that it still starts, is expected to have
+    /// left.
     pub fn weigh<E: Execution>(&mut self, program: &E) {
         let table = program.processes();
         self.weights.clear();
@@ -94,7 +95,7 @@ impl Lengths {
         }
     }
 
-    /// Draws one of these by the weights; none if all of them are 0.
+    /// Draws one of these processes by the weights; none if all weights are 0.
     pub fn draw(&self, among: &[ProcessId], random: &mut Random) -> Option<ProcessId> {
         let weight = |process: &ProcessId| self.weights[process.index()];
         let all: u64 = among.iter().map(weight).sum();
@@ -109,14 +110,14 @@ impl Lengths {
     }
 }
 
-/// A ready process, by the steps that it has left.
+/// Picks a ready process in proportion to the steps that it has left.
 #[derive(Clone, Debug, Default)]
 pub struct ByLength {
-    /// The walks that have begun, without the current one.
+    /// Number of walks that have begun, excluding the current one.
     walks: u64,
-    /// The steps that each process has made in these.
+    /// For each process, the number of its steps in these walks.
     made: Vec<u64>,
-    /// The same in the current one.
+    /// The same for the current walk.
     current: Vec<u64>,
     lengths: Lengths,
 }

@@ -25,8 +25,8 @@ use crate::drive::search::{Search, Session, Start};
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 impl Search<Sample> {
-    /// Draws executions with some workers. One draws where steps are limited, since they are
-    /// counted in the order in which they are made.
+    /// Draws executions with several workers. If steps are limited, one worker draws, because steps
+    /// are counted in the order in which they are made.
     pub fn share_walks<E: Execution>(
         &self,
         workers: &Workers<'_, E>,
@@ -37,7 +37,7 @@ impl Search<Sample> {
         let count = (workers.count as u64).min(batches);
         let mut program = (workers.programs)();
         let ready = |process: &ProcessId| program.status(*process) == Status::Ready;
-        // Without a step there is one execution, and so there is one draw.
+        // If no process is ready, there is one execution, and one draw is enough.
         let steps = program.processes().in_order().iter().any(ready);
         if count <= 1 || self.limits.steps.is_some() || !steps {
             return self.run(&mut program, watch, &mut ());
@@ -82,14 +82,14 @@ impl Search<Sample> {
     }
 }
 
-/// What a worker has drawn of its batch.
+/// The counts of the batch that a worker is drawing.
 #[derive(Debug, Default)]
 struct Drawing {
     executions: AtomicU64,
     steps: AtomicU64,
 }
 
-/// What workers share.
+/// The state that workers share.
 struct Desk<'a> {
     search: &'a Search<Sample>,
     most: Option<u64>,
@@ -107,7 +107,7 @@ impl Desk<'_> {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// What was drawn so far, in all batches.
+    /// Returns the counts so far, over all batches.
     fn counts(&self, gathered: &Gathered) -> Counts {
         let sum = |of: fn(&Drawing) -> &AtomicU64| -> u64 {
             let all = self.drawing.iter();
@@ -177,24 +177,24 @@ impl Desk<'_> {
     }
 }
 
-/// What was found in batches that were finished in any order.
+/// The findings of batches that were finished in any order.
 #[derive(Default)]
 struct Gathered {
-    /// What was found in the first batches.
+    /// The findings of all batches before `next`.
     found: Option<Findings>,
     /// The first batch that is missing.
     next: u64,
-    /// What was found in later ones.
+    /// The findings of later batches.
     early: BTreeMap<u64, Findings>,
-    /// Executions and steps of all of them.
+    /// Executions and steps of all batches.
     executions: u64,
     steps: u64,
-    /// What has ended the sample before its end.
+    /// The limit that ended the sample early.
     stopped_by: Option<Bound>,
 }
 
 impl Gathered {
-    /// Adds a batch. What can be put together is put together at once.
+    /// Adds a batch, and merges all batches for which none before is missing.
     fn add(&mut self, batch: u64, found: Findings) {
         self.executions += found.counts.executions;
         self.steps += found.counts.steps;
@@ -205,7 +205,7 @@ impl Gathered {
         }
     }
 
-    /// Batches after one that has ended the search do not count.
+    /// Merges the next batch. Batches after one that ended the search do not count.
     fn absorb(&mut self, other: Findings) {
         match &mut self.found {
             Some(found) if found.stopped == StopReason::Certain => {}
@@ -217,7 +217,7 @@ impl Gathered {
         }
     }
 
-    /// What was found in all of them, in the order in which one worker would have it.
+    /// Returns the findings of all batches, in the order in which one worker would have them.
     fn all(mut self, goal: Goal, why_broken: impl FnOnce() -> Bound) -> Findings {
         for (_, found) in std::mem::take(&mut self.early) {
             self.absorb(found);

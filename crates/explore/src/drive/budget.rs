@@ -3,8 +3,8 @@
 //! Every loop asks here whether it may go on, so a limit means the same for all of them. A new
 //! limit is a field of [`Limits`], a [`Bound`] that names it, and a question here.
 //!
-//! The memory is that of the whole process. Who can measure it is the watch, which
-//! [`look`](Budget::look) asks.
+//! The memory is that of the whole operating-system process. The watch measures it, and
+//! [`look`](Budget::look) calls the watch.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -31,17 +31,17 @@ use super::estimate::Estimate;
 pub struct Budget<'a> {
     limits: &'a Limits,
     start: Instant,
-    /// Time that was spent before.
+    /// Time spent before `start`.
     before: Duration,
 }
 
 impl<'a> Budget<'a> {
-    /// A search starts now.
+    /// Makes the budget of a search that starts now.
     pub fn new(limits: &'a Limits) -> Self {
         Self::after(Duration::ZERO, limits)
     }
 
-    /// A search goes on now that has taken some time already.
+    /// Makes the budget of a search that goes on now and has already taken some time.
     pub(crate) fn after(before: Duration, limits: &'a Limits) -> Self {
         Self {
             limits,
@@ -50,12 +50,12 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// The time since the start.
+    /// Returns the time since the start.
     pub fn elapsed(&self) -> Duration {
         self.before + self.start.elapsed()
     }
 
-    /// The limits for what comes next: of the time what is left.
+    /// Returns the limits for the rest of the search, with the time that is left.
     pub fn left(&self) -> Limits {
         let left = |time: Duration| time.saturating_sub(self.elapsed());
         Limits {
@@ -91,13 +91,13 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Whether there are limits of what is counted.
+    /// Whether steps or executions are limited.
     pub(crate) fn counts(&self) -> bool {
         self.limits.executions.is_some() || self.limits.steps.is_some()
     }
 
-    /// Whether another step may be made after so many. The bound names the limit, which those who
-    /// make several steps at a time may have passed.
+    /// Whether another step may be made after `made` steps. The bound names the limit, which a
+    /// caller that makes several steps at a time may have exceeded.
     #[inline]
     pub fn may_step(&self, made: u64) -> ControlFlow<Bound> {
         match self.limits.steps {
@@ -106,7 +106,7 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Whether there may be another execution after so many.
+    /// Whether another execution may be made after `made` executions.
     #[inline]
     pub fn may_run(&self, made: u64) -> ControlFlow<Bound> {
         match self.limits.executions {
@@ -115,7 +115,7 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// The limit that several who count together have passed, as it was given.
+    /// Returns the limit that several workers together have exceeded, as it was given.
     pub(crate) fn passed(&self, steps: u64, executions: u64) -> Option<Bound> {
         let most_steps = self.limits.steps.filter(|&most| steps > most);
         let most_executions = self.limits.executions.filter(|&most| executions > most);
@@ -123,7 +123,7 @@ impl<'a> Budget<'a> {
         bound.or(most_executions.map(Bound::MaxExecutions))
     }
 
-    /// Whether there is time left; and the time since the start.
+    /// Returns the time since the start, or the bound if no time is left.
     pub fn time(&self) -> ControlFlow<Bound, Duration> {
         let elapsed = self.elapsed();
         match self.limits.time {
@@ -134,12 +134,12 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Looks at the time, and lets the watch look at what was counted.
+    /// Checks the time, and calls the watch with the counts.
     pub fn look(&self, counts: Counts, watch: &mut Watch<'_>) -> ControlFlow<Bound> {
         self.look_at(counts, None, watch)
     }
 
-    /// The same, of a search of which this part is done, if known.
+    /// The same, for a search of which the fraction `done` is finished, if known.
     pub(crate) fn look_at(
         &self,
         counts: Counts,
@@ -157,15 +157,15 @@ impl<'a> Budget<'a> {
         })
     }
 
-    /// Which limit has broken off a step: one that shows now, or the time, of which the step may
-    /// have another opinion by a little.
+    /// Returns the limit that broke off a step: one that is reached now, or else the time limit,
+    /// which the step may have seen slightly earlier.
     pub fn why_broken(&self, counts: Counts, watch: &mut Watch<'_>) -> Bound {
         let shows = self.look(counts, watch).break_value();
         shows.unwrap_or_else(|| broken_by(self.limits))
     }
 }
 
-/// Which limit has broken off a step where none is known to be reached.
+/// Returns the limit that broke off a step if none is known to be reached.
 pub fn broken_by(limits: &Limits) -> Bound {
     let time = limits.time.map(|time| time.as_millis() as u64);
     time.map_or(Bound::Interrupted, Bound::TimeLimit)
@@ -192,7 +192,7 @@ pub struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
-    /// Nothing of the budget is spent but time.
+    /// Makes an account from which nothing but time is spent.
     pub fn new(budget: Budget<'a>) -> Self {
         Self {
             budget,
@@ -201,23 +201,23 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// A search has made so many steps and executions.
+    /// Adds the steps and executions of a search.
     pub fn spend(&mut self, counts: &Counts) {
         self.steps += counts.steps;
         self.executions += counts.executions;
     }
 
-    /// Executions that were drawn are a sample and do not count.
+    /// Forgets the executions so far: those that were drawn are a sample and do not count.
     pub fn forget_executions(&mut self) {
         self.executions = 0;
     }
 
-    /// The time since the start.
+    /// Returns the time since the start.
     pub fn elapsed(&self) -> Duration {
         self.budget.elapsed()
     }
 
-    /// The limits for the next search.
+    /// Returns the limits for the next search.
     pub fn left(&self) -> Limits {
         let limits = self.budget.limits;
         let left = |most: Option<u64>, spent: u64| most.map(|most| most.saturating_sub(spent));
@@ -228,7 +228,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// The limit that leaves nothing for the next search, if there is one.
+    /// Returns the limit that leaves nothing for the next search, if there is one.
     pub fn over(&self) -> Option<Bound> {
         let steps = self.budget.may_step(self.steps).break_value();
         let executions = || self.budget.may_run(self.executions).break_value();

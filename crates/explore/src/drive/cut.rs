@@ -1,13 +1,13 @@
 //! Cuts the search space into parts that can be explored independently.
 //!
-//! A part is the end of a schedule and the processes that sleep there. The parts are the leaves of
-//! the upper part of the plain sleep-set tree (see `sleep`), in which every process that is ready
-//! and awake is run. Each trace is exactly one path of that tree to a complete run, so it belongs
-//! to exactly one part. In a part, an engine explores the traces that start with its prefix and
-//! then with no sleeping process. The engine must treat processes that sleep at the start like
+//! A part is a prefix of schedules and the processes that sleep after it. The parts are the leaves
+//! of the upper part of the plain sleep-set tree (see `sleep`), in which every process that is
+//! ready and awake is run. Each trace is exactly one path of that tree to a complete run, so it
+//! belongs to exactly one part. In a part, an engine explores the traces that start with its prefix
+//! and then with no sleeping process. The engine must treat processes that sleep at the start like
 //! those that it has put to sleep itself.
 //!
-//! Why not cut the tree that the engine itself explores: when its first branch is handed out, a
+//! The tree that the engine itself explores cannot be cut: when its first branch is handed out, a
 //! state may still get branches from races that have not been met yet. The sleep-set tree is
 //! complete from the start: every process is tried, and races with events of the prefix need not be
 //! analysed. The price is that a sleeping process which no race of the part wakes may end a run
@@ -43,7 +43,7 @@ use crate::relations::catalogue::conflict;
 
 /// Limit on the number of parts that are cut.
 const CUTS: usize = 4096;
-/// A part that would fall into more than this is not cut: a `choose` may have a billion outcomes.
+/// A part with more children than this is not cut: a `choose` may have a billion outcomes.
 const MOST_CHILDREN: usize = 4096;
 
 /// A part of the search space.
@@ -55,6 +55,17 @@ pub struct Part {
     pub asleep: Vec<ProcessPath>,
     /// Its estimated part of the whole.
     pub share: f64,
+}
+
+impl Part {
+    /// The whole space.
+    pub fn whole() -> Self {
+        Self {
+            prefix: Schedule::default(),
+            asleep: Vec::new(),
+            share: 1.0,
+        }
+    }
 }
 
 /// The parts, and the effort of finding them.
@@ -94,10 +105,11 @@ impl Ord for Piece {
     }
 }
 
-/// Cuts the space of a program into this many parts that have something to run, if there are so
-/// many. `sleep`: whether there are sleep sets.
+/// Cuts a part of the space of a program into at least `parts` parts, if there are that many. Parts
+/// that cannot be cut further do not count. `sleep`: whether there are sleep sets.
 pub(crate) fn cut<E: Execution>(
     program: &mut E,
+    whole: Part,
     parts: usize,
     sleep: bool,
     limits: &Limits,
@@ -111,16 +123,13 @@ pub(crate) fn cut<E: Execution>(
     let mut uncut = Vec::new();
     let mut pieces = BinaryHeap::new();
     pieces.push(Piece {
-        part: Part {
-            prefix: Schedule::default(),
-            asleep: Vec::new(),
-            share: 1.0,
-        },
+        part: whole,
         place: Vec::new(),
     });
     let start = Instant::now();
     for _ in 0..CUTS {
-        // Steps may be slow. What is left uncut is explored all the same.
+        // Steps may be slow, so the time is checked. Parts that are left uncut are explored all the
+        // same.
         let late = limits.time.is_some_and(|most| start.elapsed() >= most);
         if pieces.len() >= parts || late {
             break;

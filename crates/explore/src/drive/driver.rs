@@ -45,20 +45,20 @@ pub trait Policy<E: Execution> {
     /// Called when the search has entered a state by a step.
     fn enter(&mut self, program: &E);
 
-    /// Called after [`enter`](Policy::enter), with a program that may go elsewhere as long as it
-    /// comes back. Returns the number of steps that it made for that.
+    /// Called after [`enter`](Policy::enter). The policy may move the program elsewhere if it
+    /// brings it back to the same state. Returns the number of steps that it made for that.
     fn look_around(&mut self, _program: &mut E) -> u64 {
         0
     }
 
     /// Returns the process to run now; none if the state is done. If nothing was run from this
-    /// state though a process is ready, the run counts as blocked. The outcomes for the `choose`
-    /// expressions of the step go to `outcomes`, which is empty; those not given are the least
-    /// values.
+    /// state though a process is ready, the run counts as blocked. The policy adds the outcomes for
+    /// the `choose` expressions of the step to `outcomes`, which is empty; an expression without
+    /// one gets its least value.
     fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId>;
 
-    /// The step that was chosen has been made with these outcomes. Returns true if it is to be
-    /// taken back and made again with the outcomes as they are now.
+    /// Called when the chosen step has been made with these outcomes. Returns true to take it back
+    /// and make it again with the outcomes as they are now.
     fn amend(&mut self, _event: &Event, _outcomes: &mut Vec<i64>) -> bool {
         false
     }
@@ -99,13 +99,13 @@ pub trait Policy<E: Execution> {
         Vec::new()
     }
 
-    /// Returns what stands for a transition that has just been executed, if equal states are
-    /// merged: the last event, and the state entered last, from which it was made.
+    /// Returns a fingerprint of the transition that has just been executed, if equal states are
+    /// merged: of the last event, and of the state entered last, from which it was made.
     fn transition(&self, _program: &E) -> Option<Fingerprint> {
         None
     }
 
-    /// Returns the number of branches that are known and not explored.
+    /// Returns the number of branches that are known but not explored.
     fn open(&self) -> u64 {
         0
     }
@@ -113,6 +113,17 @@ pub trait Policy<E: Execution> {
     /// Returns the number of distinct states met so far, if equal states are merged.
     fn states(&self) -> Option<u64> {
         None
+    }
+
+    /// Returns the number of states that these stand for, if one may stand for several.
+    fn permuted(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns what is observed of the other states that the current one stands for, each with the
+    /// permutation of processes that leads there.
+    fn observations(&self, _program: &E) -> Vec<(Fingerprint, Vec<u32>)> {
+        Vec::new()
     }
 
     /// Returns the probability that a state was taken for another one so far, if it is known.
@@ -203,7 +214,7 @@ pub trait Observer<E: Execution> {
     fn popping(&mut self, _program: &E) {}
     /// The run is complete.
     fn complete(&mut self, _program: &E) {}
-    /// The run could go on, and the limit on its length ends it.
+    /// The run could go on, but the limit on its length ends it.
     fn cut(&mut self, _program: &E) {}
     /// Whether it wants to know which races are reversed.
     fn counts_reversals(&self) -> bool {
@@ -265,7 +276,7 @@ pub struct Progress {
     pub done: Option<f64>,
     /// The estimated number of executions, if there is an estimate.
     pub estimate: Option<Estimate>,
-    /// The number of branches that are known and not explored, where states are merged.
+    /// The number of branches that are known but not explored, where states are merged.
     pub open: u64,
     /// The probability that a state was taken for another one so far, where states are merged.
     pub miss: Option<f64>,
@@ -301,14 +312,15 @@ pub(crate) fn drive<E: Execution, P: Policy<E>>(
     };
     driver.ledger.wanted = start.wanted;
     driver.ledger.samples = P::SAMPLES;
-    // A step that is broken off ends the search. Others, before it and after it, are made again,
-    // and must not be broken off.
+    // A long step may be broken off only during the search, which it ends. Steps before and after
+    // the search are replays and must not be broken off.
     program.break_off_long_steps(true);
     program.separate_ends(P::SEPARATES);
     driver.run(*program, policy, *observer);
     program.separate_ends(false);
     program.break_off_long_steps(false);
     driver.ledger.found.counts.states = policy.states();
+    driver.ledger.found.counts.permuted_states = policy.permuted();
     driver.ledger.found.counts.stored_states = policy.stored();
     driver.ledger.finish(driver.budget.elapsed())
 }
@@ -436,7 +448,8 @@ impl Driver<'_, '_> {
                                 end => end,
                             },
                         };
-                        self.ledger.end(program, end);
+                        let others = &|| policy.observations(program);
+                        self.ledger.end(program, end, others);
                         match end {
                             End::Blocked => {}
                             End::Cut => observer.cut(program),
@@ -447,7 +460,7 @@ impl Driver<'_, '_> {
                             tell_reversals(program, policy, observer);
                         }
                     }
-                    // Where the verdict is certain the program stays in the run that shows it.
+                    // When the verdict is certain, the program stays in the run that shows it.
                     if depth == 0 || self.ledger.certain {
                         return;
                     }
@@ -532,7 +545,8 @@ fn tell_reversals<E: Execution, P: Policy<E>>(
     }
 }
 
-/// Whether a step with these mishaps was broken off: it means nothing, and the search ends.
+/// Whether a step with these mishaps was broken off: such a step counts for nothing, and ends the
+/// search.
 pub fn is_broken_off(mishaps: &[Mishap]) -> bool {
     let mut kinds = mishaps.iter().map(|mishap| mishap.kind);
     kinds.any(|kind| kind == MishapKind::BrokenOff)

@@ -17,11 +17,12 @@
 
 use crate::drive::cut::Part;
 
-/// The rest may be this many times larger or smaller than expected.
+/// The rest of the search may have this many times more or fewer executions than expected.
 const SPREAD: f64 = 5.0;
-/// With one more sleeping process this fraction is expected, as long as nothing is known.
+/// Expected size of a part relative to one with one sleeping process fewer, as long as no part with
+/// as many is finished.
 const FEWER: f64 = 0.25;
-/// There is no estimate before this part is done.
+/// There is no estimate before this fraction of the search is done.
 const TOO_SOON: f64 = 1e-6;
 
 /// The number of executions of a whole search, estimated from a part.

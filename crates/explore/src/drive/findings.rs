@@ -86,6 +86,9 @@ pub struct Seen {
     pub observed: Prints,
     /// The observations of the `finals` of the findings.
     pub finals: Vec<Fingerprint>,
+    /// The permutation of processes that leads from the last of the `finals` to what it shows;
+    /// empty if it shows that itself.
+    pub renamed: Vec<u32>,
     /// Number of traces whose final state breaks an `ensures`, for each `ensures`.
     pub broken_ensures: u64,
     /// For algorithms that may meet a trace again: the traces met.
@@ -195,10 +198,14 @@ impl Findings {
         }
         self.seen.failed.absorb(other.seen.failed);
         self.seen.observed.absorb(other.seen.observed);
-        for (finding, observed) in other.finals.into_iter().zip(other.seen.finals) {
+        let finals = other.finals.into_iter().zip(other.seen.finals);
+        for (at, (finding, observed)) in finals.enumerate() {
             if self.finals.len() < 2 && !self.seen.finals.contains(&observed) {
                 self.finals.push(finding);
                 self.seen.finals.push(observed);
+                if at > 0 {
+                    self.seen.renamed.clone_from(&other.seen.renamed);
+                }
             }
         }
         for finding in other.failures {
@@ -310,6 +317,10 @@ pub(crate) struct Ledger<'a> {
     /// Whether it matters how often a trace is met.
     pub samples: bool,
 }
+
+/// Returns what is observed of other states that a final state stands for, each with the
+/// permutation of processes that leads there.
+type Others<'a> = &'a dyn Fn() -> Vec<(Fingerprint, Vec<u32>)>;
 
 /// What another search has found.
 #[derive(Clone, Copy, Debug)]
@@ -541,17 +552,18 @@ impl<'a> Ledger<'a> {
         });
     }
 
-    /// Records the end of a run.
-    pub fn end<E: Execution>(&mut self, program: &E, end: End) {
+    /// Records the end of a run. `others` are the observations of other states that a final state
+    /// stands for.
+    pub fn end<E: Execution>(&mut self, program: &E, end: End, others: Others<'_>) {
         match end {
             End::Blocked => self.found.counts.blocked += 1,
             End::Discarded => self.found.counts.discarded += 1,
             End::Lost | End::Cut => {}
-            End::Final | End::Deadlock | End::Failure => self.complete(program, end),
+            End::Final | End::Deadlock | End::Failure => self.complete(program, end, others),
         }
     }
 
-    fn complete<E: Execution>(&mut self, program: &E, end: End) {
+    fn complete<E: Execution>(&mut self, program: &E, end: End, others: Others<'_>) {
         self.found.counts.executions += 1;
         let trace = self.hasher.as_ref().map(TraceHasher::trace);
         let met = self.found.seen.traces.as_ref().zip(trace);
@@ -562,7 +574,7 @@ impl<'a> Ledger<'a> {
                 tally.deadlocks = 1;
                 self.deadlock(program);
             }
-            End::Final => tally.broken_ensures = self.final_state(program) as u32,
+            End::Final => tally.broken_ensures = self.final_state(program, others) as u32,
             _ => {}
         }
         if let (true, Some(traces), Some(trace)) =
@@ -597,7 +609,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Checks a final state. Returns the number of `ensures` that it breaks.
-    fn final_state<E: Execution>(&mut self, program: &E) -> u64 {
+    fn final_state<E: Execution>(&mut self, program: &E, others: Others<'_>) -> u64 {
         let mut broken = 0;
         for mishap in program.final_mishaps() {
             if mishap.kind != MishapKind::Failure {
@@ -615,14 +627,26 @@ impl<'a> Ledger<'a> {
             self.violated(Kind::Failure);
         }
         let observation = program.observation();
+        if self.found.seen.observed.insert(observation) {
+            self.shown(program, observation, Vec::new());
+            for (observation, labels) in others() {
+                self.found.seen.observed.insert(observation);
+                self.shown(program, observation, labels);
+            }
+        }
+        broken
+    }
+
+    /// Keeps the current run, or one with other processes, if its final state is worth showing.
+    fn shown<E: Execution>(&mut self, program: &E, observed: Fingerprint, labels: Vec<u32>) {
         let found = &mut self.found;
-        if found.seen.observed.insert(observation) && found.finals.len() < 2 {
+        if found.finals.len() < 2 {
             found.finals.push(here(program, None));
-            found.seen.finals.push(observation);
+            found.seen.finals.push(observed);
+            found.seen.renamed = labels;
             self.certain |= found.finals.len() == 2 && self.goal.stops_at(Kind::Nondeterminism);
             self.look_for_wanted();
         }
-        broken
     }
 }
 

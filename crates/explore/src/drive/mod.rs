@@ -1,6 +1,7 @@
 //! The common parts of all searches: the loop, its limits and findings, and workers that explore a
 //! space in parts.
 
+pub(crate) mod apart;
 pub(crate) mod batches;
 pub(crate) mod budget;
 pub(crate) mod cut;

@@ -37,7 +37,7 @@ impl Pace {
         over
     }
 
-    /// Whether to look now; if so, some steps may follow.
+    /// Whether to check now. If so, sets the number of steps until the next check.
     #[inline(always)]
     pub fn is_over(&mut self) -> bool {
         if self.left > 0 {

@@ -15,11 +15,12 @@
 //! clock. Limits apply to all workers together; one worker counts steps and executions exactly,
 //! several workers to within a few thousand steps each.
 //!
-//! One worker gains nothing from parts, so [`Search::share`] then explores with the plain engine.
-//! It also starts so with any number of workers: most programs are small and need no parts.
+//! One worker gains nothing from parts, so [`Search::share`] then uses the plain engine. With
+//! several workers it first makes a short attempt with the plain engine too: most programs are
+//! small and need no parts.
 //!
-//! Scheduling is a counter of parts: there are many more parts than workers, and they are taken
-//! seldom.
+//! Workers take parts by incrementing a counter. That is enough: there are many more parts than
+//! workers, and parts are taken seldom.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -41,17 +42,17 @@ use crate::drive::suffix::{OfRest, Suffix};
 /// Number of parts: enough to keep workers busy until the end, and to lose little if one is given
 /// up.
 const PARTS: usize = 256;
-/// Number of steps of the first attempt, without parts: some milliseconds.
+/// Number of steps of the first attempt, which has no parts: some milliseconds.
 const FIRST_ATTEMPT: u64 = 1 << 17;
-/// The greatest limit of executions that is kept exactly: one worker explores then.
+/// Up to this limit on executions one worker explores, so that the limit is exact.
 const FEW: u64 = 1 << 16;
 /// Time between two calls of the watch if nothing happens.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// Called at intervals with the state of a search in parts.
 pub struct Saver<'a> {
-    /// The least time between two calls; there is none unless a part has been finished since the
-    /// last.
+    /// The least time between two calls. There is no call unless a part has been finished since the
+    /// last one.
     pub every: Duration,
     /// Gets the findings of finished parts, and the parts that are left.
     pub save: &'a mut dyn FnMut(&Parts),
@@ -85,7 +86,7 @@ impl Parts {
         Self::at_least(PARTS, program, search)
     }
 
-    /// A search with no parts yet: those of a checkpoint are added.
+    /// Makes a search without parts, to which those of a checkpoint are added.
     pub fn none(search: Search<Stateless>) -> Self {
         Self {
             found: Findings::none(search.algorithm != Stateless::Naive),
@@ -100,14 +101,14 @@ impl Parts {
         Self::cut(PARTS, program, search)
     }
 
-    /// Cuts it into at least this many parts that have more than one run, if there are so many.
+    /// Cuts it into at least this many parts that have more than one run, if there are that many.
     pub fn at_least<E: Execution>(parts: usize, mut program: E, search: Search<Stateless>) -> Self {
         Self::cut(parts, &mut program, search)
     }
 
     fn cut<E: Execution>(parts: usize, program: &mut E, search: Search<Stateless>) -> Self {
         let naive = search.algorithm == Stateless::Naive;
-        let cut = cut(program, parts, !naive, &search.limits);
+        let cut = cut(program, Part::whole(), parts, !naive, &search.limits);
         let mut found = Findings::none(!naive);
         found.counts.events = cut.events;
         found.counts.steps = cut.steps;
@@ -388,7 +389,7 @@ enum After<'a, 's> {
     Saved(&'a mut Saver<'s>),
 }
 
-/// The number of executions of a part, if it is finished.
+/// Returns the number of executions of a part, if it is finished.
 fn executions<O>(done: &Option<(Findings, O)>) -> Option<u64> {
     match done {
         Some((found, _)) if !found.broken_off => Some(found.counts.executions),
@@ -516,8 +517,8 @@ impl<'a> Desk<'a> {
         self.budget.passed(self.sum(|slot| &slot.steps), executions)
     }
 
-    /// The limit that leaves nothing for another part, if there is one. A part need not make a
-    /// step to count: its prefix may be a whole execution.
+    /// Returns the limit that leaves nothing for another part, if there is one. A part may count
+    /// without a step: its prefix may be a whole execution.
     fn spent(&self) -> Option<Bound> {
         let steps = self.budget.may_step(self.sum(|slot| &slot.steps));
         let executions = self.budget.may_run(self.sum(|slot| &slot.executions));
@@ -542,7 +543,7 @@ impl<'a> Desk<'a> {
         }
         loop {
             if let Some(bound) = self.spent() {
-                // The end of a part may be the end of them all.
+                // If the part that reached the limit was the last one, the search is complete.
                 if self.next.load(Ordering::Relaxed) < self.parts.len() {
                     self.stop(bound);
                 }
@@ -575,7 +576,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// A worker has left a part.
+    /// Counts a part that a worker has left.
     fn add(&self, worker: usize, counts: &Counts) {
         self.slots[worker].set(&Counts::default());
         let all = &self.slots[self.slots.len() - 1];
@@ -585,9 +586,9 @@ impl<'a> Desk<'a> {
         all.steps.fetch_add(counts.steps, Ordering::Relaxed);
     }
 
-    /// Why the search was stopped, when all workers have left.
+    /// Returns why the search was stopped, when all workers have left.
     fn close(self, budget: &Budget<'_>, watch: &mut Watch<'_>) -> Option<Bound> {
-        // The workers may have known of the limit first.
+        // A worker may have noticed the limit before this thread did.
         let broken = self.stopped_by().is_none() && self.broken.load(Ordering::Relaxed);
         let broken = broken.then(|| budget.why_broken(self.before, watch));
         self.stopped_by().or(broken)
@@ -700,7 +701,7 @@ impl Search<Stateless> {
         if limits.steps == Some(steps) || !cut_short {
             return attempt;
         }
-        // What it has found is found again, and takes memory until then.
+        // The parts find again what the attempt has found, so its memory is freed first.
         let attempted = attempt.counts.steps;
         drop(attempt);
         let rest = self.within(Limits {
@@ -708,7 +709,7 @@ impl Search<Stateless> {
             ..budget.left()
         });
         let mut parts = Parts::new(program, rest);
-        // To cut takes time, too.
+        // Cutting takes time, too.
         parts.search.limits.time = budget.left().time;
         parts.found.elapsed = budget.elapsed();
         parts.found.counts.steps += attempted;

@@ -30,7 +30,7 @@ impl<V> Default for Prints<V> {
     }
 }
 
-/// The bits of a fingerprint are well mixed.
+/// Returns a hash of a fingerprint, whose bits are well mixed already.
 fn hash(print: &Fingerprint) -> u64 {
     print.bits() as u64
 }

@@ -57,7 +57,7 @@ impl<A> Search<A> {
     }
 }
 
-/// An algorithm for a kind of programs.
+/// An algorithm for programs of type `E`.
 pub trait Engine<E: Execution> {
     /// The type of its findings.
     type Found;
@@ -97,6 +97,6 @@ pub(crate) struct Start {
     pub width: usize,
     /// Whether another search has recorded what happened before the start.
     pub goes_on: bool,
-    /// What is known to be there: the search ends when all of it is found.
+    /// Findings that are known to exist: the search ends when all of them are found.
     pub wanted: Option<Wanted>,
 }

@@ -262,15 +262,18 @@ impl Desk<'_> {
         let mut program = programs();
         let mut all = Findings::none(true);
         all.counts.states = Some(0);
+        all.counts.permuted_states = Some(0);
         while let Some(branch) = self.office.take() {
             let found = self.explore(&mut program, branch, worker);
             self.slots[worker].add(&found.counts);
             if found.stopped == StopReason::Certain {
                 self.stop(None);
             }
-            let states = all.counts.states.zip(found.counts.states);
+            let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+            let (own, more) = (all.counts, found.counts);
             all.absorb(found);
-            all.counts.states = states.map(|(a, b)| a + b);
+            all.counts.states = sum(own.states, more.states);
+            all.counts.permuted_states = sum(own.permuted_states, more.permuted_states);
             self.office.done();
         }
         // Only a receiver that is gone does not want it.
@@ -306,7 +309,7 @@ impl Desk<'_> {
             depth: Some(u64::MAX),
             ..self.search.limits.clone()
         };
-        let memory = Visits::new(&rest, self.visited.enter(), self.merging.reduced);
+        let memory = Visits::new(&rest, self.visited.enter(), self.merging);
         let mut policy = Stateful::of_worker(memory, branch, &self.office);
         let mut session = Session {
             program: &mut rest,
@@ -398,12 +401,17 @@ impl Search<Algorithm> {
         let certain = found.stopped == StopReason::Certain;
         let complete = !found.broken_off;
         let wanted = Wanted::of(&found);
-        let something = wanted.sites > 0 || wanted.deadlock || wanted.finals > 1;
+        let something = wanted.sites > 0 || wanted.deadlock || wanted.finals > 0;
+        // Up to symmetry a place of a failure may be found as the image of another one, by one
+        // worker and not by others: so their number does not say when all are found.
+        let merging = self.algorithm.merging();
+        let symmetric = merging.is_some_and(|merging| merging.symmetric);
+        let to_the_end = symmetric && wanted.sites > 0 && program.symmetry().is_some();
         if certain || complete && something {
             let again = self.algorithm.search(Session {
                 program,
                 start: &mut Start {
-                    wanted: (!certain).then_some(wanted),
+                    wanted: (!certain && !to_the_end).then_some(wanted),
                     ..Start::default()
                 },
                 limits: budget.left(),
@@ -413,14 +421,18 @@ impl Search<Algorithm> {
             });
             match (again.stopped, certain) {
                 (StopReason::Certain, true) => found = again,
-                (StopReason::Certain, false) => {
+                (StopReason::Certain, false) | (StopReason::Complete, false) => {
                     found.failures = again.failures;
                     found.deadlock = again.deadlock;
                     found.finals = again.finals;
                     found.seen.finals = again.seen.finals;
+                    found.seen.renamed = again.seen.renamed;
                 }
                 _ => {}
             }
+        }
+        if let Some(merging) = self.algorithm.merging() {
+            merging.complete(program, &mut found);
         }
         found.elapsed = budget.elapsed();
         budget.restate(&mut found.bounds);
@@ -454,6 +466,7 @@ impl Search<Algorithm> {
         };
         let mut found = Findings::none(true);
         let mut states = 0;
+        let mut permuted = Some(0u64);
         let mut certain = false;
         let (sender, receiver) = channel();
         std::thread::scope(|scope| {
@@ -466,6 +479,8 @@ impl Search<Algorithm> {
                 match receiver.recv_timeout(BETWEEN_LOOKS) {
                     Ok(part) => {
                         states += part.counts.states.unwrap_or(0);
+                        let more = permuted.zip(part.counts.permuted_states);
+                        permuted = more.map(|(all, more)| all.saturating_add(more));
                         certain |= part.kinds().iter().any(|kind| self.goal.stops_at(kind));
                         found.absorb(part);
                     }
@@ -485,6 +500,7 @@ impl Search<Algorithm> {
         });
         certain |= found.kinds().iter().any(|kind| self.goal.stops_at(kind));
         found.counts.states = Some(states);
+        found.counts.permuted_states = permuted;
         found.counts.traces = None;
         let bound = *desk.bound.lock().unwrap_or_else(PoisonError::into_inner);
         let broken = desk.broken.load(Ordering::Relaxed);

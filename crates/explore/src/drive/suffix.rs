@@ -1,20 +1,20 @@
-//! The rest of a program in the middle of one of its executions, as a program of its own.
+//! The rest of a program after a prefix of an execution, as a program of its own.
 //!
 //! For an explorer the end of the prefix is the initial state: it never goes back before it, and
 //! events of the prefix race with nothing, because the explorer does not see them. Only code that
 //! reports runs looks at [`Execution::whole`].
 //!
-//! A whole program is the rest after no steps. Engines that several workers can share explore rests
-//! only, so that there is one copy of them in the binary for each kind of program.
+//! A whole program is the rest after no steps. Engines that several workers can share only explore
+//! values of this type, so the binary has one copy of them for each kind of program.
 
 use mazurka_core::{
     Access, Blocker, Claims, Event, Execution, Fairness, Fingerprint, Mishap, ProcessId,
-    ProcessTable, Promises, Schedule, Semantics, Status, StepError, Temporal, Wait,
+    ProcessTable, Promises, Schedule, Semantics, Status, StepError, Symmetric, Temporal, Wait,
 };
 
 use crate::drive::driver::{Observer, RacingStep, ReversedRace};
 
-/// An observer of a program, for the rest of it.
+/// Passes what happens in the rest of a program to an observer of the program.
 pub(crate) struct OfRest<'o, E>(pub &'o mut dyn Observer<E>);
 
 impl<E: Execution> Observer<Suffix<'_, E>> for OfRest<'_, E> {
@@ -71,9 +71,8 @@ impl<'a, E: Execution> Suffix<'a, E> {
         Self { program, before: 0 }
     }
 
-    /// Makes it the rest after a schedule. Returns the error of the first step that is not
-    /// possible.
-    /// Whether ends are [separate](Execution::separate_ends) is up to the engine.
+    /// Starts the rest after a schedule. Returns the error of the first step that is not
+    /// possible. The engine decides whether ends are [separate](Execution::separate_ends).
     pub fn start_after(&mut self, prefix: &Schedule, separate: bool) -> Result<(), StepError> {
         self.program.back_to(0);
         self.program.separate_ends(separate);
@@ -163,6 +162,10 @@ impl<E: Semantics> Semantics for Suffix<'_, E> {
 
     fn holds(&self, condition: usize) -> Option<bool> {
         self.program.holds(condition)
+    }
+
+    fn symmetry(&self) -> Option<&dyn Symmetric> {
+        self.program.symmetry()
     }
 
     fn restore(&mut self, state: &E::State) {

@@ -1,11 +1,10 @@
 //! All executable permutations of one execution and, from one to the next, of all: Fagiani.
 //!
 //! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order
-//! Reduction for Guarded Command Languages", 2020, Algorithm 1; seed traces as proposed in its
-//! section
-//! 8. A run is recorded. Then all orders of its labels are tried in which every process keeps its
-//!    own order. An order that the program can follow, step by step and label by label, is an
-//!    executable permutation; one of each class of equivalent permutations is enough.
+//! Reduction for Guarded Command Languages", 2020, Algorithm 1, with the seed traces that its
+//! section 8 proposes. A run is recorded. Then all orders of its labels are tried in which every
+//! process keeps its own order. An order that the program can follow, step by step and label by
+//! label, is an executable permutation; one of each class of equivalent permutations is enough.
 //!
 //! | paper | here |
 //! |---|---|
@@ -24,21 +23,21 @@
 //! - The initial values are known, so a prefix keeps its state instead of its path condition, and
 //!   extending it costs a step.
 //! - The search is depth first, with Godefroid's sleep sets: they rule out exactly the runs that
-//!   are not the least of their trace in the order of names. So nothing is kept of prefixes met
-//!   before. Since the labels to come are known, a prefix is left as soon as a sleeping process can
-//!   no longer be woken.
+//!   are not the least of their trace in the order of names. So no prefixes are stored. Since the
+//!   labels to come are known, a prefix is left as soon as a sleeping process can no longer be
+//!   woken.
 //! - A label is the path that a step takes through the code, with all its claims. Locals may have
 //!   other values in a permutation. In section 6 as printed they keep the recorded values, whatever
 //!   is read, and Theorem 15 fails.
 //!
 //! A run that was cut by a limit is permuted as far as it goes ([`UpTo`]).
 //!
-//! # Complete
+//! # Completeness
 //!
-//! One path says nothing about the others (E6). A step may be possible but have another label than
-//! the recorded one: a condition goes the other way, `choose` returns another value, or a guard
-//! opens that stayed closed. Such a step is run to the end of some execution, which becomes the
-//! next seed. A prefix in which no process can go on is a seed as well.
+//! The permutations of one path do not show the others (E6). A step may be possible but have
+//! another label than the recorded one: a condition goes the other way, `choose` returns another
+//! value, or a guard opens that stayed closed. Such a step is run to the end of some execution,
+//! which becomes the next seed. A prefix in which no process can go on becomes a seed, too.
 //!
 //! So every trace belongs to exactly one seed and is met once (docs/proofs/fagiani.md). Two parts
 //! of the code rely on that proof:
@@ -100,10 +99,10 @@ pub struct Permuted {
     pub printed: Option<PrintedForms>,
 }
 
-/// What to permute.
+/// How much to permute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Go on from path to path until all are explored.
+    /// Continue from path to path until all are explored.
     pub complete: bool,
     /// Also count the paper's classes of the recorded path.
     pub printed: bool,
@@ -115,7 +114,7 @@ pub struct Extent {
 pub struct Permute {
     /// The beginning of the run.
     pub schedule: Schedule,
-    /// How much to do.
+    /// How much to permute.
     pub extent: Extent,
 }
 
@@ -178,7 +177,7 @@ struct PrefixNode {
     tried: usize,
     /// Number of processes that must be tried.
     due: usize,
-    /// If the process tried last is to be tried again: with these outcomes.
+    /// The outcomes with which the process tried last is to be tried again, if it is.
     again: Option<SmallVec<[i64; 1]>>,
     /// Fingerprint of the labels of all processes, independent of their order.
     labels: Fingerprint,
@@ -236,7 +235,7 @@ struct Fagiani {
     made: Vec<u32>,
     /// Whether the driver must not count the current run.
     known: bool,
-    /// Number of runs not counted that no sleep set has cut.
+    /// Number of runs not counted that were not cut by sleep sets.
     not_runs: u64,
     counts: Permutations,
     /// Whether a process claims, in some prefix, something else than the seed recorded.
@@ -325,9 +324,9 @@ impl Fagiani {
         Some(process)
     }
 
-    /// Returns the next process for a later run, which starts where a permutation deviates. A
-    /// process that can repeats its step in the seed: then prefixes that deviate in the same way
-    /// later are likely to be part of the new seed.
+    /// Returns the next process for a later run, which starts where a permutation deviates. If
+    /// possible, a process repeats its step in the seed: then prefixes that later deviate in the
+    /// same way are likely to belong to the new seed.
     fn following<E: Labelled>(&mut self, program: &E) -> Option<ProcessId> {
         let follow = &mut self.follow;
         while let Some(&process) = self.seed.order.get(follow.at) {
@@ -500,7 +499,8 @@ impl Fagiani {
             (false, true) => {}
             (false, false) => {
                 self.counts.stuck += 1;
-                // It may agree with several seeds, so it becomes a seed itself and counts there.
+                // It may agree with several seeds, so it becomes a seed itself and is counted
+                // there.
                 if self.complete {
                     if !self.seeds.has(labels) {
                         self.record(program);

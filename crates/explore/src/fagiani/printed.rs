@@ -9,8 +9,8 @@
 //! | canon(θ′ · l), Definition 12 | [`Printed::insert`] |
 //! | I | [`Printed::met`] |
 //!
-//! Where it deviates: the paper has no locks and no joins; here they interfere as everywhere. I is
-//! filled depth first and not by length; its members are the same.
+//! Where it deviates: the paper has no locks and no joins; here they interfere as in the other
+//! algorithms. I is filled depth first instead of by length; its members are the same.
 //!
 //! canon(θ′·l) moves l to the left past greater neighbours that it does not interfere with. No
 //! other label moves: θ′ ∈ I is the result of such moves, so no two of its neighbours can be

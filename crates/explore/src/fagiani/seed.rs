@@ -1,4 +1,4 @@
-//! A recorded run, process by process: what permutations keep.
+//! A recorded run, process by process: the labels that its permutations keep.
 //!
 //! | paper | here |
 //! |---|---|
@@ -26,7 +26,7 @@ pub(crate) struct Label {
     pub joined: SmallVec<[ProcessId; 1]>,
 }
 
-/// Returns the fingerprint of what a permutation must repeat of the event at a position.
+/// Returns the fingerprint of the part of an event that a permutation must repeat.
 pub(crate) fn print<E: Labelled>(program: &E, at: usize) -> Fingerprint {
     let event = &program.events()[at];
     let mut print = program.path(at);
@@ -184,7 +184,7 @@ impl Seed {
         chain.unwrap_or_else(|| program.processes().name(process))
     }
 
-    /// The same, if it has made any.
+    /// The same; none if `made` is 0.
     pub fn chain_after(&self, process: usize, made: u32) -> Option<Fingerprint> {
         let labels = self.labels.get(process)?;
         Some(labels.get(made.checked_sub(1)? as usize)?.chain)

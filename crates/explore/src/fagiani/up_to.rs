@@ -1,10 +1,10 @@
 //! A program that goes no farther than a recorded run: the paper's section 6, "imposing a bound on
 //! the length of the computations".
 //!
-//! Each process makes as many steps as in the run and is then taken for ended, whatever it could
-//! still do. So the recorded prefix of a long run is a complete run here, and its permutations are
-//! those of the prefix. A process that waits for a step that was cut off is no deadlock: it counts
-//! as cut, unless no process of the program can go on.
+//! Each process makes as many steps as in the run and then counts as ended, whatever it could still
+//! do. So the recorded prefix of a long run is a complete run here, and its permutations are those
+//! of the prefix. A process that waits for a step that was cut off is not deadlocked: it counts as
+//! cut, unless no process of the program can go on.
 
 use mazurka_core::{
     Access, Blocker, Claims, Event, Execution, Fingerprint, Labelled, Mishap, ProcessId,
@@ -15,9 +15,9 @@ use mazurka_core::{
 #[derive(Debug)]
 pub struct UpTo<'p, E> {
     program: &'p mut E,
-    /// For each process, how many steps it may make.
+    /// For each process, the number of steps that it may make.
     allowed: Vec<u32>,
-    /// For each process, how many it has made.
+    /// For each process, the number of steps that it has made.
     made: Vec<u32>,
 }
 
@@ -47,7 +47,7 @@ impl<'p, E: Labelled> UpTo<'p, E> {
         of(&self.made) >= of(&self.allowed)
     }
 
-    /// Whether only what was cut off can go on.
+    /// Whether only processes that were cut off can go on.
     fn is_cut(&self) -> bool {
         let table = self.program.processes().in_order();
         let mut ready = table

@@ -19,7 +19,8 @@ use crate::relations::set::{Set, for_each};
 pub(crate) struct Occurrence<S> {
     /// The events that happen before it.
     pub before: S,
-    /// Those of them that program order, spawns and joins account for, and what they enable.
+    /// Its program past: the events before it by program order, spawns, joins and enabling, each
+    /// with all that happens before it.
     pub program: S,
     /// The earlier events that race with it.
     pub races: S,
@@ -94,7 +95,7 @@ fn numbers(access: Access) -> impl Iterator<Item = usize> {
     access.cells().map(move |cell| 2 * cell + writes)
 }
 
-/// What an execution is extended by.
+/// An event to be added, made or not.
 struct Extension<'a, S> {
     process: ProcessId,
     claims: &'a [Access],
@@ -264,6 +265,7 @@ impl<S: Set> Order<S> {
     pub fn push(&mut self, event: &Event) {
         match event.claims[..] {
             [access] if event.plain => self.push_plain(event, access),
+            [] if event.touched.is_empty() && event.wait != Wait::Guard => self.push_free(event),
             _ => self.push_any(event),
         }
     }
@@ -296,6 +298,36 @@ impl<S: Set> Order<S> {
             guarded: false,
             plain: true,
         });
+    }
+
+    /// The same for a step that touches nothing, as one that waits for the end of a process.
+    #[inline(never)]
+    fn push_free(&mut self, event: &Event) {
+        let at = self.events.len();
+        let mut program = self.program_past(event.process, &event.joined);
+        if !event.enabled_by.is_empty() {
+            self.add_enabling(&event.enabled_by, &mut program);
+        }
+        self.make_room_for(event.process, &[]);
+        let thread = &mut self.threads[event.process.index()];
+        let latest = std::mem::replace(&mut thread.latest, at as u32 + 1);
+        thread.events.insert(at);
+        thread.made += 1;
+        self.events.push(Occurrence {
+            firsts: self.firsts_with(&S::default()),
+            before: program.clone(),
+            program,
+            races: S::default(),
+            process: event.process,
+            single: single(&[]),
+            latest,
+            acquires: false,
+            guarded: false,
+            plain: false,
+        });
+        if !event.spawned.is_empty() {
+            self.spawn(&event.spawned, self.events.len() as u32);
+        }
     }
 
     /// The same for any step.

@@ -125,10 +125,10 @@ impl<const W: usize> Set for Fixed<W> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Growing(Words);
 
-/// Long executions have long sets.
+/// Long executions have long sets, so there is nothing to gain from storing small ones inline.
 #[cfg(not(target_family = "wasm"))]
 type Words = Vec<u64>;
-/// In a browser all sets grow, and most stay small.
+/// In a browser all sets are of this type, and most stay small.
 #[cfg(target_family = "wasm")]
 type Words = smallvec::SmallVec<[u64; 2]>;
 

@@ -21,17 +21,17 @@
 //!   that). Equal states are on one level, because equal paths and pools took equally many steps.
 //!   Without reduction the search is depth first: nothing is merged, so the order does not matter,
 //!   and only the path is kept.
-//! - *Pruning.* In this order, a state whose path was expanded before was reached from that very
-//!   state, by a step without an event: a bounded loop ended that had used up its bound. If its
-//!   process has nothing left to do, the state is dropped as long as another process is sure to
-//!   make a step: its steps are explored from the state before, too. (Dropping the state in any
-//!   case would lose what the process does after the loop; dropping it where all others may have
-//!   to wait would lose the deadlock in which they do.)
-//! - *Dependence* is between the accesses that two steps really made, and between steps that look
-//!   at the same invariant; two unknown elements of an array are different if the path condition
-//!   says so (section 6.1): that of the whole path, so that it does not matter whether it is known
-//!   before or after the two steps. That is enough here, since all processes are run from every
-//!   state.
+//! - *Pruning.* In this order, if the path of a state was expanded before, the state was reached
+//!   from that very state, by a step without an event: the end of a bounded loop that had used up
+//!   its bound. If its process has nothing left to do, the state is dropped as long as another
+//!   process is sure to make a step, because that step is explored from the state before, too.
+//!   (Dropping the state in any case would lose what the process does after the loop; dropping it
+//!   although all other processes may have to wait would lose the deadlock in which they do.)
+//! - *Dependence* is between the accesses that two steps really made, and between steps that
+//!   evaluate the same invariant. Two unknown elements of an array are different if the path
+//!   condition implies it (section 6.1). This is the condition of the whole path, so it does not
+//!   matter whether it is known before or after the two steps. That is enough here, because all
+//!   processes are run from every state.
 //! - *Waiting* (section 6.3). A step in which a process only finds that it has to wait leads to no
 //!   state. But if every process can find that, the states in which all of them do are deadlocks.
 //!
@@ -78,13 +78,13 @@ pub trait LeadsHere {
     fn run(&self) -> Schedule;
 }
 
-struct Here<'a, E: Symbolic> {
+struct CurrentPath<'a, E: Symbolic> {
     program: &'a E,
     path: &'a Path,
     made: &'a Made,
 }
 
-impl<E: Symbolic> LeadsHere for Here<'_, E> {
+impl<E: Symbolic> LeadsHere for CurrentPath<'_, E> {
     fn schedule(&self) -> Schedule {
         schedule(self.program, self.path)
     }
@@ -180,7 +180,7 @@ impl SymbolicSearch {
             _ => true,
         };
         for &mishap in initial.filter(shown) {
-            let here = Here {
+            let here = CurrentPath {
                 program: &*search.program,
                 path: &None,
                 made: &None,
@@ -231,7 +231,7 @@ struct Level<E: Symbolic> {
 
 type Processes = SmallVec<[ProcessId; 8]>;
 
-/// Most states shown that a limit has left unexpanded.
+/// Limit on the unexpanded states that are shown after a limit was hit.
 const MOST_OPEN: usize = 1000;
 /// Limit on the points of the curve.
 const POINTS: usize = 2048;
@@ -315,7 +315,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
     fn left_open(&mut self, open: impl IntoIterator<Item = Entry<E>>) {
         for Entry { state, path, made } in open.into_iter().take(MOST_OPEN) {
             self.program.restore(&state);
-            let here = Here {
+            let here = CurrentPath {
                 program: &*self.program,
                 path: &path,
                 made: &made,
@@ -370,7 +370,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
                     self.end(&None);
                 } else if depth as u64 >= self.limits.depth() {
                     self.bound(Bound::MaxDepth(self.limits.depth()));
-                    let here = Here {
+                    let here = CurrentPath {
                         program: &*self.program,
                         path: &None,
                         made: &self.made,
@@ -464,7 +464,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
     }
 
     /// Lets all these processes find, one after the other, that they have to wait. Each way in
-    /// which they all do is a state without successors.
+    /// which all of them do is a state without successors.
     fn stay(&mut self, path: &Path, ready: &[ProcessId]) {
         let Some((&process, others)) = ready.split_first() else {
             self.open += 1;
@@ -501,7 +501,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
         self.found.states += 1;
         self.found.deadlocks += u64::from(end == End::Deadlock);
-        let here = Here {
+        let here = CurrentPath {
             program: &*self.program,
             path,
             made: &self.made,
@@ -538,7 +538,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
             };
             match mishap.kind {
                 MishapKind::Failure if !discarded => {
-                    let here = Here {
+                    let here = CurrentPath {
                         program: &*self.program,
                         path,
                         made: &self.made,
@@ -561,7 +561,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         let index = |at: usize| indices.get(at).copied().flatten();
         let touched = event.touched.iter().enumerate();
         let touched = touched.map(|(at, &access)| (access, index(at)));
-        // A cell that no state has stands for an invariant, which the step has looked at.
+        // A cell beyond those of a state stands for an invariant that the step has evaluated.
         let cells = self.program.cells() as u32;
         let claims = event.claims.iter();
         let watched = claims.filter(|claim| claim.first >= cells);
@@ -576,7 +576,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
                 .iter()
                 .any(|m| m.kind == MishapKind::Discarded),
         });
-        // A new condition may keep elements apart that earlier events touched.
+        // A new condition may show that elements which earlier events touched are different.
         let unknown = path.as_ref().is_some_and(|node| node.unknown);
         if self.reduction == Reduction::Canonical && unknown && !new.outcomes.is_empty() {
             let mut events: Vec<Rc<Seen>> =
@@ -590,7 +590,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         Some(self.appended(path, new))
     }
 
-    /// Returns the path extended by an event, in its form, by what the path condition says now.
+    /// Returns the path extended by an event, in its form, under the current path condition.
     fn appended(&self, path: &Path, new: Rc<Seen>) -> Rc<PathLink> {
         let name = self.program.processes().name(new.process);
         let values = new.outcomes.iter();

@@ -13,7 +13,7 @@ pub(super) struct Seen {
     pub(super) touched: Box<[(Access, Option<u32>)]>,
     pub(super) spawned: Box<[ProcessId]>,
     pub(super) joined: Box<[ProcessId]>,
-    /// Whether a false `assume` is in it.
+    /// Whether it has a false `assume`.
     pub(super) discards: bool,
 }
 

@@ -13,7 +13,7 @@
 
 use super::net::{NONE, Net, NetKind};
 
-/// What the current set does to a condition.
+/// How the current set uses a condition.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     /// The mark is valid if this is the current round.

@@ -2,8 +2,8 @@
 //!
 //! Thesis, section 6.3 (Fig. 6.4 and 6.5), for every kind of wait: locks, locks never released,
 //! guards, joins. In a deadlock each process has ended or is at a closed extension. The search
-//! takes a closed extension, then decides where the process stops that it waits for, then where the
-//! process stops that *this* one waits for, and so on. The decisions must be reachable together,
+//! takes a closed extension, then decides where the process that it waits for stops, then where the
+//! process that *this* one waits for stops, and so on. The decisions must be reachable together,
 //! and the conditions that processes wait for must stay as they are. So the search finds a cycle of
 //! locks by following it: the holder of a lock cannot go beyond the point where it releases the
 //! lock. When the cycle is closed, the other processes are followed to all the states where they
@@ -20,8 +20,8 @@
 //! before it must have ended: otherwise a deadlock would be found once for each waiting process.
 //!
 //! With inputs a step may *stay*: it decides a condition, and then has to wait for the end of a
-//! process. The net does not order such an event with that end: in a replicated net the end would
-//! have to be distinguished by the stays that it comes after, and whether a step ends its process,
+//! process. The net does not order such an event with that end. In a replicated net the end would
+//! have to be distinguished by the stays that it comes after; and whether a step ends its process,
 //! so that it must claim the end, is known only when it has been made. So where conditions decide,
 //! the callers run each deadlock, and drop it if the run does not show it.
 

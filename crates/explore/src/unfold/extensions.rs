@@ -37,11 +37,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::configuration::Examiner;
 use super::deadlocks::stuck;
-use super::net::{Claimed, Group, Input, NONE, Net, NetKind, Node, Phase, Place, Thread};
+use super::net::{Claimed, EventNode, Group, Input, NONE, Net, NetKind, Phase, Place, Thread};
 use super::numbers::Numbers;
 
-/// Called again and again while a net grows: one event may have an extension for each process, with
-/// a clock for each. It may break that off.
+/// Called again and again while a net grows, because one event may have an extension for each
+/// process, with a clock for each. It may break off the growth.
 pub(crate) type Look<'a> = dyn FnMut() -> ControlFlow<Bound> + 'a;
 
 /// The next step of a process, as an execution reports it.
@@ -89,7 +89,7 @@ impl Meetings {
         Self((conditions >= MANY_CONDITIONS).then(FxHashMap::default))
     }
 
-    /// Forgets what it knows.
+    /// Forgets all meetings.
     fn clear(&mut self) {
         if let Some(known) = &mut self.0 {
             known.clear();
@@ -141,14 +141,15 @@ impl Builder {
         };
         for next in processes {
             let thread = builder.add_thread(&next, NONE, NONE);
-            // Without events there is nothing to follow, and nothing to look at.
+            // Without events no edges are followed, so no limit is checked.
             let grown = builder.grow(thread, &mut || ControlFlow::Continue(()));
             debug_assert!(grown.is_continue());
         }
         builder
     }
 
-    /// Notes where processes wait in a deadlock, in which the program is after some events.
+    /// Notes where processes wait in a deadlock. The program is in the deadlock, after these
+    /// events.
     pub fn add_deadlock<E: Execution>(&mut self, program: &E, events: &[u32]) {
         if self.deadlocks.len() < KEPT_DEADLOCKS {
             let waiting = with_status(program, Status::Waiting);
@@ -478,7 +479,7 @@ impl Builder {
         let owner = &mut self.net.extensions[extension as usize];
         owner.phase = Phase::Done;
         let next = std::mem::replace(&mut owner.events, event);
-        self.net.events.push(Node {
+        self.net.events.push(EventNode {
             process,
             parent: last,
             depth: depth + 1,
@@ -557,7 +558,7 @@ impl Builder {
 
     /// Settles a pending extension as far as possible without trying it: the processes that a step
     /// joins depend only on the places that it touches, so an event that touches the same places
-    /// tells. Returns the extension to try, if one is left.
+    /// shows them. Returns the extension to try, if one is left.
     pub fn settle(&mut self, extension: u32) -> u32 {
         let net = &self.net;
         let cell = |claimed: &Claimed| {

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::net::{NONE, Net, NetKind, Place};
 
-/// Returns the fingerprint of a net. It does not depend on the order in which the net was built and
-/// processes and cells were met: a cell is told by the events that touch it.
+/// Returns the fingerprint of a net. It does not depend on the order in which the net was built or
+/// in which processes and cells were met: a cell is identified by the events that touch it.
 pub(crate) fn fingerprint(net: &Net, processes: &ProcessTable) -> Fingerprint {
     let mut cells: FxHashMap<u32, Fingerprint> = FxHashMap::default();
     let events = fingerprints(net, processes, &cells);
@@ -25,7 +25,7 @@ pub(crate) fn fingerprint(net: &Net, processes: &ProcessTable) -> Fingerprint {
     events.fold(Fingerprint::EMPTY, Fingerprint::and)
 }
 
-/// Returns the fingerprints of the events, where cells have these names, if any.
+/// Returns the fingerprints of the events. Cells with a name in `cells` are identified by it.
 fn fingerprints(
     net: &Net,
     processes: &ProcessTable,

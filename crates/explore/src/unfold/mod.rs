@@ -82,14 +82,15 @@ impl<E: Execution> Engine<E> for Unfold {
     }
 }
 
-/// Unfolds a program, starting with recorded tests: these are run first, then those that cover what
-/// is left. The net is the same. For nets that are made of tests alone, so not for
-/// [`NetKind::Stateful`], which ignores them.
+/// Unfolds a program, starting with recorded tests: these are run first, then tests that cover the
+/// rest. The net is the same as without them. Only nets that are built from tests alone use them:
+/// [`NetKind::Stateful`] ignores them.
 #[derive(Clone, Copy, Debug)]
 pub struct UnfoldFrom<'a> {
     /// The net, and the choice of the other tests.
     pub unfold: Unfold,
-    /// Schedules of runs. Where one does not fit the program, its test goes on without it.
+    /// Schedules of runs. From a step on that does not fit the program, the test goes on without
+    /// the schedule.
     pub tests: &'a [Schedule],
 }
 
@@ -112,8 +113,8 @@ impl<E: Execution> Engine<E> for UnfoldFrom<'_> {
     }
 }
 
-/// Visits the states of the model that the stateful net is made from, one after the other, and
-/// builds no net.
+/// Visits the states of the model behind the stateful net, one after the other, without building a
+/// net.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkStates {
     /// Seed for the choice of the tests that find the model.

@@ -14,13 +14,13 @@
 //! | transition | [`Learned`], without places that are read and restored |
 //! | PREDICTTRANSITIONSFROMMODEL | [`Model::predict`] |
 //!
-//! With inputs, a side of a condition is an outcome and leads to a local state of its own. So local
-//! states tell which sides were taken, and equal markings have equal path constraints. Which sides
-//! are feasible depends on the whole path constraint, so the program is asked and nothing is
-//! predicted ([`TestedModel::sides`](super::tested_model::TestedModel::sides)).
+//! With inputs, a side of a condition is an outcome and leads to a local state of its own. So a
+//! local state determines which sides were taken, and equal markings have equal path constraints.
+//! Which sides are feasible depends on the whole path constraint, so it is not predicted: the
+//! program decides it ([`TestedModel::sides`](super::tested_model::TestedModel::sides)).
 //!
-//! Deviation: where a process ends with a result, as a task of an actor does, a step that joins it
-//! depends on the local state that the process has ended in.
+//! Deviation: if processes end with a result, as tasks of actors do, a step that joins a process
+//! depends on the local state in which the process has ended.
 //!
 //! Deviation: steps may touch many places (an atomic block). A place that a step claims to write
 //! and does not touch counts as read and as written, because it may stand for something that is not
@@ -36,7 +36,7 @@ use super::numbers::Numbers;
 use super::session::{done, joined, next};
 use crate::algorithms::naive::next_outcomes;
 
-/// How a process has ended that has not.
+/// The ending of a process that has not ended.
 pub(crate) const NOT_ENDED: u32 = 0;
 
 /// A step that a test has shown.
@@ -248,8 +248,8 @@ impl Model {
     }
 
     /// Returns the outcomes of a step to try next, if it chooses: the first ones, or those after
-    /// the last known ones. What a step reads depends on what it chooses, so of the known steps
-    /// that fit a state the first one may be missing.
+    /// the last known ones. What a step reads depends on what it chooses, so the known steps that
+    /// fit a state may lack the first outcomes.
     pub fn untried(&self, steps: &[u32]) -> Option<SmallVec<[i64; 1]>> {
         let later = |&step: &u32| {
             let step = self.step(step);
@@ -312,7 +312,7 @@ impl Model {
             }
         }
         if event.stayed {
-            // The step has undone its effects, and looks again when any cell that it claims has
+            // The step has undone its effects, and is tried again when any cell that it claims has
             // changed.
             written.clear();
             needs.clear();

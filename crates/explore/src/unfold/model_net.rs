@@ -1,9 +1,9 @@
 //! The model of a program as a Petri net.
 //!
 //! Thesis, section 7.2 (Fig. 7.2 to 7.4). A stateful net is an unfolding of the model, so every
-//! transition of the model that can happen is the label of an event, and the model is what is left
-//! if events with the same label become one. A lock has one place, which is marked while the lock
-//! is free; a read leaves its place; a write leads from every valuation to the same one.
+//! transition of the model that can happen is the label of an event. Merging the events with equal
+//! labels yields the model. A lock has one place, which is marked while the lock is free; a read
+//! leaves its place marked; a write leads from every valuation to the same one.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -19,11 +19,11 @@ use super::net::{NONE, Net, Place};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModelNet {
     pub drawing: Drawing,
-    /// For each transition an event that is labelled with it.
+    /// For each transition, an event that is labelled with it.
     pub events: Vec<u32>,
 }
 
-/// What a place stands for.
+/// The meaning of a place.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum PlaceOf {
     /// A local state, by number.
@@ -32,7 +32,7 @@ enum PlaceOf {
     Cell(u32, u32),
 }
 
-/// What the nodes of a stateful net stand for in its model.
+/// The meaning of the nodes of a stateful net in its model.
 pub(crate) struct Labels<'a> {
     pub net: &'a Net,
     /// For each condition, its valuation.

@@ -10,10 +10,10 @@
 //! |---|---|
 //! | thread condition | [`Thread`] |
 //! | shared variable condition, lock condition | [`Condition`] |
-//! | event | [`Node`] |
+//! | event | [`EventNode`] |
 //! | possible extension: a preset for the next operation of a thread | [`Extension`] |
 //! | •e and the context of e | [`Net::inputs`] |
-//! | e• | [`Node::outputs`] |
+//! | e• | [`EventNode::outputs`] |
 //! | ⌈e⌉, the causes of e | the [`Net::clock`] of e: the last event of each process among them |
 //!
 //! An [`Extension`] stays in the net after it has become an event.
@@ -183,7 +183,7 @@ pub(crate) struct Extension {
     /// Length of its clock.
     pub width: u32,
     pub phase: Phase,
-    /// Its events, as a list through [`Node::next`]; the one whose choice came last is first.
+    /// Its events, as a list through [`EventNode::next`]; the one whose choice came last is first.
     pub events: u32,
     /// The next extension of the thread.
     pub next: u32,
@@ -204,7 +204,7 @@ pub(crate) struct Input {
 
 /// An event.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
+pub(crate) struct EventNode {
     pub process: ProcessId,
     /// The event of the same process before it.
     pub parent: u32,
@@ -237,7 +237,7 @@ pub(crate) struct Net {
     locks: Vec<bool>,
     pub conditions: Vec<Condition>,
     pub threads: Vec<Thread>,
-    pub events: Vec<Node>,
+    pub events: Vec<EventNode>,
     pub extensions: Vec<Extension>,
     /// The arcs into extensions.
     pub uses: Vec<Input>,
@@ -278,7 +278,7 @@ impl Net {
         }
     }
 
-    pub fn event(&self, event: u32) -> &Node {
+    pub fn event(&self, event: u32) -> &EventNode {
         &self.events[event as usize]
     }
 

@@ -1,14 +1,14 @@
 //! Sets of numbers: of cells, or of conditions.
 //!
-//! No paper. Most steps touch a few cells, and a list is the quickest set for these. A step that
-//! touches all elements of a large array would take quadratic time with it.
+//! No paper. Most steps touch a few cells, for which a list is the fastest set. A step that touches
+//! all elements of a large array would take quadratic time with a list.
 
 use rustc_hash::FxHashSet;
 
-/// A list with more numbers gets an index.
+/// A list with more numbers than this gets an index.
 const FEW: usize = 32;
 
-/// A set of numbers that remembers the order in which they came.
+/// A set of numbers that remembers the order of insertion.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     list: Vec<u32>,
@@ -47,7 +47,7 @@ impl Numbers {
         *self = Self::default();
     }
 
-    /// Returns the numbers in the order in which they came.
+    /// Returns the numbers in the order of insertion.
     pub fn into_list(self) -> Vec<u32> {
         self.list
     }

@@ -33,7 +33,7 @@ use super::tested_model::{Sides, TestedModel};
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
 
-/// With fewer claims it is quicker to look at each than to look a place up.
+/// With fewer claims it is faster to scan them than to look up a place.
 const FEW_CLAIMS: usize = 16;
 
 /// The position of an extension in the order ≺: the number of its causes, then their labels in
@@ -151,7 +151,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         inputs.map(|input| self.valuation(input)).collect()
     }
 
-    /// Returns the valuation of a cell in the condition of an arc; how a process has ended.
+    /// Returns the valuation of a cell in the condition of an arc; for the end of a process, how it
+    /// has ended.
     fn valuation(&self, input: &Input) -> u32 {
         let net = &self.builder.net;
         let condition = net.condition(input.condition);
@@ -159,8 +160,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             Place::Cell(_) => self.valuations[input.condition as usize],
             Place::End(_) if condition.producer == NONE => NOT_ENDED,
             Place::End(process) => {
-                // The local state of the process after its last event, or after the event that has
-                // started it, if it has nothing to do.
+                // The local state of the process after its last event or, if it has nothing to do,
+                // after the event that started it.
                 let last = net.event(condition.producer);
                 let mut threads = last.thread..last.thread + last.thread_count;
                 let own = threads.find(|&thread| net.thread(thread).process == process);
@@ -277,7 +278,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// Returns the valuation of a cell that an extension claims; how a process has ended.
+    /// Returns the valuation of a cell that an extension claims; for the end of a process, how it
+    /// has ended.
     fn seen(&self, extension: u32, wanted: Place) -> u32 {
         let net = &self.builder.net;
         let claimed = net.claimed(extension);

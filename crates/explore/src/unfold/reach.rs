@@ -9,8 +9,7 @@
 //! With inputs (section 3.5) a marking is reachable if some inputs satisfy the path constraint of
 //! its causes, and the property must hold for some of these inputs. A marking stands for all
 //! configurations that have it: those with more events have more constraints, so the causes alone
-//! decide. Where the constraints contradict each other, nothing that comes after is reachable
-//! either.
+//! decide. If the constraints contradict each other, no later marking is reachable either.
 //!
 //! A question about deadlocks is asked in each deadlock that the net has (`deadlocks.rs`).
 //!
@@ -48,8 +47,8 @@ pub trait Question<E> {
         Vec::new()
     }
 
-    /// Returns the line of the next step of a process in the current state; 0, which is no line,
-    /// until the process has reached its first step.
+    /// Returns the line of the next step of a process in the current state; 0, which is not a line,
+    /// before the process has reached its first step.
     fn line(&self, program: &E, process: ProcessId) -> Option<usize>;
 
     /// Whether it holds only in deadlocks.
@@ -77,8 +76,9 @@ pub struct Structure<V> {
     pub takers: Vec<Vec<usize>>,
     /// For each thread, the events that continue it.
     pub thread_takers: Vec<Vec<usize>>,
-    /// In a contextual net, for each condition of a place the events that read it: they come before
-    /// the one that takes it. They are not paired, since the pairs are too many.
+    /// In a contextual net, for each condition of a place, the events that read it: they come
+    /// before the event that takes it. They are not stored as pairs, because there are too many
+    /// pairs.
     pub readers: Vec<Vec<usize>>,
     /// In a replicated net, pairs of an event that reads a condition and one that takes it, unless
     /// the first is a cause of the second: they exclude each other.
@@ -90,13 +90,13 @@ pub struct Structure<V> {
     pub cells: Vec<(u32, Vec<Valued<V>>)>,
     /// For each process of the question: its threads, the events that make them, and their lines.
     pub points: Vec<(ProcessPath, Vec<Placed>)>,
-    /// If the question is about deadlocks: for each thread, the event that makes it, and where its
-    /// process waits for ever.
+    /// If the question is about deadlocks: for each thread, the event that makes it, and the ways
+    /// in which its process can wait there for ever.
     pub stops: Vec<(Option<usize>, Stops)>,
 }
 
-/// Where a process waits for ever: each time the conditions that it waits to change, with the
-/// events that make them; none for a process that has ended.
+/// The ways in which a process can wait for ever. Each lists the conditions that the process waits
+/// to change, with the events that make them. None for a process that has ended.
 pub type Stops = Option<Vec<Vec<(usize, Option<usize>)>>>;
 
 /// A condition, the event that makes it, and the value of its cell.
@@ -139,7 +139,7 @@ pub(crate) struct Slice<'a, V> {
     births: Vec<u32>,
 }
 
-/// What it takes to look at what events do.
+/// The parts needed to run events and record their effects.
 struct Looking<'a, E, Q> {
     examiner: &'a mut Examiner,
     program: &'a mut E,
@@ -227,7 +227,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         let there = self.bring(examiner, *program, net.past(node.extension))
             && program.step(node.process, net.chosen(event)).is_ok();
         if !there && program.has_conditions() {
-            // The solver found values on this path before and finds none now: it gave up, and
+            // The solver found values on this path before and finds none now: it has given up, and
             // reports that.
             return ControlFlow::Continue(());
         }
@@ -506,7 +506,8 @@ fn precedes(net: &Net, first: usize, second: usize) -> bool {
     last != NONE && net.is_at_or_after(last, first as u32)
 }
 
-/// Returns for each thread the event that makes it, and where its process waits for ever.
+/// Returns, for each thread, the event that makes it, and the ways in which its process can wait
+/// there for ever.
 fn stops(net: &Net) -> Vec<(Option<usize>, Stops)> {
     let event = |event: u32| (event != NONE).then_some(event as usize);
     let closed = |extension: &u32| net.extension(*extension).phase == Phase::Closed;
@@ -579,7 +580,7 @@ impl<E: Execution, Q: Question<E>> Hunter for Asking<'_, E, Q> {
             let (process, outcomes) = (self.net.event(event).process, self.net.chosen(event));
             self.program.step(process, outcomes).is_ok()
         });
-        // With inputs, no inputs may lead there, or a step that stays was made too late.
+        // No inputs may lead there, or a step that stays was made too late (`deadlocks`).
         if !there || End::classify(self.program) != End::Deadlock {
             return ControlFlow::Continue(());
         }
@@ -593,7 +594,7 @@ impl<E: Execution, Q: Question<E>> Hunter for Asking<'_, E, Q> {
             return ControlFlow::Continue(());
         }
         self.answer.clock = Some(clock);
-        // The caller looks at the answer first.
+        // The bound only stops the search: the caller looks at the answer first.
         ControlFlow::Break(Bound::Undecided)
     }
 

@@ -1,6 +1,6 @@
 //! A program under test: its limits, its findings, and queries about its processes and steps.
 //!
-//! No paper. This is what all nets need of the program, however they choose tests.
+//! No paper. All nets use the program in this way, however they choose tests.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -33,7 +33,7 @@ pub(crate) struct Session<'a, 'w, E> {
     observer: &'a mut dyn Observer<E>,
     budget: Budget<'a>,
     pace: Pace,
-    /// Whether a limit was reached, and what was found before is being run.
+    /// Whether a limit was reached, and the findings so far are being run.
     over: bool,
 }
 
@@ -53,7 +53,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
             program,
             limits,
             ledger: Ledger::new(limits, *goal, true, false, true),
-            // Not the references to these, which would do as well, and not live long enough.
+            // Reborrows, because the references to these do not live long enough.
             watch: &mut **watch,
             observer: &mut **observer,
             budget: Budget::new(limits),
@@ -73,7 +73,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
 
     /// Records the end of a test.
     pub fn end(&mut self, end: End) {
-        self.ledger.end(self.program, end);
+        self.ledger.end(self.program, end, &Vec::new);
         if end != End::Cut {
             self.observer.complete(self.program);
         }
@@ -206,7 +206,7 @@ pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
     next
 }
 
-/// Returns the processes that a step had to wait for. One that the step itself started is none.
+/// Returns the processes that a step had to wait for, excluding those that it started itself.
 pub(crate) fn joined(event: &Event) -> impl Iterator<Item = &ProcessId> {
     let joined = event.joined.iter();
     joined.filter(|process| !event.spawned.contains(process))

@@ -14,9 +14,9 @@
 //! An extension with an unsatisfiable path constraint is [`Phase::Impossible`]; for a side, the
 //! program has no such outcome.
 //!
-//! Deviation: a test covers extensions in passing, where more is decided than their causes decide.
-//! A side that is infeasible there may be feasible elsewhere. Whether no side is left is known only
-//! after the causes alone ([`Tester::look_at_sides`]).
+//! Deviation: a test also covers extensions in passing, where more is decided than their causes
+//! decide. A side that is infeasible there may be feasible elsewhere. So whether all sides have
+//! been taken is known only after the causes alone ([`Tester::look_at_sides`]).
 
 use std::ops::ControlFlow;
 
@@ -62,9 +62,9 @@ impl<E: Execution> Tester<'_, '_, E> {
         self.builder.net.extensions[extension as usize].phase = Phase::Done;
     }
 
-    /// Makes the step of an extension with a side that no test has taken; false if there is none.
-    /// After other steps a side may be infeasible that is feasible `alone`, so whether all sides
-    /// have been taken is known only there.
+    /// Makes the step of an extension with a side that no test has taken; false if there is none. A
+    /// side that is feasible `alone` may be infeasible after other steps, so only alone is it known
+    /// whether all sides have been taken.
     pub(super) fn step_conditionally(
         &mut self,
         extension: u32,
@@ -87,8 +87,8 @@ impl<E: Execution> Tester<'_, '_, E> {
                     let (session, builder) = (&mut self.session, &mut self.builder);
                     let look = &mut || session.look_now_and_then();
                     let (node, _) = builder.add_event(extension, &done, look)?;
-                    // Alone, no side is left if this was the last; elsewhere some may be infeasible
-                    // only here.
+                    // Alone, no side is left if this was the last one. Elsewhere, others may be
+                    // infeasible only here.
                     break (Some(node), branches && (!alone || more.is_some()));
                 }
                 (Some(event), Some(more)) => {

@@ -39,7 +39,7 @@ pub(crate) struct TestedModel<'a, 'w, E> {
 }
 
 impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
-    /// Starts without tests. The seed decides how tests go on where all steps are known.
+    /// Starts without tests. The seed determines how tests go on where all steps are known.
     pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
         session.program.back_to(0);
         let mut model = Model::default();

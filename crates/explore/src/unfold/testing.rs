@@ -265,7 +265,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             drop(events);
             match known {
                 Some(event) => drop(self.step_again(event)?),
-                // Outcomes are tried in their order, so it may have others than the recorded ones.
+                // Outcomes are tried in order, so the step may have other outcomes than the
+                // recorded ones.
                 None if self.open(extension) => {
                     self.step(extension, false)?;
                     let made = self.run.last().map(|&event| self.builder.net.chosen(event));
@@ -374,7 +375,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     }
 
     /// Makes the step of an extension, which is possible now. `alone`: after its causes and nothing
-    /// else. Returns false if nothing new came of it, which only happens with conditions over
+    /// else. Returns false if it yields nothing new, which only happens with conditions over
     /// inputs.
     fn step(&mut self, extension: u32, alone: bool) -> ControlFlow<Bound, bool> {
         if self.conditional {

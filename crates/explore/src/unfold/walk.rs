@@ -14,14 +14,14 @@
 //! | EXTENDMODEL | [`TestedModel::test`] |
 //! | sleep sets (section 8.3.3) | `asleep` |
 //!
-//! Deviations. There is no first random test: the initial state asks for one. A test is run for
-//! each process whose step is not known, not for the state as a whole, so fewer are run.
+//! Deviations. There is no first random test: the initial state requires one anyway. A test is run
+//! for each process whose step is not known, not for the state as a whole, so fewer tests are run.
 //!
 //! Sleep sets are those of Godefroid (LNCS 1032, 1996, chapter 5) for a search that knows the
-//! states it has visited. They save steps but no states. A state keeps the processes that have
-//! slept on every visit so far. If one of them is awake on a later visit it is run then, and
-//! sleeps no more: without that, steps would be lost. Two steps are independent if their claims do
-//! not conflict.
+//! states it has visited. They save steps but no states. For each state the search stores the
+//! processes that have slept on every visit so far. If one of them is awake on a later visit, it is
+//! run then and removed: without that, steps would be lost. Two steps are independent if their
+//! claims do not conflict.
 
 use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
@@ -50,7 +50,7 @@ pub struct Walked {
     pub found: Findings,
 }
 
-/// Processes that need not be run from a state: what starts with their steps is met elsewhere.
+/// Processes that need not be run from a state: the steps that start with theirs are met elsewhere.
 type Asleep = SmallVec<[ProcessId; 2]>;
 
 /// A state on the current path, and the steps from it that are left, those of a process together.
@@ -127,7 +127,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         }
     }
 
-    /// Returns the processes that sleep after a step from the current state: those that do there
+    /// Returns the processes that sleep after a step from the current state: those that sleep there
     /// or have been run from there, unless the step conflicts with theirs.
     fn asleep_after(&mut self, step: u32) -> Asleep {
         let process = self.process(step);

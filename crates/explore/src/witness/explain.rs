@@ -1,19 +1,19 @@
-//! Which orders of steps bring a violation about.
+//! Explains a violation by orders of steps.
 //!
-//! A step is named by its process and its number there. Of a run that shows a violation we want a
-//! smallest set C of pairs a < b of its steps, of two processes, such that every complete run that
-//! has these steps in these orders shows the violation too, and there is such a run. Runs that an
-//! `assume` discards are none. A failure that does not depend on the `assume` counts nevertheless;
-//! if all complete runs are discarded, it has no explanation.
+//! A step is named by its process and its number there. For a run that shows a violation, the
+//! explanation is a smallest set C of pairs a < b of its steps, of two processes, such that some
+//! complete run has these steps in these orders, and every such run shows the violation. Runs that
+//! an `assume` discards do not count. A failure that does not depend on the `assume` is still a
+//! failure, but if all complete runs are discarded, it has no explanation.
 //!
-//! Runs need not be looked at one by one. Whether a run shows a violation depends on its trace T,
+//! Runs need not be examined one by one. Whether a run shows a violation depends on its trace T,
 //! and some run of T has the orders of C exactly if T has all the steps and C ∪ →T has no cycle. So
-//! C is right if it contradicts every trace without the violation, and not all with it: a smallest
-//! set that hits all of the former. Each of these is hit by a pair (a step is missing, or b →T a),
-//! or by a cycle of several.
+//! C is an explanation if it contradicts every trace without the violation, but not every trace
+//! with it: a smallest hitting set of the traces without it. Either a single pair contradicts such
+//! a trace (a step is missing, or b →T a), or several pairs do by a cycle.
 //!
-//! A step that no trace without the violation has would explain it by itself: "it happens when it
-//! happens". Such steps are used only if the others are not enough.
+//! A step that occurs only in traces with the violation would explain it by itself: "it happens
+//! when it happens". Such steps are used only if the others are not enough.
 
 use std::time::Duration;
 
@@ -28,18 +28,18 @@ use crate::drive::driver::{Goal, Observer, Watch};
 use crate::drive::search::Search;
 use crate::{Algorithm, past_is_discarded};
 
-/// What the search for all traces may cost: evidence is shown at once.
+/// Limits on the search for all traces, because evidence must be shown at once.
 const MOST_STEPS: u64 = 20_000;
 const MOST_TRACES: u64 = 1_500;
 const MOST_TIME: Duration = Duration::from_millis(250);
 
-/// Steps of the run that are looked at.
+/// Limit on the steps of the run that are considered.
 const MOST_EVENTS: usize = 24;
 
-/// Sets of pairs that are tried.
+/// Limit on the sets of pairs that are tried.
 const MOST_SETS: u64 = 300_000;
 
-/// What a run shows.
+/// The violation that a run shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// A failure at this site.
@@ -65,21 +65,21 @@ impl Shown {
     }
 }
 
-/// Orders that bring a violation about.
+/// A set of orders that explains a violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
     /// Pairs of positions in the run: the first comes before the second.
     pub orders: Vec<[usize; 2]>,
-    /// The traces of the program.
+    /// Number of traces of the program.
     pub traces: u64,
-    /// Those that show the violation.
+    /// Number of traces that show the violation.
     pub shown: u64,
 }
 
-/// A step: its process, and its number among the steps of that.
+/// A step: its process, and its number among the steps of that process.
 type StepName = (ProcessId, u32);
 
-/// The steps of a run by name, in order.
+/// Returns the names of the steps of a run, in order.
 fn names(run: &[Event]) -> Vec<StepName> {
     let mut made: FxHashMap<ProcessId, u32> = FxHashMap::default();
     let name = |event: &Event| {
@@ -90,20 +90,21 @@ fn names(run: &[Event]) -> Vec<StepName> {
     run.iter().map(name).collect()
 }
 
-/// What a trace says about the steps of the run.
+/// The steps of the run in another trace.
 struct Trace {
-    /// Whether it has the step.
+    /// For each step of the run, whether the trace has it.
     has: Vec<bool>,
-    /// Whether the second step happens before the first there, or is it.
+    /// For each pair of steps, whether the second happens before the first in the trace, or is the
+    /// same.
     reaches: Vec<bool>,
 }
 
 struct Traces<'a> {
     wanted: Shown,
     steps: &'a [StepName],
-    /// Those without the violation.
+    /// The traces without the violation.
     opposed: Vec<Trace>,
-    /// Those that show it.
+    /// The traces that show it.
     showing: Vec<Trace>,
 }
 
@@ -114,7 +115,7 @@ impl<E: Execution> Observer<E> for Traces<'_> {
     }
 
     fn complete(&mut self, program: &E) {
-        // Runs that are discarded are none, also where a failure of theirs counts.
+        // Discarded runs do not count, even if one of their failures does.
         if matches!(ending(program), Ending::Discarded | Ending::Lost) {
             return;
         }
@@ -153,7 +154,8 @@ impl<E: Execution> Observer<E> for Traces<'_> {
 }
 
 impl Traces<'_> {
-    /// Whether all runs that have the steps in these orders show the violation, and there is one.
+    /// Whether all runs that have the steps in these orders show the violation, and there is such a
+    /// run.
     fn explained_by(&self, orders: &[[usize; 2]]) -> bool {
         let mut showing = self.showing.iter();
         self.opposed.iter().all(|trace| trace.contradicts(orders))
@@ -162,13 +164,13 @@ impl Traces<'_> {
 }
 
 impl Trace {
-    /// Whether `from` is `to` here, or happens before it.
+    /// Whether `from` is `to`, or happens before it in this trace.
     fn reaches(&self, from: usize, to: usize) -> bool {
         self.reaches[to * self.has.len() + from]
     }
 
     /// Whether no run of this trace has the steps in these orders: a step is missing, or the orders
-    /// and those of the trace make a cycle. At most three orders.
+    /// form a cycle with those of the trace. There are at most three orders.
     fn contradicts(&self, orders: &[[usize; 2]]) -> bool {
         if orders.iter().flatten().any(|&step| !self.has[step]) {
             return true;
@@ -187,8 +189,8 @@ impl Trace {
     }
 }
 
-/// A smallest set of orders of steps of the current run that brings a violation about. None if
-/// there is none of at most three, or it is not found within a small budget.
+/// Returns a smallest set of orders of steps of the current run that explains a violation. None if
+/// no set of at most three orders does, or none is found within a small budget.
 pub fn explain<E: Semantics>(
     program: &mut E,
     wanted: Shown,
@@ -229,7 +231,7 @@ pub fn explain<E: Semantics>(
     })
 }
 
-/// The smallest set of pairs that explains the violation.
+/// Returns the smallest set of pairs that explains the violation.
 fn smallest(traces: &Traces<'_>, order: &HappensBefore) -> Option<Vec<[usize; 2]>> {
     if traces.showing.is_empty() {
         return None;
@@ -248,7 +250,7 @@ fn smallest(traces: &Traces<'_>, order: &HappensBefore) -> Option<Vec<[usize; 2]
             let later = later.filter(|&&second| steps[first].0 != steps[second].0);
             pairs.extend(later.map(|&second| [first, second]));
         }
-        // Near ones are easier to see, and steps that depend on each other to believe.
+        // Nearby steps are easier to see, and orders of dependent steps are easier to believe.
         pairs.sort_by_key(|[first, second]| (second - first, *first));
         let depend = |pair: &&[usize; 2]| order.before(pair[0], pair[1]);
         let dependent: Vec<[usize; 2]> = pairs.iter().filter(depend).copied().collect();
@@ -262,7 +264,7 @@ fn smallest(traces: &Traces<'_>, order: &HappensBefore) -> Option<Vec<[usize; 2]
     })
 }
 
-/// A set of so many pairs, those that are chosen among them.
+/// Looks for a set of `size` pairs that includes those already chosen.
 fn search(
     pairs: &[[usize; 2]],
     size: usize,

@@ -39,7 +39,8 @@ pub fn minimise<E: Execution>(
     stage.schedule()
 }
 
-/// Takes the candidate if it shows the violation, is worse in nothing and better in something.
+/// Takes the candidate if it shows the violation, is in no respect worse, and in some respect
+/// better.
 fn improve<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     best: &mut Vec<Move>,

@@ -175,7 +175,7 @@ pub fn first_difference(one: &[Event], other: &[Event]) -> Option<[[usize; 2]; 2
         .map(|(at, e)| (key(e), at))
         .collect();
     let places: Vec<Option<usize>> = one.iter().map(|e| known.get(&key(e)).copied()).collect();
-    // The last place of what comes before: only what overtakes it differs.
+    // The greatest position in the other run so far: a step with a smaller one has overtaken it.
     let mut last = places.first().copied().flatten();
     for later in 1..one.len() {
         let overtakes = places[later] < last;

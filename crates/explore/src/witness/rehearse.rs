@@ -44,7 +44,7 @@ pub enum Violation {
     Otherwise(Fingerprint),
 }
 
-/// For runs that continue to their end in any case.
+/// A violation that no run shows early, for runs that are to continue to their end.
 pub(crate) const NO_FAILURE: Violation = Violation::Deadlock(Vec::new());
 
 /// A program to try runs on, and a budget of steps. The budget counts steps, not seconds, so that a
@@ -90,8 +90,8 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         Schedule::from_run(self.program.events(), self.program.processes())
     }
 
-    /// Makes the moves from the start, without those that are not possible, up to a failure of the
-    /// violation. The common prefix with the current run is not repeated.
+    /// Makes the moves from the start, leaving out those that are not possible, up to the step that
+    /// shows the failure. The common prefix with the current run is not repeated.
     pub fn play(&mut self, moves: &[Move], violation: &Violation) {
         // Comparing costs time too, though less than a step.
         self.steps = self.steps.saturating_sub(moves.len() as u64 / 16);

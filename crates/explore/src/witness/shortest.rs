@@ -1,13 +1,13 @@
 //! The shortest run to a state, by breadth-first search.
 //!
-//! [`minimise`](crate::minimise) leaves steps out of one run; it cannot find a way that the run did
-//! not take. This search looks at all runs of one step, then of two steps, and so on, each state
-//! once, so the first that it finds is the shortest. It is for witnesses, which may be shorter than
-//! what a depth-first engine has met first.
+//! [`minimise`](crate::minimise) leaves steps out of one run; it cannot find a path that the run
+//! did not take. This search examines all runs of one step, then of two steps, and so on, each
+//! state once, so the first run that it finds is the shortest. It improves witnesses: a depth-first
+//! engine may have met a longer run first.
 //!
 //! The work is bounded by a number of steps, not by time, so the result is deterministic. A state
-//! is kept as the step that led to it; the states of one length are visited in the order of their
-//! runs, so most of the steps to the next one have been made already.
+//! is stored as the step that led to it. The states of one depth are visited in the order of their
+//! runs, so most of the steps to the next state have been made already.
 
 use mazurka_core::{Fingerprint, ProcessId, Schedule, Semantics, Status, with_status};
 use rustc_hash::FxHashSet;
@@ -16,14 +16,15 @@ use crate::algorithms::naive::next_outcomes;
 use crate::drive::driver::is_broken_off;
 use crate::witness::rehearse::Move;
 
-/// Steps to spend, each with its state to compare: a tenth of a second.
+/// Number of steps to spend, each with a comparison of its state: a tenth of a second.
 const EFFORT: u64 = 100_000;
 
-/// A state counts as a step for each so many cells and processes, since all are looked at.
+/// Visiting a state costs as much as one step for this many cells and processes, because all of
+/// them are read.
 const CELLS_OF_A_STEP: u64 = 16;
 
-/// Returns the shortest run to a state in which this holds, if it has at most so many steps and is
-/// found with a fixed effort. States after a false `assume` are left out.
+/// Returns the shortest run to a state in which `holds` is true, if it has at most `most` steps and
+/// is found with a fixed effort. States after a false `assume` are left out.
 pub fn shortest<E: Semantics>(
     program: &mut E,
     most: usize,
@@ -39,7 +40,7 @@ pub fn shortest<E: Semantics>(
     search.run(most, holds)
 }
 
-/// How a state was met first.
+/// How a state was first met.
 struct Arrival {
     /// The arrival at the state before; none if that is the initial one.
     before: Option<u32>,
@@ -76,8 +77,8 @@ impl<E: Semantics> BreadthFirst<'_, E> {
         None
     }
 
-    /// Makes a step with each of its outcomes. Returns whether the last one leads to a state that
-    /// was wanted; none if the effort is spent.
+    /// Makes a step with each of its outcomes. Returns whether the last one leads to a wanted
+    /// state; none if the effort is spent.
     fn each_outcome(
         &mut self,
         before: Option<u32>,
@@ -94,7 +95,7 @@ impl<E: Semantics> BreadthFirst<'_, E> {
             }
             let event = &self.program.events()[depth];
             let again = next_outcomes(event);
-            // What went wrong in a step is not part of the state that it leads to.
+            // The mishaps of a step are not part of the state that it leads to.
             let wrong = !event.mishaps.is_empty();
             let new = self.is_new();
             if (new || wrong) && self.counts() && holds(self.program) {

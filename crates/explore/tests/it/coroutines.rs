@@ -1,7 +1,8 @@
-//! The explorers run what can only be run again: closures over shared cells, as coroutines.
+//! The explorers work on programs that can only be run again: closures over shared cells, as
+//! coroutines.
 //!
 //! Nothing here can be cloned or undone. Going back means fresh cells, fresh closures and the same
-//! steps again. That the explorers do not notice is what `Execution` promises.
+//! steps again. `Execution` promises that the explorers do not notice this.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -52,7 +53,7 @@ impl Shared {
 
 type Body = Box<dyn FnOnce(&Turn<'_>)>;
 
-/// A thread, and the access that it wants to make next; none if it has ended.
+/// A thread, and its next access; none if it has ended.
 struct Thread {
     coroutine: Coroutine<(), Access, ()>,
     next: Option<Access>,
@@ -80,13 +81,13 @@ impl Thread {
 
 /// Runs closures under a scheduler.
 struct Simulator<F> {
-    /// Makes the closures anew, over cells that are all 0.
+    /// Makes new closures, over cells that are all 0.
     build: F,
     cells: Vec<Shared>,
     threads: Vec<Thread>,
     table: ProcessTable,
     events: Vec<Event>,
-    /// How often everything was started from the beginning.
+    /// The number of restarts from the beginning.
     restarts: u64,
 }
 
@@ -170,7 +171,7 @@ impl<F: Fn(&[Shared]) -> Vec<Body>> Execution for Simulator<F> {
             return;
         }
         self.restarts += 1;
-        // The threads first: whatever their ends do must not reach the new cells.
+        // Drop the threads first: their destructors must not reach the new cells.
         self.threads.clear();
         for cell in &mut self.cells {
             cell.value = Rc::default();
@@ -219,7 +220,7 @@ fn explore<F: Fn(&[Shared]) -> Vec<Body>>(
     search.run(program, &mut |_| ControlFlow::Continue(()), &mut ())
 }
 
-/// Traces, deadlocks and final states that every engine must find.
+/// Checks that every engine finds these numbers of traces, deadlocks and final states.
 fn check(cells: u32, build: impl Fn(&[Shared]) -> Vec<Body> + Copy, expected: (u64, u64, u64)) {
     for algorithm in engines() {
         let mut program = Simulator::new(cells, build);
@@ -320,7 +321,7 @@ fn a_deadlock() {
     }
 }
 
-/// A closure may do whatever it likes between two accesses, such as deciding what to do next.
+/// A closure may do anything between two accesses, such as deciding what to do next.
 #[test]
 fn control_flow_depends_on_what_was_read() {
     let build = |cells: &[Shared]| {
@@ -341,7 +342,7 @@ fn control_flow_depends_on_what_was_read() {
     check(3, build, (2, 0, 2));
 }
 
-/// What a sample of two threads finds that take two locks in two orders.
+/// What a sample finds in two threads that take two locks in different orders.
 fn sampled<F>(build: F, algorithm: impl Engine<Simulator<F>, Found = Findings>) -> Findings
 where
     F: Fn(&[Shared]) -> Vec<Body>,
@@ -374,7 +375,7 @@ fn samples() {
     for (found, again) in draw(5).iter().zip(draw(5)) {
         assert_eq!(found.bounds, [Bound::Sampled(60)]);
         assert_eq!(found.counts.executions, 60);
-        // Both orders without a deadlock, and the deadlock.
+        // The two orders without a deadlock, and the deadlock.
         assert_eq!((found.counts.traces, found.counts.deadlocks), (Some(3), 1));
         assert_eq!(found.counts, again.counts);
         assert_eq!(found.deadlock, again.deadlock);

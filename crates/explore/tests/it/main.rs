@@ -1,3 +1,3 @@
-//! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
+//! The integration tests of this crate as one program: linking is most of the cost of `cargo test`.
 
 mod coroutines;

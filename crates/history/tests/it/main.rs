@@ -1,10 +1,11 @@
-//! The search against all orders, on random histories of a register, a queue, a stack and a set.
+//! Compares the search with an enumeration of all orders, on random histories of a register, a
+//! queue, a stack and a set.
 
 use std::collections::BTreeSet;
 
 use mazurka_history::{History, Operation, OperationId, Recorded, Verdict};
 
-/// A sequence of numbers that is the same every time (Steele, Lea, Flood, OOPSLA 2014).
+/// A reproducible sequence of numbers (Steele, Lea, Flood, OOPSLA 2014).
 struct Numbers(u64);
 
 impl Numbers {
@@ -60,7 +61,7 @@ fn apply(kind: Kind, state: &mut State, name: &Name) -> Answer {
     }
 }
 
-/// Calls and ends at random, with results that are right, or nearly so.
+/// Makes random calls and ends, with results that are correct, or nearly so.
 fn random(numbers: &mut Numbers, kind: Kind) -> History<Name, Answer> {
     let mut history = History::new();
     let mut open: Vec<(OperationId, Name)> = Vec::new();
@@ -114,7 +115,7 @@ fn explains(
     })
 }
 
-/// Whether some order has all operations that have ended, any others, and is good.
+/// Whether some good order contains all ended operations and perhaps others.
 fn some_order(
     told: &Told,
     ended: &[OperationId],
@@ -137,13 +138,13 @@ fn some_order(
     })
 }
 
-/// A history, and what comes before each of its operations.
+/// A history, and which operations come before each of its operations.
 struct Told {
     history: History<Name, Answer>,
     before: Vec<Vec<OperationId>>,
 }
 
-/// Makes the history again, and writes down what comes before what.
+/// Makes the history again, and records which operations come before which.
 fn told(history: &History<Name, Answer>, by_time: bool, kinds: &[(bool, OperationId)]) -> Told {
     let mut again = History::new();
     let mut before: Vec<Vec<OperationId>> = Vec::new();
@@ -184,7 +185,7 @@ fn agrees_with_all_orders() {
         let mut numbers = Numbers(seed);
         let kind = KINDS[numbers.below(KINDS.len())];
         let history = random(&mut numbers, kind);
-        // The order of calls and ends is read off the chart: an operation a line.
+        // Reads the order of calls and ends off the chart, which has one operation per line.
         let chart = history.to_string();
         let mut kinds: Vec<(usize, bool, OperationId)> = Vec::new();
         for ((id, operation), line) in history.operations().zip(chart.lines()) {
@@ -244,7 +245,7 @@ fn agrees_with_all_orders() {
 
 #[test]
 fn many_operations_are_decided_or_said_to_be_too_many() {
-    // 40 operations overlap and all fit in any order: one state.
+    // 40 operations overlap and fit in any order: one state.
     let mut history = History::new();
     let ids: Vec<OperationId> = (0..40)
         .map(|n| history.call(n, Name::Put(1)).unwrap())
@@ -254,7 +255,7 @@ fn many_operations_are_decided_or_said_to_be_too_many() {
     }
     let verdict = history.linearize(&State::new(), |s, name| apply(Kind::Register, s, name));
     assert!(matches!(verdict, Verdict::Order(order) if order.len() == 40));
-    // Forty pushes of different values, and a pop of what was never pushed.
+    // Forty pushes of different values, and a pop of a value that was never pushed.
     let mut history = History::new();
     let ids: Vec<OperationId> = (0..40)
         .map(|n| history.call(n, Name::Put(n)).unwrap())
@@ -268,7 +269,7 @@ fn many_operations_are_decided_or_said_to_be_too_many() {
     assert_eq!(verdict, Verdict::Undecided);
 }
 
-/// What the processes have written down, put together, is the history that a clock has seen.
+/// The history made from the records of the processes is the one that a clock has seen.
 #[test]
 fn processes_write_down_the_same_history() {
     let (mut yes, mut no) = (0, 0);
@@ -323,7 +324,7 @@ fn processes_write_down_the_same_history() {
             right,
             "{seed} {kind:?}\n{clock}\n{together}"
         );
-        // The same operations are told, each after the same ones, in any order.
+        // Both tell the same operations, each after the same ones, in any order.
         let sentences = |history: &History<Name, Answer>| {
             let text = history.tell(|process| process.to_string());
             let lines = text.lines().map(|line| {

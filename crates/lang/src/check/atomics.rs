@@ -1,8 +1,9 @@
 //! Operations on atomic variables: `x.load(acquire)`, `x.fetch_add(1, relaxed)`, `fence(seq_cst)`.
 //!
-//! They are lowered to the core: a `load` is a read, a `store` an assignment, an update an `atomic`
-//! block that writes one location, and a fence an empty one. How much each orders is noted beside
-//! the program ([`Program::orders`](hir::Program::orders)), where only weak memory models look.
+//! They are lowered to the core language: a `load` is a read, a `store` an assignment, an update an
+//! `atomic` block that writes one location, and a fence an empty one. Their memory orders are
+//! stored in a side table ([`Program::orders`](hir::Program::orders)), which only weak memory
+//! models use.
 
 use mazurka_core::{AccessOrder, MemoryOrder};
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -13,7 +14,7 @@ use super::types::{Ty, Typed};
 use crate::check::hir::{self, Atomicity, BinaryOp, Expr, ExprKind, Place, Stmt, StmtKind, Type};
 use crate::syntax::ast::{self, Name};
 
-/// What an operation does.
+/// The kinds of operations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Load,
@@ -39,7 +40,7 @@ impl Verb {
         found.map(|&(_, verb)| verb)
     }
 
-    /// How many values it takes, and how many orders at most.
+    /// Returns the number of values it takes, and the greatest number of orders.
     fn takes(self) -> (usize, usize) {
         match self {
             Self::Load => (0, 1),
@@ -72,7 +73,7 @@ impl Verb {
     }
 }
 
-/// An operation whose arguments have been told apart.
+/// An operation whose arguments are split into values and orders.
 struct Operation<'a, 's> {
     verb: Verb,
     place: &'a ast::Expr<'s>,
@@ -98,7 +99,7 @@ pub(super) fn is_update(expr: &ast::Expr<'_>) -> bool {
 }
 
 impl<'s> Body<'_, 's> {
-    /// An operation in an expression: only `load` may stand there.
+    /// Checks an operation in an expression: only `load` is allowed there.
     pub(super) fn operation_as_value(&mut self, expr: &ast::Expr<'s>) -> Typed {
         let span = expr.span;
         let Some(operation) = self.operation(expr) else {
@@ -132,7 +133,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// An operation as a statement.
+    /// Checks an operation as a statement.
     pub(super) fn operation_stmt(
         &mut self,
         target: Target<'_, 's>,
@@ -162,7 +163,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// `fence(seq_cst)`, unless the file has a procedure of that name.
+    /// Checks `fence(seq_cst)`, unless the file has a procedure with that name.
     pub(super) fn fence(&mut self, args: &[ast::Expr<'s>], span: Span) -> StmtKind {
         let orders: Vec<_> = args.iter().map_while(order_named).collect();
         let order = match orders[..] {
@@ -182,7 +183,7 @@ impl<'s> Body<'_, 's> {
         StmtKind::Atomic(Vec::new())
     }
 
-    /// `atomic` stands only before the type of a shared variable.
+    /// Reports `atomic` before any type other than that of a shared variable.
     pub(super) fn no_atomic(&mut self, ty: &ast::TypeExpr<'s>) {
         if let Some(span) = ty.atomic {
             self.report(
@@ -193,7 +194,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Tells the arguments of an operation apart. None: a mistake was reported.
+    /// Splits the arguments of an operation. `None`: a mistake was reported.
     fn operation<'a>(&mut self, expr: &'a ast::Expr<'s>) -> Option<Operation<'a, 's>> {
         let ast::ExprKind::Operation {
             place,
@@ -272,7 +273,7 @@ impl<'s> Body<'_, 's> {
         );
     }
 
-    /// Whether this is an atomic shared variable or an element of one; else that is reported.
+    /// Whether this is an atomic shared variable or an element of one; reports anything else.
     fn is_atomic(&mut self, place: &ast::Expr<'s>) -> bool {
         let (ast::ExprKind::Name(name)
         | ast::ExprKind::Index(name, _)
@@ -297,8 +298,8 @@ impl<'s> Body<'_, 's> {
         false
     }
 
-    /// An update reads and writes in one step. What its arguments read is read in that step, too,
-    /// or with `atomicity access` in steps before it.
+    /// Lowers an update, which reads and writes in one step. The reads of its arguments belong to
+    /// that step, or with `atomicity access` to steps before it.
     fn update(
         &mut self,
         target: Target<'_, 's>,
@@ -361,7 +362,7 @@ impl<'s> Body<'_, 's> {
         StmtKind::Block(before)
     }
 
-    /// Puts the result of an update where it is wanted.
+    /// Stores the result of an update where it is wanted.
     fn keep_result(&mut self, target: Target<'_, 's>, result: Expr) -> Option<StmtKind> {
         let ty = result.ty;
         let typed = Typed {
@@ -408,14 +409,14 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// A local keeps its name although its value has a mistake, so that its uses are no mistakes.
+    /// Declares a local whose value has a mistake, so that its uses are not reported.
     fn declare_anyway(&mut self, target: &Target<'_, 's>) {
         if let Target::Let(name, _) = target {
             self.declare(*name, None, Vec::new());
         }
     }
 
-    /// A value that is computed before the step.
+    /// Computes a value before the step.
     pub(super) fn settled(&mut self, value: Expr, before: &mut Vec<Stmt>) -> Expr {
         if let ExprKind::Const(_) | ExprKind::Local(_) = value.kind {
             return value;
@@ -428,7 +429,7 @@ impl<'s> Body<'_, 's> {
     }
 }
 
-/// The order that an argument names, if it does.
+/// Returns the order that an argument names, if any.
 fn order_named(arg: &ast::Expr<'_>) -> Option<MemoryOrder> {
     match &arg.kind {
         ast::ExprKind::Name(name) => name.text.parse().ok(),

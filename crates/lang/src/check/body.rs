@@ -1,5 +1,4 @@
-//! The scope in which a statement or expression stands: the locals of one body, and
-//! what a name means there.
+//! The scope of a statement or expression: the locals of one body, and what a name means there.
 
 use rustc_hash::FxHashMap;
 
@@ -11,34 +10,34 @@ use crate::check::hir::{Frame, Local, LocalId, LockId, ProcedureId, Shape, Stmt,
 use crate::syntax::ast::Name;
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// The body of a process or procedure (or of nothing, for a property).
+/// The body of a process or procedure, or an empty one for a property.
 pub(super) struct Body<'c, 's> {
     pub c: &'c mut Checker<'s>,
     pub frame: Frame,
     /// What the locals in scope mean.
     locals: FxHashMap<&'s str, Binding>,
-    /// What to restore at the end of the scope, innermost last.
+    /// What to restore at the end of the scopes, innermost last.
     undo: Vec<(&'s str, Option<Binding>)>,
-    /// Where the names of the innermost scope begin among these.
+    /// Where the entries of the innermost scope begin in `undo`.
     scope: usize,
-    /// Locals of blocks that have ended, for the messages.
+    /// Locals of blocks that have ended, for messages.
     gone: FxHashMap<&'s str, Span>,
-    /// What names stand for that are expressions: the arguments of functions, elements of arrays.
+    /// The expressions that names stand for: arguments of functions, elements of arrays.
     pub aliases: Vec<Alias>,
     /// The functions whose bodies are being expanded.
     pub inlining: Vec<u32>,
-    /// Whether all that is read here is read in one step, also under `atomicity access`.
+    /// Whether everything read here is read in one step, even under `atomicity access`.
     pub whole: bool,
     /// Whether locals of processes can be named.
     pub temporal: bool,
-    /// Whether there is a loop around, and a procedure, which can be left.
+    /// Whether there is an enclosing loop, and a procedure, to leave.
     pub in_loop: bool,
     pub in_procedure: bool,
-    /// What follows the statement that is being checked, in the same step.
+    /// Statements that follow the current one in the same step.
     pub after: Vec<Stmt>,
     /// The locals whose type is a range.
     pub ranges: FxHashMap<LocalId, (i64, i64)>,
-    /// The process that runs it.
+    /// The process that runs the body.
     pub me: Me,
     /// The operation whose body it is.
     pub operation: Option<Inside>,
@@ -47,28 +46,29 @@ pub(super) struct Body<'c, 's> {
 /// An expression that a name stands for.
 pub(super) struct Alias {
     pub typed: Typed,
-    /// How many nodes it has.
+    /// Its number of nodes.
     pub size: usize,
-    /// How often it was put in the place of the name.
+    /// How often it has replaced the name.
     pub uses: u32,
 }
 
-/// The names of a body, while another one is being checked.
+/// The names of a body, saved while another one is checked.
 pub(super) struct Names<'s> {
     locals: FxHashMap<&'s str, Binding>,
     undo: Vec<(&'s str, Option<Binding>)>,
     scope: usize,
 }
 
+/// A name in scope, with its declaration.
 #[derive(Clone, Copy)]
 struct Binding {
     meaning: Meaning,
     span: Span,
-    /// Where the names of its scope begin in the list of what to undo.
+    /// Where the entries of its scope begin in `undo`.
     scope: usize,
 }
 
-/// What a name means where it stands.
+/// What a name means in its scope.
 #[derive(Clone, Copy)]
 pub(super) enum Meaning {
     Local(LocalId),
@@ -78,16 +78,16 @@ pub(super) enum Meaning {
     Var(VarId),
     Lock(LockId),
     Proc(ProcedureId),
-    /// An expression, by its place in the body's aliases.
+    /// An expression, by its index in the body's aliases.
     Alias(u32),
-    /// A constant array, by its place in the checker's tables.
+    /// A constant array, by its index in the checker's tables.
     Table(u32),
-    /// A variable of a `struct`, by its place in the checker's records.
+    /// A variable of a `struct` type, by its index in the checker's records.
     Record(u32),
     Function,
-    /// By its place in the checker's objects.
+    /// An object, by its index in the checker's objects.
     Object(u32),
-    /// Unknown, or declared with a mistake: reported already.
+    /// Unknown, or declared with a mistake; it was reported.
     Poison,
 }
 
@@ -132,7 +132,7 @@ impl<'c, 's> Body<'c, 's> {
         }
     }
 
-    /// The body of a process or of a procedure, whose reads may be steps of their own.
+    /// Makes the body of a process or procedure, whose reads may be separate steps.
     pub(super) fn of_process(c: &'c mut Checker<'s>) -> Self {
         Body {
             whole: false,
@@ -140,7 +140,7 @@ impl<'c, 's> Body<'c, 's> {
         }
     }
 
-    /// Forgets all names, as at the beginning of the body of a function.
+    /// Removes all names, as at the start of a function body.
     pub(super) fn take_names(&mut self) -> Names<'s> {
         Names {
             locals: std::mem::take(&mut self.locals),
@@ -149,7 +149,7 @@ impl<'c, 's> Body<'c, 's> {
         }
     }
 
-    /// Puts the names back.
+    /// Restores the names.
     pub(super) fn put_names(&mut self, names: Names<'s>) {
         (self.locals, self.undo, self.scope) = (names.locals, names.undo, names.scope);
     }
@@ -162,7 +162,7 @@ impl<'c, 's> Body<'c, 's> {
         result
     }
 
-    /// Lets a name stand for an expression.
+    /// Makes a name stand for an expression.
     pub(super) fn declare_alias(&mut self, name: Name<'s>, typed: Typed) -> usize {
         let at = self.aliases.len();
         let size = typed.expr.size();
@@ -175,12 +175,12 @@ impl<'c, 's> Body<'c, 's> {
         at
     }
 
-    /// Lets a name stand for a variable of a `struct`.
+    /// Makes a name stand for a variable of a `struct` type.
     pub(super) fn declare_record(&mut self, name: Name<'s>, record: u32) {
         self.bind(name, Meaning::Record(record));
     }
 
-    /// A local with this shape, which no name stands for yet.
+    /// Adds a local with this shape, without a name in scope.
     pub(super) fn new_local(&mut self, shape: Shape, ty: Type) -> LocalId {
         let id = LocalId(self.frame.locals.len() as u32);
         self.frame.locals.push(Local {
@@ -196,7 +196,7 @@ impl<'c, 's> Body<'c, 's> {
         self.c.report(diagnostic);
     }
 
-    /// Runs something in a scope of its own.
+    /// Runs `inner` in a new scope.
     pub(super) fn scoped<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         let depth = self.undo.len();
         let outer = std::mem::replace(&mut self.scope, depth);
@@ -214,13 +214,13 @@ impl<'c, 's> Body<'c, 's> {
         result
     }
 
-    /// A local that no source text can name.
+    /// Adds a local that the source cannot name.
     pub(super) fn hidden(&mut self, name: &str, ty: Type) -> LocalId {
         let name = format!("${name}{}", self.frame.locals.len());
         self.new_local(Shape::plain(&name, Vec::new()), ty)
     }
 
-    /// Declares a local; `None`: its type is unknown because of a mistake.
+    /// Declares a local. `None`: its type is unknown because of a mistake.
     pub(super) fn declare(&mut self, name: Name<'s>, ty: Option<Type>, dims: Vec<u32>) -> LocalId {
         let id = self.new_local(Shape::plain(name.text, dims), ty.unwrap_or(Type::Int));
         let meaning = match ty {
@@ -236,8 +236,7 @@ impl<'c, 's> Body<'c, 's> {
         self.bind(name, Meaning::Param(value));
     }
 
-    /// A name of an inner scope takes precedence over a shared variable, and over a local of an
-    /// outer scope; nothing else is hidden.
+    /// Binds a name. It may hide a shared variable or a local of an outer scope, but nothing else.
     fn bind(&mut self, name: Name<'s>, meaning: Meaning) {
         let scope = self.scope;
         let local = self.locals.get(name.text);
@@ -272,7 +271,7 @@ impl<'c, 's> Body<'c, 's> {
         self.undo.push((name.text, before));
     }
 
-    /// What a name means; reports it if it means nothing.
+    /// Returns what a name means; reports an unknown one.
     pub(super) fn resolve(&mut self, name: Name<'s>, wanted: Wanted) -> Meaning {
         if let Some(binding) = self.locals.get(name.text) {
             return binding.meaning;
@@ -320,7 +319,7 @@ impl<'c, 's> Body<'c, 's> {
         }
     }
 
-    /// What a name means, if it means something.
+    /// Returns what a name means, if it is known.
     pub(super) fn peek(&self, name: Name<'s>) -> Option<Meaning> {
         if let Some(binding) = self.locals.get(name.text) {
             return Some(binding.meaning);
@@ -333,13 +332,13 @@ impl<'c, 's> Body<'c, 's> {
         }
     }
 
-    /// Where a name was declared.
+    /// Returns where a name was declared.
     pub(super) fn declared_at(&self, name: Name<'s>) -> Option<Span> {
         let local = self.locals.get(name.text).map(|binding| binding.span);
         local.or_else(|| self.c.globals.get(name.text).map(|(_, span)| *span))
     }
 
-    /// Reports a name that means something else than is needed.
+    /// Reports a name that means something other than expected.
     pub(super) fn wrong_kind(
         &mut self,
         name: Name<'s>,

@@ -1,11 +1,11 @@
 //! Channels: `chan c[4]: T`, `chan c[..]: T`, `c ! e`, `c ? x`, `len(c)`.
 //!
-//! A channel is lowered to the number of its messages and a place for each, the oldest first, and
-//! all of that is one object: a receive moves the others up. So equal contents are equal states,
-//! however many messages went through.
+//! A channel is lowered to the number of its messages and a slot for each, the oldest first. All of
+//! that is one object: a receive moves the other messages up. So equal contents are equal states,
+//! however many messages have passed.
 //!
-//! A channel without a capacity has a limit in its place, and a send of one message more ends what
-//! is known of the run (`Program::limits`), as an `int` does that leaves the range of 64 bits.
+//! A channel without a capacity has a limit instead. What happens after a send beyond the limit is
+//! unknown (`Program::limits`), as after an `int` that exceeds 64 bits.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -102,7 +102,7 @@ impl<'s> Checker<'s> {
         Some(Object { kind, dims })
     }
 
-    /// The variables of messages that are of a `struct`.
+    /// Declares the variables of messages of a `struct` type.
     fn messages(&mut self, id: u32, slots: &Shape, span: Span) -> Option<u32> {
         let first = self.program.vars.len();
         let like = Var {
@@ -117,7 +117,7 @@ impl<'s> Checker<'s> {
             span,
         };
         let record = self.shared_record(id, slots, &like);
-        // What a free place holds need not be in the range of a field.
+        // The value of a free slot need not be in the range of a field.
         let stated = self.program.invariants.len();
         self.size_record(record, &slots.dims, span)?;
         self.program.invariants.truncate(stated);
@@ -129,7 +129,7 @@ impl<'s> Checker<'s> {
 }
 
 impl<'s> Body<'_, 's> {
-    /// `c ! e`
+    /// Lowers `c ! e`.
     pub(super) fn sends(
         &mut self,
         channel: &ast::Expr<'s>,
@@ -174,7 +174,7 @@ impl<'s> Body<'_, 's> {
         })
     }
 
-    /// `c ? x`
+    /// Lowers `c ? x`.
     pub(super) fn receives(
         &mut self,
         channel: &ast::Expr<'s>,
@@ -201,7 +201,7 @@ impl<'s> Body<'_, 's> {
                 moved.push((place, ty));
             }
         }
-        // The first message goes to the variable, each other one to the place before it.
+        // The first message goes to the variable, each other one to the slot before it.
         for (place, ty) in moved {
             left.push(place);
             if left.len() > right.len() {
@@ -229,8 +229,8 @@ impl<'s> Body<'_, 's> {
         })
     }
 
-    /// Notes that a statement that sends or receives touches one end of its channel alone: it
-    /// waits, and neither the value nor where it goes depends on how many messages wait anywhere.
+    /// Records that a send or receive touches only one end of its channel: it is blocking, and
+    /// neither the value nor its destination depends on the number of messages in any channel.
     pub(super) fn one_end(
         &mut self,
         channel: &ast::Expr<'s>,
@@ -253,7 +253,8 @@ impl<'s> Body<'_, 's> {
         let Some(blocking) = blocking.filter(|_| !channel.unbounded) else {
             return;
         };
-        // What the checker has made for the statement has its span, what the user wrote has not.
+        // Expressions that the checker made have the span of the statement; those of the
+        // user do not.
         let program = &self.c.program;
         let is_count = |e: &Expr| match e.kind {
             ExprKind::Shared(var) | ExprKind::Element(var, _) => {
@@ -280,7 +281,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// `len(c)`, if it is of a channel and `len` is no name of the file.
+    /// Checks `len(c)`, if c is a channel and the file does not declare `len`.
     pub(super) fn length(
         &mut self,
         name: ast::Name<'s>,
@@ -310,7 +311,7 @@ impl<'s> Body<'_, 's> {
         Some(typed)
     }
 
-    /// The places of a message, in the order of its fields.
+    /// Returns the places of a message, in the order of its fields.
     fn message_at(
         &mut self,
         payload: Payload,
@@ -326,7 +327,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Where a message goes.
+    /// Returns the places that a message is received into.
     fn received(&mut self, payload: Payload, into: &ast::Expr<'s>) -> Option<Vec<Place>> {
         match payload {
             Payload::Value(_, wanted) => {

@@ -1,5 +1,5 @@
-//! Expressions whose value must be known before anything runs: constants, sizes, bounds,
-//! ranges and initial values.
+//! Expressions whose value must be known before anything runs: constants, sizes, bounds, ranges and
+//! initial values.
 
 use super::Value;
 use super::body::Body;
@@ -9,7 +9,7 @@ use crate::syntax::ast;
 use mazurka_diagnostics::Diagnostic;
 
 impl<'s> Body<'_, 's> {
-    /// The value of a constant expression.
+    /// Returns the value of a constant expression.
     pub(super) fn const_value(
         &mut self,
         expr: &ast::Expr<'s>,
@@ -56,7 +56,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// The stored value of a constant expression of a given type.
+    /// Returns the stored value of a constant expression of a given type.
     pub(super) fn const_of_type(
         &mut self,
         expr: &ast::Expr<'s>,
@@ -79,7 +79,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Says why an expression that should have been folded was not.
+    /// Reports why an expression that should be constant is not.
     fn not_constant(&mut self, expr: &Expr, what: &str) {
         let diagnostic = why(expr).unwrap_or_else(|| {
             Diagnostic::new("M0404", expr.span, format!("{what} must be constant"))
@@ -97,7 +97,7 @@ impl<'s> Body<'_, 's> {
     }
 }
 
-/// The innermost part of an expression that keeps it from being constant.
+/// Returns a mistake at the innermost part of an expression that is not constant.
 fn why(expr: &Expr) -> Option<Diagnostic> {
     let here = |code, message: &str, label: String| {
         let help = "a constant needs a value before anything runs: mend the expression";

@@ -1,4 +1,4 @@
-//! Expressions: types, literals that take the type of their context, folding.
+//! Checks expressions: types, literals that take the type of their context, folding.
 
 use super::body::{Body, Meaning};
 use super::records::Declared;
@@ -10,15 +10,15 @@ use crate::syntax::ast::{self, Name};
 use crate::syntax::parser::foreign_value;
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// Whether `choose` and `input` may stand in an expression.
+/// Whether `choose` and `input` are allowed in an expression.
 #[derive(Clone, Copy)]
 enum Choices {
     Allowed,
-    /// Not in this kind of place.
+    /// Not allowed in this kind of place.
     NotIn(&'static str),
 }
 
-/// A binary operator, and where it stands.
+/// A binary operator, and its place.
 #[derive(Clone, Copy)]
 struct Operator {
     op: BinaryOp,
@@ -26,17 +26,17 @@ struct Operator {
 }
 
 impl<'s> Body<'_, 's> {
-    /// An expression that stands right of `:=` or `let` or is an argument.
+    /// Checks an expression right of `:=` or `let`, or an argument.
     pub(super) fn value(&mut self, expr: &ast::Expr<'s>) -> Typed {
         self.expr(expr, Choices::Allowed)
     }
 
-    /// An expression in a place where nothing may be chosen.
+    /// Checks an expression in a place where nothing may be chosen.
     pub(super) fn expr_in(&mut self, expr: &ast::Expr<'s>, place: &'static str) -> Typed {
         self.expr(expr, Choices::NotIn(place))
     }
 
-    /// A value of a given type; `None`: of any type, because of an earlier mistake.
+    /// Checks a value of a given type. `None`: any type, because of an earlier mistake.
     pub(super) fn value_of_type(&mut self, expr: &ast::Expr<'s>, ty: Option<Type>) -> Expr {
         let typed = self.value(expr);
         match ty {
@@ -45,7 +45,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// A condition in a named place.
+    /// Checks a condition in a named place.
     pub(super) fn condition(&mut self, expr: &ast::Expr<'s>, place: &'static str) -> Expr {
         let typed = self.expr_in(expr, place);
         self.truth(typed, place)
@@ -71,7 +71,7 @@ impl<'s> Body<'_, 's> {
         typed.expr
     }
 
-    /// An index: of any integer type.
+    /// Checks an index, of any integer type.
     pub(super) fn index(&mut self, expr: &ast::Expr<'s>) -> Expr {
         let typed = self.expr_in(expr, "an index");
         match typed.ty {
@@ -95,7 +95,7 @@ impl<'s> Body<'_, 's> {
         Expr { kind, ty, span }
     }
 
-    /// A local of a process, in a temporal property.
+    /// Checks a local of a process, in a temporal property.
     pub(super) fn local_of(&mut self, named: &NamedLocal<'_, 's>, index: Option<Expr>) -> Typed {
         let span = named.span;
         let Some(id) = self.watched_local(named) else {
@@ -130,7 +130,7 @@ impl<'s> Body<'_, 's> {
         Typed { expr, ty }
     }
 
-    /// An operator whose operands have settled types; folded if they are constant.
+    /// Makes an operator whose operands have settled types; folds constants.
     fn folded(&mut self, kind: ExprKind, ty: Type, span: Span) -> Typed {
         let mut typed = self.known(kind, ty, span);
         if let Some(value) = fold::settled(&typed.expr) {
@@ -139,7 +139,7 @@ impl<'s> Body<'_, 's> {
         typed
     }
 
-    /// An operator whose type is still open.
+    /// Makes an operator whose type is still open.
     fn literal(&mut self, kind: ExprKind, span: Span) -> Typed {
         let expr = self.node(kind, Type::Int, span);
         let ty = Ty::Literal;
@@ -152,7 +152,7 @@ impl<'s> Body<'_, 's> {
             Value::Bool(value) => self.known(ExprKind::Const(value.into()), Type::Bool, span),
             Value::Int(value) => match i64::try_from(value) {
                 Ok(value) => self.literal(ExprKind::Const(value), span),
-                // Only one type is large enough.
+                // Only `u64` is large enough.
                 Err(_) => self.known(ExprKind::Const(stored(value)), Type::Unsigned(64), span),
             },
         }
@@ -379,7 +379,7 @@ impl<'s> Body<'_, 's> {
         self.known(kind, ty, span)
     }
 
-    /// The function of this name, if there is one.
+    /// Returns the function with this name, if there is one.
     fn function_named(&self, name: Name<'s>) -> Option<u32> {
         match self.c.globals.get(name.text) {
             Some((Global::Function(id), _)) => Some(*id),
@@ -387,7 +387,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Two operands of an operator that the checker puts there.
+    /// Makes a binary operator that the checker adds.
     pub(super) fn binary_at(&mut self, op: BinaryOp, left: Typed, right: Typed, at: Span) -> Typed {
         self.binary(Operator { op, at }, left, right, at)
     }
@@ -409,7 +409,7 @@ impl<'s> Body<'_, 's> {
 
     fn call_as_value(&mut self, name: Name<'s>, span: Span) -> Typed {
         let name = name.text;
-        // A procedure of the file may have the name of a function that others know.
+        // A procedure of the file may have the name of a function of another language.
         let foreign = if self.c.globals.contains_key(name) {
             None
         } else {
@@ -428,7 +428,7 @@ impl<'s> Body<'_, 's> {
     }
 
     fn unary(&mut self, op: UnaryOp, inner: &ast::Expr<'s>, span: Span, choices: Choices) -> Typed {
-        // The smallest number has no positive counterpart of its own width.
+        // The smallest number has no positive counterpart of the same width.
         if op == UnaryOp::Neg
             && let ast::ExprKind::Int(value) = inner.kind
             && value == i64::MIN.unsigned_abs()
@@ -476,8 +476,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Reports an operand of a type that the operator does not take: it takes truth values, or
-    /// numbers.
+    /// Reports an operand of a wrong type; the operator takes truth values (`truth`) or numbers.
     fn wrong_operand(&mut self, sign: &str, ty: Ty, operand: Span, truth: bool) {
         let (needs, help) = match (truth, sign) {
             (true, "!") => ("a truth value", "compare it first: `… == 0`"),
@@ -495,7 +494,7 @@ impl<'s> Body<'_, 's> {
         );
     }
 
-    /// Reports an operation on the bits of a number that has no width.
+    /// Reports a bitwise operation on a number without a width.
     fn without_width(&mut self, sign: &str, at: Span) {
         self.report(
             Diagnostic::new(
@@ -508,7 +507,7 @@ impl<'s> Body<'_, 's> {
         );
     }
 
-    /// Two operands, joined by an operator; `span` is where all of it stands.
+    /// Joins two operands by an operator; `span`: the place of the whole expression.
     fn binary(&mut self, operator: Operator, left: Typed, right: Typed, span: Span) -> Typed {
         let Operator { op, at } = operator;
         match op {
@@ -596,8 +595,8 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Two operands that must be numbers of one type; the type is `None` while both are
-    /// literals. Reports what does not fit.
+    /// Gives two numbers one type, which is `None` while both are literals. Reports operands that
+    /// do not fit.
     pub(super) fn unify_numbers(
         &mut self,
         left: Typed,
@@ -616,7 +615,7 @@ impl<'s> Body<'_, 's> {
         self.unify(left, right, at, sign)
     }
 
-    /// Two operands that must be of one type.
+    /// Gives two operands one type.
     pub(super) fn unify(
         &mut self,
         left: Typed,
@@ -662,7 +661,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// A value as one of a given type; reports it if it is of another.
+    /// Converts a value to a given type; reports a value of another type.
     pub(super) fn coerce(&mut self, typed: Typed, ty: Type) -> Expr {
         let span = typed.expr.span;
         match typed.ty {
@@ -671,7 +670,7 @@ impl<'s> Body<'_, 's> {
             Ty::Literal if is_integer(ty) => self.settle(typed.expr, ty),
             Ty::Known(found) if is_integer(found) && is_integer(ty) => {
                 if let ExprKind::Const(value) = typed.expr.kind {
-                    // A literal so large that only `u64` holds it.
+                    // The literal is so large that only `u64` holds it.
                     self.does_not_fit(numeric(value, found), ty, span);
                 } else {
                     self.mismatch(typed.ty, ty, span);

@@ -1,5 +1,5 @@
-//! Arithmetic on constants. Folds only what has an exact value: a division by zero or
-//! an `int` beyond the evaluator's range stays in the program and fails when it runs.
+//! Arithmetic on constants. Folds only what has an exact value: a division by zero, or an `int`
+//! beyond the evaluator's range, stays in the program and fails when it runs.
 
 use super::types::{numeric, range, stored};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
@@ -50,7 +50,7 @@ pub(super) fn settled(expr: &Expr) -> Option<i64> {
     }
 }
 
-/// Whether an operator compares, so that its operands are not of its own type.
+/// Whether an operator is a comparison, so that its operands have another type than its result.
 pub(super) fn compares(op: BinaryOp) -> bool {
     matches!(
         op,
@@ -60,7 +60,7 @@ pub(super) fn compares(op: BinaryOp) -> bool {
 
 fn exact(op: BinaryOp, a: i128, b: i128) -> Option<i128> {
     Some(match op {
-        // Operands have at most 64 bits, so none of these leaves 128.
+        // Operands have at most 64 bits, so sums and differences fit into 128.
         BinaryOp::Add => a + b,
         BinaryOp::Sub => a - b,
         BinaryOp::Mul => a.checked_mul(b)?,
@@ -80,7 +80,7 @@ fn exact(op: BinaryOp, a: i128, b: i128) -> Option<i128> {
     })
 }
 
-/// The instruction of an operation on bits.
+/// Returns the instruction of an operation on bits.
 fn arithmetic(op: BinaryOp) -> Option<Arith> {
     Some(match op {
         BinaryOp::BitAnd => Arith::BitAnd,
@@ -112,7 +112,7 @@ mod tests {
     use super::wrap;
     use crate::check::hir::Type;
 
-    /// Constants are of the type of their context before bits are shifted out of it.
+    /// Constants get the type of their context before bits are shifted out.
     #[test]
     fn constants_have_the_width_of_their_context() {
         let value = |ty: &str, e: &str| {

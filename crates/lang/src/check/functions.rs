@@ -1,8 +1,8 @@
 //! Functions: `fn max(a: int, b: int): int { if a > b then a else b }`.
 //!
-//! A call stands for the body with the arguments in the place of the parameters; nothing behind the
-//! checker knows functions. An argument that the body names twice would be read twice, which only
-//! `atomicity access` can tell, and there it is refused.
+//! A call is expanded to the body, with the arguments in place of the parameters; after the checker
+//! there are no functions. If the body names a parameter twice, its argument is read twice, which
+//! is visible only in `atomicity access` and is refused there.
 
 use std::rc::Rc;
 
@@ -14,12 +14,10 @@ use super::types::{Ty, Typed};
 use crate::check::hir::{Atomicity, Expr, ExprKind, Type};
 use crate::syntax::ast::{self, Function, Name};
 
-/// How deep calls of functions may be nested, so that no expression becomes too deep to walk
-/// through.
+/// The deepest nesting of function calls, so that no expression becomes too deep to walk.
 const MAX_CALLS: usize = 32;
 
-/// Expressions may be this deep when they are written out, so that no walk over them can overflow
-/// the stack.
+/// The greatest depth of an expanded expression, so that no walk over it overflows the stack.
 const MAX_DEPTH: usize = 256;
 
 /// A function, and whether its declaration is without mistakes.
@@ -29,7 +27,7 @@ pub(super) struct Inlined<'s> {
 }
 
 impl<'s> Checker<'s> {
-    /// Checks the declaration of a function, with any arguments.
+    /// Checks the declaration of a function, for any arguments.
     pub(super) fn function(&mut self, id: u32) {
         let function = Rc::clone(&self.functions[id as usize].function);
         let before = self.diagnostics.len();
@@ -47,7 +45,7 @@ impl<'s> Checker<'s> {
         self.functions[id as usize].right = self.diagnostics.len() == before;
     }
 
-    /// The type of a parameter or a result; reports what is none of a single value.
+    /// Returns the type of a parameter or a result; reports a type that is not of a single value.
     fn single_value(&mut self, name: Name<'s>, ty: &ast::TypeExpr<'s>) -> Option<Type> {
         let declared = self.known_type(ty);
         let mut body = Body::new(self);
@@ -69,7 +67,7 @@ impl<'s> Checker<'s> {
 }
 
 impl<'s> Body<'_, 's> {
-    /// The body of a function whose parameters are declared.
+    /// Checks the body of a function whose parameters are declared.
     fn expand(&mut self, function: &Function<'s>) -> Typed {
         for (name, value) in &function.lets {
             let value = self.expr_in(value, "a function");
@@ -87,7 +85,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// A call of a function, as a value.
+    /// Checks a call of a function as a value.
     pub(super) fn call_function(
         &mut self,
         id: u32,
@@ -167,7 +165,7 @@ impl<'s> Body<'_, 's> {
         typed
     }
 
-    /// Lets labels show the text of an expression that was expanded.
+    /// Makes labels show the source text of an expanded expression.
     pub(super) fn told_as_written(&mut self, typed: &mut Typed, span: Span) {
         if typed.expr.depth() > MAX_DEPTH {
             self.report(
@@ -180,7 +178,7 @@ impl<'s> Body<'_, 's> {
             *typed = self.poison(span);
             return;
         }
-        // How much a read orders is known by where it stands.
+        // The memory order of a read is found by its place.
         let ordered = self.c.program.orders.contains_key(&typed.expr.span);
         if !ordered {
             typed.expr.span = span;
@@ -190,7 +188,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Refuses an expression that would be read several times where each read is a step.
+    /// Refuses an expression that would be read several times if each read is a step.
     pub(super) fn once(&mut self, value: &Expr, uses: u32) {
         let splits = self.c.program.atomicity == Atomicity::Access && !self.whole;
         if uses < 2 || !splits {

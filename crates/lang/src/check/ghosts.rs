@@ -1,5 +1,5 @@
-//! Ghost variables: steps write them and properties read them, and nothing that the program does
-//! depends on them.
+//! Ghost variables: steps write them and properties read them, but the behaviour of the program
+//! does not depend on them.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
@@ -9,7 +9,7 @@ use crate::check::hir::{Expr, ExprKind, Place, Program, Stmt, StmtKind};
 use crate::syntax::ast::{File, Item};
 
 impl Program {
-    /// Whether an expression reads a ghost variable, and where.
+    /// Returns where an expression reads a ghost variable, if it does.
     fn ghost_read(&self, expr: &Expr) -> Option<Span> {
         let mut found = None;
         expr.walk(&mut |e| match &e.kind {
@@ -28,14 +28,14 @@ impl Program {
         }
     }
 
-    /// Whether an assignment is one of ghost variables, which belongs to the step before it.
+    /// Whether an assignment is to ghost variables only, so that it belongs to the step before it.
     pub fn assigns_ghosts(&self, places: &[Place]) -> bool {
         !self.ghosts.is_empty() && places.iter().all(|place| self.is_ghost(place))
     }
 }
 
 impl<'s> Checker<'s> {
-    /// Notes which variables are ghosts. All names must be declared.
+    /// Records which variables are ghosts. All names must be declared.
     pub(super) fn declare_ghosts(&mut self, file: &File<'s>) {
         for item in &file.items {
             let Item::Ghosts(names) = item else { continue };
@@ -55,7 +55,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Checks that statements do with ghosts what they may.
+    /// Checks that statements use ghosts only as allowed.
     pub(super) fn check_ghosts(&mut self) {
         if self.program.ghosts.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Declarations: which names there are, and what constants, sizes and initial values are.
+//! Declarations: the names of a file, and the values of constants, sizes and initial values.
 
 use super::body::Body;
 use super::functions::Inlined;
@@ -14,7 +14,7 @@ use crate::syntax::ast::{File, Init, Item, Name, PropertyKind, TypeExpr};
 use mazurka_core::{Kind, Kinds};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// So many fields may a `struct` have, those of a `struct` in it too.
+/// The most fields of a `struct`, including those of nested ones.
 const MAX_FIELDS: usize = 4096;
 
 impl<'s> Checker<'s> {
@@ -67,7 +67,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Declares types, each after those that it is made of, and the members of each `enum`.
+    /// Declares types, each after those that it contains, and the members of each `enum`.
     fn declare_types(&mut self, file: &File<'s>) {
         for item in &file.items {
             let (name, declared) = match item {
@@ -200,7 +200,7 @@ impl<'s> Checker<'s> {
                 } => {
                     self.declare_once(&mut processes, *name, "a process");
                 }
-                // That there is one only is said elsewhere.
+                // A second specification is reported elsewhere.
                 Item::Spec(spec) if !std::mem::replace(&mut specified, true) => {
                     let [property, client] = Self::names_of_spec(spec);
                     self.declare_once(&mut properties, property, "a property");
@@ -223,7 +223,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// A shared variable, or those that one of a `struct` stands for. Sizes are not known yet.
+    /// Declares a shared variable, or those that one of a `struct` type is lowered to. Sizes are
+    /// not known yet.
     fn declare_var(&mut self, name: Name<'s>, ty: &TypeExpr<'s>, declared: Declared) {
         let shape = Shape::plain(name.text, vec![1; ty.dims.len()]);
         let var = Var {
@@ -321,7 +322,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Sizes and initial values of variables and locks.
+    /// Computes the sizes and initial values of variables and locks.
     fn sizes(&mut self, file: &File<'s>) {
         let (mut vars, mut locks) = (0, 0);
         for item in &file.items {
@@ -358,7 +359,7 @@ impl<'s> Checker<'s> {
             return;
         };
         let of = self.declared(&ty.base);
-        // A list of the file need not fit an array whose size and values are set from outside.
+        // A list in the file need not fit an array whose size and values are set by the user.
         let replaced = names.iter().all(|name| self.is_set(name.text));
         let before = self.diagnostics.len();
         let values = match init {
@@ -403,7 +404,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Gives a variable the value that it starts with. `open`: the file gives it none.
+    /// Sets the initial value of a variable. `open`: the file gives none.
     fn start(&mut self, at: usize, given: Option<&[Expr]>, open: bool) {
         let Some(var) = self.program.vars.get(at) else {
             return;
@@ -425,7 +426,7 @@ impl<'s> Checker<'s> {
                         .help("write `= …` with a member of the `enum`"),
                 );
             }
-            // What is unknown is in its range.
+            // An unknown initial value is in the range of its type.
             let var = VarId(at as u32);
             let stated = self.program.invariants.iter();
             let of_var = |property: &&Property| {
@@ -439,7 +440,7 @@ impl<'s> Checker<'s> {
                 });
                 found
             };
-            // Properties of the file come later: these are the ranges.
+            // Properties of the file are added later, so these are only the ranges.
             let ranges: Vec<Property> = stated.filter(of_var).cloned().collect();
             self.program.requires.extend(ranges);
         }
@@ -516,7 +517,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Which violations count.
+    /// Checks which violations count.
     fn counted(&mut self, item: &Item<'s>) {
         let program = &mut self.program;
         let span = match *item {

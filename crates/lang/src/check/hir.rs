@@ -1,8 +1,9 @@
-//! The checked program: every name resolved, every expression typed, every
-//! constant folded, every `process (i in a..b)` expanded into its instances.
+//! The checked program (high-level intermediate representation): every name resolved,
+//! every expression typed, every constant folded, every `process (i in a..b)` expanded
+//! into its instances.
 //!
-//! [`crate::check`] makes it, [`crate::compile`] turns it into code. It keeps
-//! source spans and names, because labels and messages are made from it.
+//! [`crate::check`] makes it, [`crate::compile`] turns it into code. It keeps source spans and
+//! names, because labels and messages are made from it.
 
 use std::slice::from_ref;
 use std::sync::Arc;
@@ -34,15 +35,15 @@ pub struct LocalId(pub u32);
 pub enum Type {
     /// `bool`, as 0 and 1.
     Bool,
-    /// Mathematical integer; leaving the evaluator's range is reported, never wrapped.
+    /// Mathematical integer; a value beyond the evaluator's range is reported, never wrapped.
     Int,
     /// `i8`, `i16`, `i32`, `i64`: wraps around.
     Signed(u8),
     /// `u8`, `u16`, `u32`, `u64`: wraps around. A `u64` is kept as the bits of an `i64`.
     Unsigned(u8),
-    /// What `let h = spawn …` gives; can only be joined.
+    /// The value of `let h = spawn …`; it can only be joined.
     Process,
-    /// An `enum`, by its index in [`Program::enums`]; its members are 0, 1, 2, … in their order.
+    /// An `enum`, by its index in [`Program::enums`]; its members are 0, 1, 2, … in order.
     Enum(u16),
 }
 
@@ -65,7 +66,8 @@ pub enum Atomicity {
     Access,
 }
 
-/// A whole program.
+/// A whole program, as [`crate::load`] returns it: declarations, processes and properties, and side
+/// tables that map places of the text to what labels and analyses must know about them.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// The `enum` declarations, in order.
@@ -76,7 +78,7 @@ pub struct Program {
     pub locks: Vec<Lock>,
     /// Procedures, in order of declaration.
     pub procedures: Vec<Procedure>,
-    /// The processes started at once: process `k` of the schedule is `processes[k]`.
+    /// The processes that exist from the start: process `k` of the schedule is `processes[k]`.
     pub processes: Vec<Process>,
     /// Assumptions on the initial state.
     pub requires: Vec<Property>,
@@ -84,20 +86,20 @@ pub struct Program {
     pub invariants: Vec<Property>,
     /// What must hold in every final state.
     pub ensures: Vec<Property>,
-    /// What must be reachable: some state in which it holds.
+    /// What must be reachable: a state in which it holds.
     pub covers: Vec<Property>,
     /// The object whose operations the file declares, and its specification.
     pub linearizable: Option<Linearizable>,
-    /// The program that it refines.
+    /// The program that this one refines.
     pub refinement: Option<Refinement>,
-    /// What must hold of runs.
+    /// What must hold for all runs.
     pub temporal: Vec<TemporalProperty>,
     /// The conditions of temporal properties, by number: over shared variables and over `watched`
     /// locals, which they name by their index there.
     pub conditions: Vec<Expr>,
-    /// The locals of processes that temporal properties speak of.
+    /// The locals of processes that temporal properties mention.
     pub watched: Vec<LocalOf>,
-    /// What determinism is about; `None` if the file does not say (then: every variable).
+    /// The variables that determinism is about (default: every variable).
     pub observe: Option<Vec<VarId>>,
     /// The kinds of violations that do not count.
     pub allowed: Kinds,
@@ -105,61 +107,61 @@ pub struct Program {
     pub expects_determinism: bool,
     /// The file's atomicity.
     pub atomicity: Atomicity,
-    /// What is to be proved, in the syntax of dynamic logic.
+    /// The goals to be proved, in the syntax of dynamic logic.
     pub goals: Vec<Goal>,
-    /// How much accesses order, by where they stand: reads, assignments, and the `atomic` blocks
-    /// that updates and fences are lowered to. An atomic variable's other accesses are `seq_cst`.
+    /// The memory orders of accesses, by place: reads, assignments, and the `atomic` blocks that
+    /// updates and fences are lowered to. Other accesses of an atomic variable are `seq_cst`.
     pub orders: FxHashMap<Span, AccessOrder>,
-    /// The names of constants: their values are folded, and labels name them.
+    /// The names of constants. Their values are folded, but labels name them.
     pub constants: FxHashSet<String>,
-    /// Where expressions stand that the checker has expanded, such as `forall i in 0..N: e`: labels
-    /// show the text.
+    /// The places of expressions that the checker has expanded, such as `forall i in 0..N: e`.
+    /// Labels show their text.
     pub expanded: FxHashSet<Span>,
-    /// Where statements stand that the checker has made of others, such as `acquire(s)`: labels
-    /// show the text, and nothing in them is stated by the file.
+    /// The places of statements that the checker has lowered, such as `acquire(s)`. Labels show
+    /// their text, and conditions in them are not stated by the file.
     pub lowered: FxHashSet<Span>,
-    /// Where the texts stand that are shown in runs, each an assertion that always holds.
+    /// The places of `print` statements, each lowered to an assertion that always holds.
     pub prints: FxHashSet<Span>,
-    /// The statements that have a label.
+    /// The labelled statements.
     pub labels: FxHashMap<String, Span>,
-    /// Where the alternatives of `select` stand, each with the statement that belongs to its step:
-    /// the test of such a place says whether it was chosen.
+    /// The places of the alternatives of `select`, each with the statement that belongs to its
+    /// step. The test at such a place says whether the alternative was chosen.
     pub alternatives: FxHashSet<Span>,
-    /// Whether it has objects that know processes by their number, such as reader–writer locks: two
-    /// copies of a process would be one to them.
+    /// Whether it has objects that identify processes by number, such as reader–writer locks. To
+    /// these, two copies of a process would be the same.
     pub tells_processes_apart: bool,
-    /// The arrays that stand in several copies, in a program that was made to be explored
-    /// (`run/symbolic/split.rs`); none in one that was read.
+    /// The arrays that are split into copies, in a program made for exploration
+    /// (`run/symbolic/split.rs`); empty after loading.
     pub split: Vec<Split>,
-    /// The variables that only properties and assignments of such variables read; an assignment of
-    /// them belongs to the step before it.
+    /// The variables that only properties and ghost assignments read. An assignment to them belongs
+    /// to the step before it.
     pub ghosts: FxHashSet<VarId>,
-    /// The sends and receives that wait, each with the end of a channel that is all it touches.
+    /// The blocking sends and receives, each with the channel end that is all it touches.
     pub ends: FxHashMap<Span, ChannelEnd>,
-    /// The variables of each channel: how many messages wait, and those of the messages.
+    /// The variables of each channel: the number of waiting messages, and those of the messages.
     pub channels: Vec<(VarId, Vec<VarId>)>,
-    /// The statements that look at the limit of a channel without a capacity, and that limit: where
-    /// an `assume` there is false, nothing is known of what follows.
+    /// The statements that check the limit of an unbounded channel, with that limit. If an `assume`
+    /// there is false, nothing is known about the rest of the run.
     pub limits: FxHashMap<Span, u32>,
-    /// What is strange about its text, and no mistake.
+    /// The warnings about its text.
     pub warnings: Vec<Diagnostic>,
 }
 
 /// An end of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelEnd {
-    /// How many messages wait.
+    /// The number of waiting messages.
     pub count: VarId,
-    /// How many can.
+    /// The greatest number of waiting messages.
     pub capacity: u32,
-    /// Whether it is the end that messages are sent to.
+    /// Whether it is the sending end.
     pub sends: bool,
 }
 
-/// A copy of an array that is accessed in place of it by some indices.
+/// A copy of an array, which accesses by some indices use in its place.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// The array as it stands in the text.
+    /// The array of the text.
     pub array: VarId,
     /// The copy.
     pub copy: VarId,
@@ -172,9 +174,10 @@ pub struct Split {
 pub struct Refinement {
     /// The file of the specification, relative to the folder of the program.
     pub file: String,
-    /// The variables of the program, each with the one of the specification that it stands for.
+    /// The variables of the program, each with the variable of the specification that it
+    /// stands for.
     pub via: Vec<(String, String)>,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
@@ -183,9 +186,9 @@ pub struct Refinement {
 pub struct Goal {
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// The formula, as it is written.
+    /// The formula as written.
     pub formula: String,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
@@ -194,24 +197,24 @@ pub struct Goal {
 pub struct Shape {
     /// The sizes of its dimensions, the outermost first.
     pub dims: Vec<u32>,
-    /// What stands before, between and after the indices: one more than there are dimensions.
+    /// The text before, between and after the indices: one part more than there are dimensions.
     pub parts: Vec<String>,
 }
 
 impl Shape {
-    /// That of a variable with these dimensions and no fields.
+    /// Returns the shape of a variable with these dimensions and no fields.
     pub fn plain(name: &str, dims: Vec<u32>) -> Self {
         let mut parts = vec![String::new(); dims.len() + 1];
         parts[0] = name.to_owned();
         Self { dims, parts }
     }
 
-    /// The number of elements, if it is an array.
+    /// Returns the number of elements, if it is an array.
     pub fn elements(&self) -> Option<u32> {
         (!self.dims.is_empty()).then(|| self.dims.iter().product())
     }
 
-    /// The element with these indices.
+    /// Returns the name of the element with these indices.
     pub fn named<S: AsRef<str>>(&self, indices: &[S]) -> String {
         let mut name = self.parts.first().cloned().unwrap_or_default();
         for (index, part) in indices.iter().zip(&self.parts[1..]) {
@@ -220,7 +223,7 @@ impl Shape {
         name
     }
 
-    /// The element at a place of the flat array.
+    /// Returns the name of the element at an index of the flat array.
     pub fn element(&self, at: u32) -> String {
         let mut rest = at;
         let mut indices: Vec<String> = Vec::with_capacity(self.dims.len());
@@ -235,14 +238,14 @@ impl Shape {
         self.named(&indices)
     }
 
-    /// The values of all elements, as a list of lists. There may be a million, so `show` writes
-    /// them into one text.
+    /// Prints the values of all elements, as a list of lists. There may be a million, so `show`
+    /// writes them into one text.
     pub fn list(&self, show: impl Fn(usize) -> String) -> String {
         let mut text = String::new();
         let len = self.elements().unwrap_or(1) as usize;
         for at in 0..len {
             text += if at > 0 { ", " } else { "" };
-            // A bracket for each dimension that begins, or ends, at this element.
+            // A bracket for each dimension that begins or ends at this element.
             let mut each = 1;
             let (mut opens, mut closes) = (0, 0);
             for &dim in self.dims.iter().rev() {
@@ -258,11 +261,11 @@ impl Shape {
     }
 }
 
-/// Numbers that an index selects from: a constant array, or the indices of a dimension, which are
-/// there to fail where there is no such index.
+/// A table of numbers that an index selects from: a constant array, or the valid indices of a
+/// dimension, so that any other index fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// How the elements of the constant are named; none for a dimension.
+    /// How the elements of the constant are named; `None` for a dimension.
     pub shape: Option<Shape>,
     /// The elements.
     pub values: Vec<i64>,
@@ -275,18 +278,18 @@ pub struct Var {
     pub name: String,
     /// How its elements are named.
     pub shape: Shape,
-    /// Its type, or its elements'.
+    /// Its type, or that of its elements.
     pub ty: Type,
-    /// Whether it is atomic: accesses at the same time are no data race.
+    /// Whether it is atomic, so that concurrent accesses are not data races.
     pub atomic: bool,
-    /// Whether it belongs to something that processes synchronise with: then determinism is not
-    /// about it, as it is not about locks.
+    /// Whether it belongs to a synchronisation object. Determinism is not about such variables, nor
+    /// about locks.
     pub object: bool,
-    /// Whether an element of it says that a process holds the object, not that it waits.
+    /// Whether an element of it says that a process holds the object, and not that it waits.
     pub holds: bool,
-    /// Number of elements, if it is an array.
+    /// The number of elements, if it is an array.
     pub len: Option<u32>,
-    /// Initial values (one, or one per element); `None` if symbolic.
+    /// The initial values (one, or one per element); `None` if symbolic.
     pub init: Option<Vec<i64>>,
     /// Where it is declared.
     pub span: Span,
@@ -297,7 +300,7 @@ pub struct Var {
 pub struct Lock {
     /// Its name.
     pub name: String,
-    /// Number of locks, if it is an array.
+    /// The number of locks, if it is an array.
     pub len: Option<u32>,
     /// Where it is declared.
     pub span: Span,
@@ -310,7 +313,7 @@ pub struct Property {
     pub name: Option<String>,
     /// The condition, over shared variables.
     pub expr: Expr,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
@@ -319,20 +322,20 @@ pub struct Property {
 pub struct TemporalProperty {
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// What it says, over [`Program::conditions`].
+    /// What it states, over [`Program::conditions`].
     pub says: Temporal,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
-/// A local of a process that is there from the start.
+/// A local of a process that exists from the start.
 #[derive(Clone, Debug)]
 pub struct LocalOf {
     /// The process: its index in [`Program::processes`].
     pub process: u32,
-    /// The local of its frame.
+    /// Its index in the frame of the process.
     pub local: LocalId,
-    /// The same local, as the frame has it.
+    /// Its declaration in that frame.
     pub declared: Local,
 }
 
@@ -341,7 +344,7 @@ pub struct LocalOf {
 pub struct Procedure {
     /// Its name.
     pub name: String,
-    /// How many of the frame's locals are parameters.
+    /// How many locals of the frame are parameters.
     pub params: u32,
     /// Its locals.
     pub frame: Frame,
@@ -349,7 +352,7 @@ pub struct Procedure {
     pub body: Vec<Stmt>,
 }
 
-/// One process that is there from the start.
+/// A process that exists from the start.
 #[derive(Clone, Debug)]
 pub struct Process {
     /// The name in the source, if any.
@@ -362,11 +365,11 @@ pub struct Process {
     pub body: Vec<Stmt>,
 }
 
-/// The locals of a process or procedure. A spawned block shares the numbering of
-/// the body it stands in: it starts with a copy of that frame.
+/// The locals of a process or procedure. A spawned block uses the numbering of the body that
+/// contains it: it starts with a copy of that frame.
 #[derive(Clone, Debug, Default)]
 pub struct Frame {
-    /// Every local of the body, nested blocks included, each with an entry of its own.
+    /// Every local of the body, including those of nested blocks, each with its own entry.
     pub locals: Vec<Local>,
 }
 
@@ -377,9 +380,9 @@ pub struct Local {
     pub name: String,
     /// How its elements are named.
     pub shape: Shape,
-    /// Its type, or its elements'.
+    /// Its type, or that of its elements.
     pub ty: Type,
-    /// Number of elements, if it is an array.
+    /// The number of elements, if it is an array.
     pub len: Option<u32>,
 }
 
@@ -388,11 +391,11 @@ pub struct Local {
 pub struct Stmt {
     /// What it is.
     pub kind: StmtKind,
-    /// The source text of it, for labels and messages.
+    /// Its source text, for labels and messages.
     pub span: Span,
 }
 
-/// What can be assigned.
+/// What can be assigned to.
 #[derive(Clone, Debug)]
 pub enum Place {
     /// A local variable.
@@ -406,8 +409,8 @@ pub enum Place {
 }
 
 impl Program {
-    /// Whether a shared variable, by its index, is a result: one that `observe` names, or, if it
-    /// names none, any that is neither a ghost nor an object to synchronise with.
+    /// Whether a shared variable, by its index, is a result: one that `observe` names, or by
+    /// default any that is neither a ghost nor part of a synchronisation object.
     pub fn observes(&self, var: usize) -> bool {
         match &self.observe {
             Some(named) => named.iter().any(|id| id.0 as usize == var),
@@ -415,7 +418,7 @@ impl Program {
         }
     }
 
-    /// A value as the source would write it.
+    /// Returns a value as the source would write it.
     pub fn show(&self, value: i64, ty: Type) -> String {
         match ty {
             Type::Enum(id) => {
@@ -429,7 +432,7 @@ impl Program {
         }
     }
 
-    /// The type and the value of the member of an `enum` that has this name.
+    /// Returns the type and the value of the `enum` member with this name.
     pub fn member(&self, name: &str) -> Option<(Type, i64)> {
         let of = |declared: &Enum| declared.members.iter().position(|member| member == name);
         let mut all = self.enums.iter().enumerate();
@@ -444,7 +447,7 @@ impl Place {
         matches!(self, Place::Shared(_) | Place::Element(..))
     }
 
-    /// The index, if it is an element.
+    /// Returns the index, if it is an element.
     pub fn index(&self) -> Option<&Expr> {
         match self {
             Place::LocalElement(_, index) | Place::Element(_, index) => Some(index),
@@ -464,7 +467,7 @@ pub enum StmtKind {
     Block(Vec<Stmt>),
     /// `x, a[i] := e, f`, simultaneous.
     Assign(Vec<Place>, Vec<Expr>),
-    /// `let x = e`; for an array one value for each element.
+    /// `let x = e`; for an array, one value for each element.
     Let(LocalId, Vec<Expr>),
     /// `e |> s`; `await e` is `e |> skip`.
     Guard(Expr, Box<Stmt>),
@@ -472,9 +475,9 @@ pub enum StmtKind {
     Choice {
         /// The condition `e`.
         test: Expr,
-        /// `s`, taken where `e` holds.
+        /// `s`, taken if `e` holds.
         then: Box<Stmt>,
-        /// `t`, taken where it does not.
+        /// `t`, taken if it does not.
         other: Box<Stmt>,
     },
     /// `e |>* s`
@@ -485,10 +488,9 @@ pub enum StmtKind {
     While {
         /// The test.
         test: Expr,
-        /// At most so many iterations, counted in a hidden local.
+        /// The greatest number of iterations, and the hidden local that counts them.
         bound: Option<(i64, LocalId)>,
-        /// What a proof may count on whenever the process stands before the test; runs do not look
-        /// at it.
+        /// What a proof may assume whenever the process is at the test; runs ignore it.
         invariants: Vec<Expr>,
         /// The body.
         body: Vec<Stmt>,
@@ -497,16 +499,16 @@ pub enum StmtKind {
     For {
         /// The counter.
         local: LocalId,
-        /// A hidden local that keeps the upper bound, which is read once.
+        /// A hidden local that holds the upper bound, which is read once.
         limit: LocalId,
         /// First value.
         from: Expr,
-        /// The value after the last.
+        /// The exclusive upper bound.
         to: Expr,
         /// The body.
         body: Vec<Stmt>,
     },
-    /// `spawn { … }` or `spawn p(…)`, with the local that keeps the handle.
+    /// `spawn { … }` or `spawn p(…)`, with the local that holds the handle.
     Spawn(Option<LocalId>, Spawned),
     /// `join h`, or `join` for all children so far.
     Join(Option<LocalId>),
@@ -528,7 +530,7 @@ pub enum StmtKind {
     Leave(Leave),
 }
 
-/// What is left before its end.
+/// What a statement leaves early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave {
     /// `break`: the innermost loop.
@@ -540,14 +542,14 @@ pub enum Leave {
 }
 
 impl Leave {
-    /// Every kind with its word.
+    /// Every kind with its keyword.
     pub const ALL: [(&'static str, Self); 3] = [
         ("break", Self::Loop),
         ("continue", Self::Round),
         ("return", Self::Procedure),
     ];
 
-    /// How it is written.
+    /// Returns its keyword.
     pub fn word(self) -> &'static str {
         let found = Self::ALL.iter().find(|(_, one)| *one == self);
         found.map_or("", |(word, _)| word)
@@ -555,7 +557,7 @@ impl Leave {
 }
 
 impl Stmt {
-    /// The statements inside it, those of a block that it spawns too.
+    /// Returns the statements inside it, including those of a block that it spawns.
     pub fn inner(&self) -> impl Iterator<Item = &Stmt> {
         let [first, second]: [&[Stmt]; 2] = match &self.kind {
             StmtKind::Block(body)
@@ -571,7 +573,7 @@ impl Stmt {
         first.iter().chain(second)
     }
 
-    /// Its own expressions in the order of the text, without those of the statements inside it and
+    /// Returns its own expressions in the order of the text, without those of nested statements and
     /// without the invariants of loops.
     pub fn exprs(&self) -> Vec<&Expr> {
         match &self.kind {
@@ -610,8 +612,8 @@ impl Stmt {
     }
 }
 
-/// The message of an `assert` or `error`, which may name values: `"saw {x}"`. It is printed as it
-/// was written.
+/// The message of an `assert` or `error`, which may name values: `"saw {x}"`. It displays
+/// as written.
 #[derive(Clone, Debug, Default)]
 pub struct Message {
     /// Its parts, in order.
@@ -623,12 +625,12 @@ pub struct Message {
 pub enum MessagePart {
     /// Text.
     Text(String),
-    /// A value, and how the source names it.
+    /// A value, and its name in the source.
     Value(String, Expr),
 }
 
 impl Message {
-    /// The message, with its values shown like this.
+    /// Returns the message with its values shown by `value`.
     pub fn with(&self, mut value: impl FnMut(&str, &Expr) -> String) -> String {
         let part = |part: &MessagePart| match part {
             MessagePart::Text(text) => text.clone(),
@@ -649,7 +651,7 @@ impl std::fmt::Display for Message {
 pub enum Spawned {
     /// A block, with a copy of the parent's locals.
     Block(Vec<Stmt>),
-    /// A procedure with arguments, evaluated by the parent in the spawning step.
+    /// A procedure with arguments, which the parent evaluates in the spawning step.
     Call(ProcedureId, Vec<Expr>),
 }
 
@@ -660,12 +662,12 @@ pub struct Expr {
     pub kind: ExprKind,
     /// The type of its value.
     pub ty: Type,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
 impl Expr {
-    /// Whether it computes the same from the same variables, wherever the two stand in the text.
+    /// Whether both compute the same value from the same variables, at any places in the text.
     pub fn same(&self, other: &Expr) -> bool {
         self.ty == other.ty
             && match (&self.kind, &other.kind) {
@@ -675,19 +677,19 @@ impl Expr {
                 (ExprKind::Binary(op, a, b), ExprKind::Binary(other, c, d)) => {
                     op == other && a.same(c) && b.same(d)
                 }
-                // Of the others it is not asked.
+                // The other kinds are never compared.
                 _ => false,
             }
     }
 
-    /// How many nodes it has.
+    /// Returns its number of nodes.
     pub fn size(&self) -> usize {
         let mut count = 0;
         self.walk(&mut |_| count += 1);
         count
     }
 
-    /// The height of its tree.
+    /// Returns the height of its tree.
     pub fn depth(&self) -> usize {
         1 + match &self.kind {
             ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Shared(_) | ExprKind::Input => 0,
@@ -735,7 +737,7 @@ pub enum ExprKind {
     Shared(VarId),
     /// An element of a shared array.
     Element(VarId, Box<Expr>),
-    /// An element of a constant array, or an index that must be one of a dimension.
+    /// An element of a constant array, or an index checked against the size of a dimension.
     Table(Arc<Table>, Box<Expr>),
     /// `!e` or `-e`
     Unary(UnaryOp, Box<Expr>),
@@ -756,7 +758,7 @@ pub enum UnaryOp {
     Not,
     /// `-`
     Neg,
-    /// `~`, of machine integers.
+    /// `~`, for machine integers.
     BitNot,
 }
 

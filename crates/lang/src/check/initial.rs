@@ -1,4 +1,4 @@
-//! The values that variables start with, and constant arrays.
+//! The initial values of variables, and constant arrays.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use super::{Checker, ConstantArray, MAX_ELEMENTS, Value};
 use crate::check::hir::{Expr, ExprKind, Message, MessagePart, Shape, Stmt, StmtKind, Table, Type};
 use crate::syntax::ast::{self, Init, Name, Range};
 
-/// What the values may be.
+/// The kind of values that are allowed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Known before anything runs.
     Constant,
-    /// Computed where they stand.
+    /// Computed when the statement runs.
     Local,
 }
 
-/// What is to be filled: the elements of a variable.
+/// The elements of a variable that are to get values.
 #[derive(Clone, Copy)]
 pub(super) struct Filled<'a, 's> {
     pub name: Name<'s>,
@@ -35,7 +35,7 @@ impl<'a, 's> Filled<'a, 's> {
     }
 }
 
-/// Fails if a value is not in a range.
+/// Makes an assertion that a value is in a range.
 pub(super) fn stays(value: Expr, name: &str, range: (i64, i64), span: Span) -> Stmt {
     let (low, high) = range;
     let message = Message {
@@ -51,7 +51,7 @@ pub(super) fn stays(value: Expr, name: &str, range: (i64, i64), span: Span) -> S
 }
 
 impl<'s> Checker<'s> {
-    /// How many variables a declared type stands for.
+    /// Returns the number of variables that a declared type is lowered to.
     pub(super) fn count_leaves(&self, of: Declared) -> usize {
         match of {
             Declared::Struct(id) => self.structs[id as usize].leaves,
@@ -59,7 +59,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The value of a constant, or a constant array.
+    /// Checks a constant array. Returns its index in the checker's tables; `None` if it has
+    /// a mistake.
     pub(super) fn constant_array(&mut self, name: Name<'s>, init: &Init<'s>) -> Option<u32> {
         let mut array = Flat::default();
         Body::new(self).flatten(init, &mut array)?;
@@ -115,7 +116,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// A constant array, as it is written.
+/// The elements of a constant array, with its dimensions.
 #[derive(Default)]
 struct Flat {
     dims: Vec<u32>,
@@ -123,7 +124,7 @@ struct Flat {
 }
 
 impl<'s> Body<'_, 's> {
-    /// The sizes of dimensions, where there are `outer` arrays of them.
+    /// Returns the sizes of dimensions. `outer`: the number of such arrays.
     pub(super) fn dims(
         &mut self,
         sizes: &[ast::Expr<'s>],
@@ -165,7 +166,7 @@ impl<'s> Body<'_, 's> {
         Some(dims)
     }
 
-    /// The elements of a constant array; none if there is a mistake in it.
+    /// Collects the elements of a constant array; `None` if it has a mistake.
     fn flatten(&mut self, init: &Init<'s>, into: &mut Flat) -> Option<()> {
         match init {
             Init::Value(expr) => {
@@ -194,7 +195,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// One item of a list, which must have the form of the others.
+    /// Collects one item of a list, which must have the form of the others.
     fn flatten_item(
         &mut self,
         item: &Init<'s>,
@@ -228,7 +229,7 @@ impl<'s> Body<'_, 's> {
         Some(())
     }
 
-    /// The range of `[e for i in a..b]`.
+    /// Returns the range of `[e for i in a..b]`.
     fn comprehended(&mut self, range: &Range<'s>, span: Span) -> Option<(i64, i64)> {
         let from = self.const_int(&range.from, "the range of a list")?;
         let to = self.const_int(&range.to, "the range of a list")?;
@@ -244,7 +245,7 @@ impl<'s> Body<'_, 's> {
         Some((from, to))
     }
 
-    /// The values of all elements, for each variable that the type stands for.
+    /// Returns the values of all elements, for each variable that the type is lowered to.
     pub(super) fn filled(&mut self, what: Filled<'_, 's>, init: &Init<'s>) -> Vec<Vec<Expr>> {
         let mut all = vec![Vec::new(); self.c.count_leaves(what.of)];
         self.fill(what, init, &mut all);
@@ -292,7 +293,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// One value for all elements.
+    /// Uses one value for all elements.
     fn fill_with(&mut self, what: Filled<'_, 's>, expr: &ast::Expr<'s>, into: &mut [Vec<Expr>]) {
         let count = elements(what.dims) as usize;
         let id = match what.of {
@@ -349,7 +350,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// The values of the variables that a value of a `struct` stands for, in their order.
+    /// Returns the values of the variables that a value of a `struct` type is lowered to, in order.
     pub(super) fn record_values(
         &mut self,
         id: u32,
@@ -372,7 +373,7 @@ impl<'s> Body<'_, 's> {
         }
         match self.selected(expr)? {
             Selected::Record(record, indices) if mode == Mode::Local => {
-                // One list for each variable: all elements of an array that is a field.
+                // One list for each variable; a field that is an array has several values.
                 let mut leaves = Vec::new();
                 self.c.leaves(record, &mut leaves);
                 let mut places = self.places_of(record, &indices, expr.span).into_iter();
@@ -401,7 +402,8 @@ impl<'s> Body<'_, 's> {
         );
     }
 
-    /// How many elements each variable has that one value of a `struct` stands for.
+    /// Returns the number of elements of each variable that a value of a `struct` type is
+    /// lowered to.
     fn sizes_of(&mut self, id: u32) -> Vec<usize> {
         let fields = self.c.structs[id as usize].fields.clone();
         let mut all = Vec::new();
@@ -419,7 +421,7 @@ impl<'s> Body<'_, 's> {
         all
     }
 
-    /// `Msg(from: 1, kind: Ping)`
+    /// Checks `Msg(from: 1, kind: Ping)`.
     fn literal_values(
         &mut self,
         id: u32,

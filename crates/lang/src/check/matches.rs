@@ -18,7 +18,7 @@ struct Members {
 }
 
 impl<'s> Body<'_, 's> {
-    /// The value of a `match`.
+    /// Checks a `match` as a value.
     pub(super) fn match_expr(
         &mut self,
         value: &ast::Expr<'s>,
@@ -48,7 +48,7 @@ impl<'s> Body<'_, 's> {
         all
     }
 
-    /// A `match` of statements.
+    /// Checks a `match` as a statement.
     pub(super) fn match_stmt(
         &mut self,
         value: &ast::Expr<'s>,
@@ -121,7 +121,7 @@ impl<'s> Body<'_, 's> {
         })
     }
 
-    /// The members of each case; none if there is a mistake.
+    /// Returns the members of each case; `None` if there is a mistake.
     fn members<T>(
         &mut self,
         matched: &Typed,

@@ -8,8 +8,7 @@ use crate::syntax::lexer::escaped;
 use mazurka_diagnostics::{Diagnostic, Span};
 
 impl<'s> Body<'_, 's> {
-    /// Reads a message: what stands in braces is a variable, a constant or an element, and `{{` is
-    /// a brace.
+    /// Parses a message: braces contain a variable, a constant or an element; `{{` is a brace.
     pub(super) fn message(&mut self, text: Text<'s>) -> Message {
         let inner = text.quoted.strip_prefix('"').unwrap_or(text.quoted);
         let inner = inner.strip_suffix('"').unwrap_or(inner);
@@ -62,7 +61,7 @@ impl<'s> Body<'_, 's> {
         message
     }
 
-    /// `x` or `a[i]` at this place of the source; none if that was reported as a mistake.
+    /// Parses `x` or `a[i]` at this place of the source; `None` if a mistake was reported.
     fn named(&mut self, text: &'s str, start: usize) -> Option<Expr> {
         let (name, index) = match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
             Some((name, index)) => (name, Some(index)),
@@ -112,7 +111,7 @@ impl<'s> Body<'_, 's> {
     }
 }
 
-/// The span of a text that starts here.
+/// Returns the span of a text that starts here.
 fn span_of(text: &str, start: usize) -> Span {
     Span {
         start: start as u32,
@@ -120,7 +119,7 @@ fn span_of(text: &str, start: usize) -> Span {
     }
 }
 
-/// A name or a number.
+/// Parses a name or a number.
 fn word<'s>(text: &'s str, span: Span) -> Option<ast::Expr<'s>> {
     let first = text.chars().next()?;
     let kind = match first {

@@ -1,9 +1,9 @@
 //! From syntax tree to checked program: names, types, constants, instances.
 //!
-//! Order matters only here: all names are declared first (`globals`), then the
-//! constants get their values in the order of the file, then sizes and initial values,
-//! then properties, procedures and processes (`body`, `stmt`, `expr`). A mistake
-//! poisons what depends on it, so that it is reported once.
+//! Order matters only here. All names are declared first (`globals`); then constants get their
+//! values in the order of the file; then come sizes and initial values; then properties,
+//! procedures and processes (`body`, `stmt`, `expr`). A mistake poisons what depends on it, so it
+//! is reported once.
 
 mod atomics;
 mod body;
@@ -55,27 +55,26 @@ pub use ordered::OrderedAccess;
 pub use settings::Setting;
 pub use unknowns::Unknowns;
 
-/// All shared arrays together may have this many elements.
+/// The most elements of all shared arrays together.
 const MAX_ELEMENTS: u64 = 1 << 20;
 
-/// So many processes may be there from the start.
+/// The most processes that exist from the start.
 const MAX_PROCESSES: u64 = 4096;
 
-/// So many statements and expressions may a program have once it is expanded.
+/// The most statements and expressions of an expanded program.
 const MAX_SIZE: usize = 1 << 21;
 
-/// Larger files are not read: places in them would not fit a [`Span`] with room to spare.
+/// The greatest size of a file, so that places in it fit a [`Span`] with room to spare.
 const MAX_SOURCE: usize = 1 << 28;
 
-/// How many names are compared in search of the nearest one, in the whole file.
+/// The most names compared in search of similar ones, in the whole file.
 const HINT_BUDGET: usize = 200_000;
 
-/// Parses and checks a program, with some constants and initial values set from outside.
+/// Parses and checks a program. `settings` give values to constants and variables.
 ///
 /// # Errors
 ///
-/// Every mistake in the file, sorted by place. Mistakes in `settings` have the empty
-/// span at 0.
+/// Every mistake in the file, sorted by place. Mistakes in `settings` have the empty span at 0.
 ///
 /// ```
 /// use mazurka_lang::{Setting, load};
@@ -102,7 +101,7 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
     checker.read_settings(settings);
     checker.file(&parsed.file, source, readable);
     if checker.diagnostics.is_empty() {
-        // What others include need not be of use to each of them.
+        // An included file may declare more than each including file needs.
         let mut warnings = warnings::warnings(&parsed.file);
         warnings.retain(|warning| warning.span.file(source).is_none());
         checker.program.warnings = warnings;
@@ -113,7 +112,7 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
     }
 }
 
-/// What a constant stands for.
+/// The value of a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
     Int(i128),
@@ -122,7 +121,7 @@ enum Value {
     Member(u16, i64),
 }
 
-/// What a name is needed for.
+/// What a name is expected to be.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     Value,
@@ -132,10 +131,10 @@ enum Wanted {
     Object,
 }
 
-/// What a name at the top of the file means.
+/// What a name at the top level of the file means.
 #[derive(Clone, Copy, Debug)]
 enum Global {
-    /// A constant whose declaration comes later in the file.
+    /// A constant that is declared later in the file.
     Pending,
     Const(Value),
     Var(VarId),
@@ -145,7 +144,7 @@ enum Global {
     Record(u32),
     Function(u32),
     Object(u32),
-    /// Something with a mistake that has been reported.
+    /// Something with a mistake that was reported.
     Poison,
 }
 
@@ -172,6 +171,8 @@ struct ConstantArray {
     ty: types::Ty,
 }
 
+/// Checks one file. It holds the program built so far, the meaning of every name at the top level,
+/// and the mistakes found.
 struct Checker<'s> {
     globals: FxHashMap<&'s str, (Global, Span)>,
     program: Program,
@@ -179,41 +180,42 @@ struct Checker<'s> {
     signatures: Vec<Rc<[Declared]>>,
     types: FxHashMap<&'s str, (TypeName, Span)>,
     structs: Vec<Struct<'s>>,
-    /// The variables of a `struct`, and the parts of them that are of one too.
+    /// The variables of a `struct` type, and their parts that are of one too.
     records: Vec<Record>,
     functions: Vec<Inlined<'s>>,
     /// The constant arrays.
     tables: Vec<ConstantArray>,
-    /// For each size of a dimension its indices.
+    /// The valid indices for each size of a dimension.
     dimensions: FxHashMap<u32, Arc<Table>>,
     diagnostics: Vec<Diagnostic>,
     tainted: FxHashSet<&'s str>,
-    /// Names that are known to be unknown, and resemble nothing that is declared.
+    /// Unknown names that resemble no declared name.
     unknown: FxHashSet<&'s str>,
     settings: FxHashMap<String, settings::Given>,
     /// What `observe` has named so far.
     observed: FxHashSet<VarId>,
     elements: u64,
     size: usize,
-    /// The program has become too large: build nothing more.
+    /// Whether the program has become too large, so that nothing more is built.
     full: bool,
-    /// Too many processes, and that was reported.
+    /// Whether too many processes were reported.
     crowded: bool,
     hint_budget: usize,
-    /// What processes synchronise with.
+    /// The synchronisation objects.
     objects: Vec<objects::Object>,
     /// The locks that some statement tries.
     tried: FxHashSet<&'s str>,
     processes: objects::Processes,
     operations: operations::Operations,
-    /// Whether what stands in `spec object { … }` is checked, on its own.
+    /// Whether the contents of `spec object { … }` are being checked.
     is_specification: bool,
-    /// The variables of the object whose specification is checked, which it does not know.
+    /// The variables of the object whose specification is being checked, which the specification
+    /// must not use.
     of_the_object: FxHashSet<&'s str>,
 }
 
 impl<'s> Checker<'s> {
-    /// Knows nothing yet about a file that has been parsed.
+    /// Makes the checker of a parsed file.
     fn new(file: &File<'s>, diagnostics: Vec<Diagnostic>, tainted: FxHashSet<&'s str>) -> Self {
         Self {
             globals: FxHashMap::default(),
@@ -248,7 +250,7 @@ impl<'s> Checker<'s> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Accounts for so many new nodes.
+    /// Accounts for this number of new nodes.
     fn grow(&mut self, count: usize, span: Span) {
         self.size = self.size.saturating_add(count);
         if self.size > MAX_SIZE && !self.full {
@@ -263,7 +265,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The nearest of the globals and the given names.
+    /// Returns the most similar name among the globals and the given names.
     fn nearest(&mut self, name: &str, locals: &[&'s str]) -> Option<&'s str> {
         let cost = self.globals.len() + locals.len();
         if cost > self.hint_budget {
@@ -280,7 +282,7 @@ impl<'s> Checker<'s> {
         )
     }
 
-    /// Reports a name that means nothing here.
+    /// Reports an unknown name.
     fn unknown_name(
         &mut self,
         name: Name<'s>,

@@ -4,8 +4,8 @@ use mazurka_diagnostics::Span;
 
 use super::hir::{Program, Type, VarId};
 
-/// An object whose operations are called by clients, with the ghosts that keep the history
-/// (`check/operations.rs`).
+/// An object with operations that clients call, and the ghosts that hold the
+/// history (`check/operations.rs`).
 #[derive(Clone, Debug)]
 pub struct Linearizable {
     /// The number of clients, which are the last processes.
@@ -16,15 +16,15 @@ pub struct Linearizable {
     pub operations: Vec<Operation>,
     /// The calls that a client chooses from.
     pub calls: Vec<LinearCall>,
-    /// `$ended`, the first of the ghosts.
+    /// `$ended`, the first ghost.
     pub first: VarId,
     /// `$called`
     pub called: VarId,
     /// `$seen`
     pub seen: VarId,
-    /// `$result`, the last of them.
+    /// `$result`, the last ghost.
     pub result: VarId,
-    /// What the operations should do; there is one in every program that was read.
+    /// The specification of the operations; every loaded program has one.
     pub specification: Option<Specification>,
     /// Where the specification begins.
     pub span: Span,
@@ -37,9 +37,9 @@ pub struct Operation {
     pub name: String,
     /// The types of its parameters.
     pub params: Vec<Type>,
-    /// The type of what it returns.
+    /// The type of its result.
     pub result: Option<Type>,
-    /// Where its name, its parameters and its result stand.
+    /// The place of its name, parameters and result.
     pub head: Span,
 }
 
@@ -52,13 +52,13 @@ pub struct LinearCall {
     pub args: Vec<i64>,
 }
 
-/// A program with one process, which makes one call in one step.
+/// A program with one process that makes one call in one step.
 #[derive(Clone, Debug)]
 pub struct Specification {
     /// The program.
     pub program: Box<Program>,
-    /// The variable, an array of one element, that has the number of the call.
+    /// The variable, an array of one element, that holds the number of the call.
     pub called: VarId,
-    /// The one that gets the result.
+    /// The variable for the result.
     pub result: VarId,
 }

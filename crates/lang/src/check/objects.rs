@@ -1,10 +1,10 @@
-//! What processes synchronise with: semaphores, reader–writer locks, condition variables, barriers,
-//! and locks that are tried.
+//! Synchronisation objects: semaphores, reader–writer locks, condition variables, barriers, and
+//! locks that are tried.
 //!
-//! They are lowered to shared variables. Where it matters which process holds something or waits,
-//! there is an element for each process that is there from the start: so an operation claims what
-//! it depends on and no more, and a state says in words who holds what. A process that is spawned
-//! has no such element, and the checker refuses it there. `synchronise.rs` lowers the operations.
+//! They are lowered to shared variables. If it matters which process holds an object or waits for
+//! it, there is an element for each process that exists from the start. So an operation claims only
+//! what it depends on, and a state says which process holds what. A spawned process has no such
+//! element, so the checker refuses it there. `synchronise.rs` lowers the operations.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
@@ -15,7 +15,7 @@ use super::{Checker, Global, MAX_ELEMENTS, MAX_PROCESSES};
 use crate::check::hir::{self, Enum, LocalId, Shape, Spawned, Stmt, StmtKind, Type, Var, VarId};
 use crate::syntax::ast::{self, File, Item, Name, ObjectKind};
 
-/// An object, or an array of them, with the variables that it stands for.
+/// An object, or an array of them, with the variables that it is lowered to.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
     pub kind: Kind,
@@ -25,11 +25,11 @@ pub(super) struct Object {
 /// The kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// How many permits are left.
+    /// The number of permits left.
     Semaphore {
         permits: VarId,
     },
-    /// Which processes read, and the one that writes.
+    /// Which processes read, and which one writes.
     RwLock {
         readers: VarId,
         writer: VarId,
@@ -39,35 +39,35 @@ pub(super) enum Kind {
         waiters: VarId,
         spurious: bool,
     },
-    /// Which processes wait, and for how many all do.
+    /// Which processes wait, and how many must arrive.
     Barrier {
         waiters: VarId,
         parties: i64,
     },
-    /// A lock that some process tries: the process that holds it.
+    /// A lock that some process tries, with its holder.
     Mutex {
         holder: VarId,
     },
     Channel(Channel),
-    /// Its declaration has a mistake.
+    /// An object whose declaration has a mistake.
     Poison,
 }
 
-/// What a channel is lowered to.
+/// The variables of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Channel {
-    /// How many messages wait.
+    /// The number of waiting messages.
     pub count: VarId,
-    /// What they are.
+    /// The messages.
     pub payload: Payload,
-    /// How many can wait.
+    /// The greatest number of waiting messages.
     pub places: u32,
-    /// Whether that is only a limit of what is explored: sends never wait.
+    /// Whether this is only a limit of the exploration: sends never wait.
     pub unbounded: bool,
 }
 
 impl Kind {
-    /// How it is called in messages.
+    /// Returns its name in messages.
     pub(super) fn noun(self) -> &'static str {
         match self {
             Kind::Semaphore { .. } => "a semaphore",
@@ -81,27 +81,27 @@ impl Kind {
     }
 }
 
-/// What the messages of a channel are.
+/// The kind of messages of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Payload {
     /// Single values, in this array.
     Value(VarId, Type),
-    /// Values of a `struct`, in this array of it.
+    /// Values of a `struct` type, in this array of it.
     Struct(u32, u32),
 }
 
-/// Which process runs a body, as far as that is known.
+/// The process that runs a body, as far as known.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Me {
-    /// None: a property, or a spawned process.
+    /// Unknown: a property, or a spawned process.
     Unknown,
-    /// The process of this number.
+    /// The process with this number.
     Process(i64),
-    /// The caller of this procedure: its number is in a parameter that no source text names.
+    /// The caller of this procedure: its number is in a hidden parameter.
     Caller(u32, LocalId),
 }
 
-/// The processes that are there from the start, for objects that tell them apart.
+/// The processes that exist from the start, for objects that identify them.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
     /// Whether there are such objects.
@@ -109,11 +109,11 @@ pub(super) struct Processes {
     pub count: u32,
     /// The type of a variable that holds one of them or none.
     pub ty: u16,
-    /// For each procedure whether it asks for its process.
+    /// For each procedure, whether it needs the number of its process.
     asking: Vec<bool>,
 }
 
-/// The locks that some statement of the file tries, or waits for beside something else.
+/// Returns the locks that some statement of the file tries, or waits for among other things.
 pub(super) fn tried_locks<'s>(file: &File<'s>) -> FxHashSet<&'s str> {
     let mut tried = FxHashSet::default();
     for item in &file.items {
@@ -145,7 +145,7 @@ fn tried_in<'s>(stmt: &ast::Stmt<'s>, into: &mut FxHashSet<&'s str>) {
 }
 
 impl<'s> Checker<'s> {
-    /// Declares the name of an object; what it stands for is known when sizes are.
+    /// Declares the name of an object. Its variables are added when sizes are known.
     pub(super) fn declare_object(&mut self, name: Name<'s>) {
         let id = self.objects.len() as u32;
         self.objects.push(Object {
@@ -155,8 +155,8 @@ impl<'s> Checker<'s> {
         self.declare_global(name, Global::Object(id));
     }
 
-    /// Gives every object its variables.
-    /// So many processes come after those of the file.
+    /// Gives every object its variables. `clients`: the number of processes after those
+    /// of the file.
     pub(super) fn objects(&mut self, file: &File<'s>, clients: i64) {
         let apart = |item: &Item<'s>| match item {
             Item::Object(object) => {
@@ -184,7 +184,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Gives the processes numbers and makes a type of them.
+    /// Numbers the processes and makes a type of them.
     fn number_processes(&mut self, file: &File<'s>, clients: i64) {
         let mut members = vec!["none".to_owned()];
         for item in &file.items {
@@ -200,7 +200,7 @@ impl<'s> Checker<'s> {
                 members.push(shown(members.len(), None));
                 continue;
             };
-            // The mistakes in a range are reported with the process.
+            // Mistakes in a range are reported with the process.
             let before = self.diagnostics.len();
             let from = Body::new(self).const_int(&range.from, "the range of a process");
             let to = Body::new(self).const_int(&range.to, "the range of a process");
@@ -276,7 +276,7 @@ impl<'s> Checker<'s> {
         })
     }
 
-    /// The number of permits of a semaphore, or of processes of a barrier.
+    /// Returns the number of permits of a semaphore, or of processes of a barrier.
     fn counted_value(&mut self, kind: ObjectKind, value: &ast::Expr<'s>) -> Option<i64> {
         let (what, least) = match kind {
             ObjectKind::Semaphore => ("the permits of a semaphore", 0),
@@ -294,13 +294,13 @@ impl<'s> Checker<'s> {
         Some(number)
     }
 
-    /// A variable that says of each process whether it is one.
+    /// Adds a variable with one flag for each process.
     fn one_for_each(&mut self, shape: &Shape, field: &str, span: Span) -> Option<VarId> {
         let shape = with_field(shape, field, &[self.processes.count.max(1)]);
         self.object_var(shape, Type::Bool, 0, span)
     }
 
-    /// A variable that holds a process or none.
+    /// Adds a variable that holds a process or none.
     fn holder(&mut self, shape: Shape, span: Span) -> Option<VarId> {
         self.object_var(shape, Type::Enum(self.processes.ty), 0, span)
     }
@@ -337,14 +337,14 @@ impl<'s> Checker<'s> {
         Some(id)
     }
 
-    /// A parameter that no source text names: the process that calls the procedure.
+    /// Records that a procedure needs the number of its process, as a hidden parameter.
     pub(super) fn asks_for_process(&mut self, procedure: u32) {
         if let Some(asks) = self.processes.asking.get_mut(procedure as usize) {
             *asks = true;
         }
     }
 
-    /// Reports procedures that ask for their process, where a spawned process runs them.
+    /// Reports procedures that need the number of their process, if a spawned process runs them.
     pub(super) fn check_spawned(&mut self) {
         if !self.processes.told_apart {
             return;
@@ -394,7 +394,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// The procedures that a statement calls in its own process.
+/// Calls `found` with the procedures that a statement calls in its own process.
 fn called_by_itself(stmt: &Stmt, found: &mut dyn FnMut(usize)) {
     match &stmt.kind {
         StmtKind::Call(id, _) => found(id.0 as usize),
@@ -405,11 +405,11 @@ fn called_by_itself(stmt: &Stmt, found: &mut dyn FnMut(usize)) {
     }
 }
 
-/// Whether the last parameter of a procedure is its process, which no source text names.
+/// Whether the last parameter of a procedure is the hidden number of its process.
 pub(crate) fn has_hidden_parameter(procedure: &hir::Procedure) -> bool {
     let mut locals = procedure.frame.locals.iter();
     locals.any(|local| local.name == HIDDEN)
 }
 
-/// The name of that parameter.
+/// The name of the hidden parameter.
 pub(super) const HIDDEN: &str = "$me";

@@ -1,39 +1,38 @@
 //! `op push(v: 1..3) { … }` and `spec object for 2 clients of 3 operations { … }`: linearizability.
 //!
-//! An object is what its operations do to the shared variables of the file. It is checked with all
-//! clients of so many processes that make so many calls each, one after the other: every call is
-//! chosen among all operations with all arguments. So it is lowered to processes that choose, and
-//! to ghosts that keep the history:
+//! An object is what its operations do to the shared variables of the file. It is checked with a
+//! given number of clients, each of which makes a given number of calls, one after the other. Every
+//! call is chosen among all operations with all arguments. So the object is lowered to processes
+//! that choose, and to ghosts that hold the history:
 //!
 //! | ghost | what it holds |
 //! |---|---|
-//! | `$called[s]` | which call slot s is, by its number among all possible ones, or −1 |
+//! | `$called[s]` | the call of slot s, by its number among all possible calls, or −1 |
 //! | `$seen[s][q]` | how many slots of client q had ended when slot s was called |
-//! | `$result[s]` | what the call has returned |
+//! | `$result[s]` | the result of the call |
 //! | `$ended[q]` | the slot after the last one of client q that has ended |
 //!
-//! Slots are the calls that clients make, those of a client next to each other. A *call* is a step:
-//! it chooses, and reads `$ended` of all clients. A *return* writes `$ended` of its own, and
-//! belongs to the last step of the operation. Whether the history is linearizable is an invariant
-//! over `$ended`, so it is looked at in the step of each return (`run/judge.rs`).
+//! A slot is a call that a client makes; the slots of a client are adjacent. A *call* is a step: it
+//! chooses, and reads `$ended` of all clients. A *return* writes `$ended` of its own client, and
+//! belongs to the last step of the operation. Linearizability is an invariant over `$ended`, so it
+//! is checked in the step of each return (`run/judge.rs`).
 //!
-//! Is that enough, and what does a trace keep? The history of a run is linearizable or not by which
-//! operations have ended before which others were called, and by the results.
+//! Why this is enough, and what a trace preserves: whether the history of a run is linearizable
+//! depends on which operations ended before which others were called, and on the results.
 //!
 //! - *Time is in the trace.* A call reads what the returns of other clients write, so the two are
-//!   dependent, and equivalent runs agree on which came first. Two calls are independent: which of
-//!   them came first changes no history. Two returns are dependent, because both write a variable
-//!   of the same invariant: so all equivalent runs agree on which return is the first that no order
-//!   explains, and it counts once.
-//! - *A return needs no step of its own.* Let H be the history of a run in which an operation
-//!   returns some time after its last step. The run in which it returns at once has a history H'
-//!   with the same operations and results in which more operations come before others. An order
-//!   that explains H' explains H. A call needs a step for the same reason: it must be late, so it
-//!   may not join the step before it.
-//! - *Each return is enough.* A call alone, and what is called and has not returned, asks for no
-//!   explanation; and where a history is explained, so are its prefixes. So the history of every
-//!   prefix of every run is looked at, those of runs that wait for ever, go on for ever or fail
-//!   included.
+//!   dependent, and equivalent runs agree on their order. Two calls are independent: their order
+//!   changes no history. Two returns are dependent, because both write a variable of the same
+//!   invariant. So all equivalent runs agree on the first return that no order explains, and it
+//!   counts once.
+//! - *A return needs no separate step.* Let H be the history of a run in which an operation returns
+//!   some time after its last step. The run in which it returns at once has a history H' with the
+//!   same operations and results, in which more operations come before others. An order that
+//!   explains H' explains H. A call needs a step for the same reason: it must be late, so it may
+//!   not join the step before it.
+//! - *It is enough to check returns.* A pending call needs no explanation, and if a history is
+//!   explained, so are its prefixes. So the history of every prefix of every run is checked,
+//!   including runs that wait forever, run forever or fail.
 //! - *Clients that make fewer calls* have prefixes of these histories.
 
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -57,26 +56,26 @@ const MOST_SLOTS: i64 = 64;
 /// The most calls that a client chooses from.
 const MOST_CALLS: usize = 256;
 
-/// The name of the property, and of the processes.
+/// The name of the property, and that of the processes.
 const PROPERTY: &str = "linearizable";
 const CLIENT: &str = "client";
 
-/// Where returns go.
+/// Where the results of operations are stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Returns {
-    /// Into the history of the clients.
+    /// In the history of the clients.
     History { ended: VarId, result: VarId },
-    /// Into a variable of a specification.
+    /// In a variable of a specification.
     Variable(VarId),
 }
 
-/// What the checker knows of operations.
+/// What the checker knows about operations.
 #[derive(Debug, Default)]
 pub(super) struct Operations {
-    /// The procedures that are operations, by their name.
+    /// The procedures that are operations, by name.
     known: FxHashMap<String, Known>,
     returns: Option<Returns>,
-    /// Clients, and the calls of each.
+    /// The number of clients, and of the calls of each.
     clients: (i64, i64),
 }
 
@@ -93,7 +92,7 @@ struct Known {
 pub(super) struct Inside {
     known: Known,
     returns: Returns,
-    /// Its client and its slot: parameters that no source text names.
+    /// Its client and its slot, as hidden parameters.
     client: LocalId,
     slot: LocalId,
 }
@@ -113,7 +112,7 @@ impl<'s> Checker<'s> {
         );
     }
 
-    /// What an operation returns.
+    /// Returns the result type of an operation.
     pub(super) fn result_of(&self, name: &str) -> Option<Type> {
         self.operations.known.get(name).and_then(|one| one.result)
     }
@@ -123,7 +122,7 @@ impl<'s> Checker<'s> {
         self.operations.known.contains_key(name)
     }
 
-    /// Reports a call of an operation; procedures may be called.
+    /// Reports a call of an operation; only procedures may be called.
     pub(super) fn refuses_call(&mut self, name: &str, span: Span) -> bool {
         let refused = self.is_operation_of_object(name);
         if refused {
@@ -134,7 +133,7 @@ impl<'s> Checker<'s> {
         refused
     }
 
-    /// The specification of the file, if it has one.
+    /// Returns the specification of the file, if it has one.
     fn spec_of<'f>(&mut self, file: &'f File<'s>) -> Option<&'f Spec<'s>> {
         let mut found: Option<&Spec<'s>> = None;
         for item in &file.items {
@@ -152,8 +151,8 @@ impl<'s> Checker<'s> {
         found
     }
 
-    /// Notes which procedures are operations, and declares what keeps their history. Constants must
-    /// be known. Returns how many clients there are.
+    /// Records which procedures are operations, and declares the ghosts for their history.
+    /// Constants must be known. Returns the number of clients.
     pub(super) fn declare_operations(&mut self, file: &File<'s>) -> i64 {
         for item in &file.items {
             let Item::Operation(OperationResult { name, ty, head }) = item else {
@@ -189,7 +188,7 @@ impl<'s> Checker<'s> {
         match (spec, known.first()) {
             (None, None) => {}
             (Some(spec), Some(_)) => self.declare_history(spec),
-            // It may be there, and not have been read.
+            // The specification may exist but have a syntax error.
             _ if !self.diagnostics.is_empty() => {}
             (None, Some(&head)) => {
                 let message = "operations without a specification".to_owned();
@@ -243,7 +242,7 @@ impl<'s> Checker<'s> {
         });
     }
 
-    /// A variable that no source text names.
+    /// Declares a variable that the source cannot name.
     pub(super) fn hidden_var(&mut self, name: &str, len: u32, init: i64, span: Span) -> VarId {
         let id = VarId(self.program.vars.len() as u32);
         let shape = Shape::plain(name, vec![len]);
@@ -261,8 +260,8 @@ impl<'s> Checker<'s> {
         id
     }
 
-    /// All calls that a client may make, and the processes that make them. Procedures must be
-    /// checked.
+    /// Makes all calls that a client may choose from, and the client processes. Procedures must
+    /// be checked.
     pub(super) fn clients(&mut self, file: &File<'s>) {
         let Some(mut object) = self.program.linearizable.take() else {
             return;
@@ -296,7 +295,7 @@ impl<'s> Checker<'s> {
         self.program.linearizable = Some(object);
     }
 
-    /// Adds the calls of an operation with all of its arguments.
+    /// Adds the calls of an operation with all arguments.
     fn calls_of(
         &mut self,
         name: Name<'s>,
@@ -313,7 +312,7 @@ impl<'s> Checker<'s> {
                 return;
             };
             types.push(plain);
-            // Its mistakes were reported with the procedure.
+            // Mistakes in the range were reported with the procedure.
             let before = self.diagnostics.len();
             let range = Body::new(self).range(ty);
             self.diagnostics.truncate(before);
@@ -328,7 +327,7 @@ impl<'s> Checker<'s> {
                     return;
                 }
             };
-            // More than can be used are not made.
+            // Makes at most one call more than the limit.
             let high = high.min(low.saturating_add(MOST_CALLS as i64 + 1));
             let with = |args: Vec<i64>| {
                 (low..high).map(move |value| {
@@ -360,11 +359,11 @@ impl<'s> Checker<'s> {
         self.wrong_operation(("M0451", param.span), message, "expected a few", help);
     }
 
-    /// A process that makes calls.
+    /// Makes a client process.
     fn client(&mut self, object: &Linearizable, client: u32) -> Process {
         let me = self.program.processes.len() as i64;
         let span = object.span;
-        // No statement of the file stands there.
+        // A place without any statement of the file.
         let aside = Span {
             start: span.start,
             end: span.start + "spec".len() as u32,
@@ -435,8 +434,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The invariant whose variables returns write. It holds as it is written; what it stands for
-    /// is looked at where it is.
+    /// Adds the invariant whose variables returns write. As written it always holds; the machine
+    /// checks linearizability in its place.
     fn state_linearizability(&mut self, object: &Linearizable) {
         let span = object.span;
         let at_least = |client: u32| {
@@ -453,7 +452,7 @@ impl<'s> Checker<'s> {
         });
     }
 
-    /// The names that a specification takes: of a property, and of processes.
+    /// Returns the names that a specification reserves: of a property, and of processes.
     pub(super) fn names_of_spec(spec: &Spec<'s>) -> [Name<'s>; 2] {
         [PROPERTY, CLIENT].map(|text| Name {
             text,
@@ -471,20 +470,20 @@ pub(super) fn element(var: VarId, index: Expr) -> Expr {
     }
 }
 
-/// The call that a number stands for.
+/// The code that makes the call with a given number.
 pub(super) struct Dispatch<'a> {
     pub object: &'a Linearizable,
     /// The procedures of the operations.
     pub procedures: &'a [ProcedureId],
-    /// The number.
+    /// The local with the number.
     pub chosen: LocalId,
-    /// Arguments that no source text names.
+    /// The hidden arguments.
     pub hidden: Vec<i64>,
     pub span: Span,
 }
 
 impl Dispatch<'_> {
-    /// Makes the call that was chosen among some.
+    /// Makes a statement for the calls in this range, by binary search.
     pub fn among(&self, from: usize, to: usize) -> Stmt {
         let span = self.span;
         if to - from > 1 {
@@ -520,7 +519,7 @@ impl Dispatch<'_> {
 }
 
 impl<'s> Body<'_, 's> {
-    /// The body of a procedure begins, whose parameters are declared.
+    /// Begins the body of a procedure whose parameters are declared.
     pub(super) fn begin_operation(&mut self, procedure: &str) {
         let known = self.c.operations.known.get(procedure).copied();
         let Some((known, returns)) = known.zip(self.c.operations.returns) else {
@@ -539,7 +538,7 @@ impl<'s> Body<'_, 's> {
         });
     }
 
-    /// The end of the body of a procedure.
+    /// Ends the body of a procedure.
     pub(super) fn end_operation(&mut self, body: &[ast::Stmt<'s>], into: &mut Vec<Stmt>) {
         let Some(inside) = self.operation else { return };
         let head = inside.known.head;
@@ -556,7 +555,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// `return e` and `return` of an operation.
+    /// Checks `return e` and `return` of an operation.
     pub(super) fn return_stmt(&mut self, value: Option<&ast::Expr<'s>>, span: Span) -> StmtKind {
         let inside = self.operation.filter(|_| self.in_procedure);
         let Some(inside) = inside else {
@@ -608,7 +607,7 @@ impl<'s> Body<'_, 's> {
         StmtKind::Block(stmts)
     }
 
-    /// The return itself, with a value that no step can change any more.
+    /// Makes the return itself; no later step can change the value.
     fn returned(&self, inside: Inside, value: Expr, span: Span) -> Stmt {
         let kind = match inside.returns {
             Returns::Variable(result) => {
@@ -630,7 +629,7 @@ impl<'s> Body<'_, 's> {
     }
 }
 
-/// Whether no way through some statements gets to their end.
+/// Whether no path reaches the end of the statements.
 fn always_leaves(stmts: &[ast::Stmt<'_>]) -> bool {
     stmts.iter().any(leaves)
 }
@@ -660,7 +659,7 @@ fn leaves(stmt: &ast::Stmt<'_>) -> bool {
     }
 }
 
-/// Whether a `break` leaves the loop around some statements.
+/// Whether a `break` leaves the loop around the statements.
 fn breaks(stmts: &[ast::Stmt<'_>]) -> bool {
     use ast::StmtKind;
     let mut found = false;

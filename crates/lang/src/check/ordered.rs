@@ -1,4 +1,4 @@
-//! The accesses of a program whose order can be chosen.
+//! The accesses of a program whose memory order can be chosen.
 
 use mazurka_core::{AccessOrder, MemoryOrder, Ordered};
 use mazurka_diagnostics::Span;
@@ -9,16 +9,16 @@ use super::hir::{Expr, ExprKind, Place, Program, Stmt, StmtKind, VarId};
 /// An access to an atomic variable, or a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderedAccess {
-    /// Where it stands. Processes of one declaration share it.
+    /// Its place, which the instances of a process declaration share.
     pub span: Span,
     /// What it does.
     pub does: Ordered,
-    /// How much it orders.
+    /// Its memory order.
     pub order: AccessOrder,
 }
 
 impl Program {
-    /// The accesses to atomic variables and the fences, in the order of the text.
+    /// Returns the accesses to atomic variables and the fences, in the order of the text.
     ///
     /// ```
     /// use mazurka_core::Ordered;
@@ -37,7 +37,7 @@ impl Program {
         let procedures = self.procedures.iter().map(|procedure| &procedure.body);
         let processes = self.processes.iter().map(|process| &process.body);
         for stmt in procedures.chain(processes).flatten() {
-            // The statements that an update is lowered to stand where the update stands.
+            // The statements that an update is lowered to have the place of the update.
             stmt.walk(&mut |stmt| {
                 if let Some(does) = self.does(stmt) {
                     found.entry(stmt.span).or_insert(does);

@@ -31,7 +31,7 @@ impl<'s> Checker<'s> {
         };
         let count = i128::from(to) - i128::from(from);
         if count <= 0 || !self.room_for(count, span) {
-            // No instance is made, but the mistakes in it are.
+            // No instance exists, but mistakes in the body are reported.
             self.instance(name, Some((range.name, from)), body);
             return;
         }

@@ -1,8 +1,8 @@
-//! `forall i in 0..N: e`, `exists`, `count`, `sum`, `min` and `max`, over constant ranges and over
-//! arrays.
+//! `forall i in 0..N: e`, `exists`, `count`, `sum`, `min` and `max`, over constant ranges and
+//! over arrays.
 //!
-//! They are unrolled: the parts stand in the order of the range, and `forall` and `exists` stop at
-//! the first that decides. The tree over them is balanced, so that no walk through it is deep.
+//! They are unrolled in the order of the range; `forall` and `exists` stop at the first part that
+//! decides. The tree of the parts is balanced, so that no walk through it is deep.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -12,7 +12,7 @@ use super::types::{Ty, Typed};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Place, Type, UnaryOp};
 use crate::syntax::ast::{self, Over, Quantified, Quantifier};
 
-/// So many parts may an expression over a range have.
+/// The most parts of an expression over a range.
 const MAX_PARTS: i128 = 1 << 16;
 
 impl<'s> Body<'_, 's> {
@@ -40,7 +40,8 @@ impl<'s> Body<'_, 's> {
         typed
     }
 
-    /// The expression for each number or element; none if it is not known which there are.
+    /// Returns the expression for each number or element; `None` if the range or array has
+    /// a mistake.
     fn parts(&mut self, quantified: &Quantified<'s>, span: Span) -> Option<Vec<Typed>> {
         let before = self.c.diagnostics.len();
         let mut parts = Vec::new();
@@ -111,7 +112,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// The elements of an array, each as an expression.
+    /// Returns the elements of an array as expressions.
     fn elements_of(&mut self, array: &ast::Expr<'s>) -> Option<Vec<Typed>> {
         let span = array.span;
         let ast::ExprKind::Name(name) = array.kind else {
@@ -206,7 +207,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// All parts together.
+    /// Joins all parts.
     fn joined(&mut self, quantifier: Quantifier, mut parts: Vec<Typed>, span: Span) -> Typed {
         if quantifier == Quantifier::Count {
             parts = parts
@@ -223,7 +224,7 @@ impl<'s> Body<'_, 's> {
             return parts.remove(0);
         }
         let right = parts.split_off(left);
-        // `count` has its numbers now.
+        // The parts of `count` are numbers now.
         let quantifier = match quantifier {
             Quantifier::Count => Quantifier::Sum,
             other => other,
@@ -252,7 +253,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Two values of a `struct` that are compared: all of their fields are.
+    /// Compares two values of a `struct` type field by field.
     pub(super) fn same_records(
         &mut self,
         [left, right]: [&ast::Expr<'s>; 2],

@@ -1,9 +1,9 @@
-//! Types with names, and variables of a `struct`.
+//! Named types, and variables of `struct` types.
 //!
-//! A variable of a `struct` is lowered to one variable for each field, so fields are locations of
-//! their own: `q[i].from` is an element of `q.from`. An array with several dimensions is lowered
-//! to a flat one, and each index is looked up in the [table](Table) of its dimension, which fails
-//! where there is no such index.
+//! A variable of a `struct` type is lowered to one variable for each field, so fields are separate
+//! locations: `q[i].from` is an element of `q.from`. An array with several dimensions is lowered to
+//! a flat one. Each index is looked up in the [table](Table) of its dimension, which fails if there
+//! is no such index.
 
 use std::sync::Arc;
 
@@ -28,21 +28,21 @@ pub(super) enum TypeName {
 pub(super) struct Struct<'s> {
     pub name: Name<'s>,
     pub fields: Vec<Param<'s>>,
-    /// How many variables one of it stands for.
+    /// The number of variables that a variable of this type is lowered to.
     pub leaves: usize,
 }
 
-/// What the elements of a declared type are.
+/// The type of the elements of a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Declared {
-    /// A type with a mistake that has been reported.
+    /// A type with a mistake that was reported.
     Poison,
     Plain(Type),
     Struct(u32),
 }
 
 impl Declared {
-    /// The type of one value; none for a `struct` too, which is reported elsewhere.
+    /// Returns the type of one value; `None` for a `struct` too, which is reported elsewhere.
     pub fn plain(self) -> Option<Type> {
         match self {
             Declared::Plain(ty) => Some(ty),
@@ -51,16 +51,16 @@ impl Declared {
     }
 }
 
-/// A variable of a `struct`, or a part of one.
+/// A variable of a `struct` type, or a part of one.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub ty: u32,
-    /// How many indices select one of its values.
+    /// The number of indices that select one of its values.
     pub depth: usize,
     pub fields: Vec<Part>,
 }
 
-/// What a field of a variable is.
+/// What a field of a variable is lowered to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Var(VarId),
@@ -75,11 +75,11 @@ pub(super) enum Selected {
     Value(Place, Type),
     /// An element of a constant array.
     Constant(Typed),
-    /// A value of a `struct`.
+    /// A value of a `struct` type.
     Record(u32, Vec<Expr>),
 }
 
-/// An index or a field behind a name.
+/// An index or a field after a name.
 #[derive(Clone, Copy)]
 pub(super) enum Behind<'a, 's> {
     Index(&'a ast::Expr<'s>),
@@ -87,7 +87,7 @@ pub(super) enum Behind<'a, 's> {
 }
 
 impl<'s> Checker<'s> {
-    /// What a type stands for; quiet about mistakes.
+    /// Returns what a type stands for; reports nothing.
     pub(super) fn declared(&self, base: &Base<'s>) -> Declared {
         match base {
             Base::Poison => Declared::Poison,
@@ -101,7 +101,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The same, and reports a type that there is not.
+    /// The same, and reports an unknown type.
     pub(super) fn known_type(&mut self, ty: &TypeExpr<'s>) -> Declared {
         if let Base::Named(name) = &ty.base
             && !self.types.contains_key(name.text)
@@ -142,7 +142,7 @@ impl<'s> Checker<'s> {
         );
     }
 
-    /// A type as it is called in messages.
+    /// Returns the name of a type in messages.
     pub(super) fn noun(&self, ty: Ty) -> String {
         match ty {
             Ty::Known(Type::Enum(id)) => {
@@ -152,8 +152,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Declares the variables that a shared one of a `struct` stands for. The sizes of their
-    /// dimensions are not known yet.
+    /// Declares the variables that a shared variable of a `struct` type is lowered to. The sizes of
+    /// their dimensions are not known yet.
     pub(super) fn shared_record(&mut self, ty: u32, shape: &Shape, like: &Var) -> u32 {
         let fields = self.structs[ty as usize].fields.clone();
         let mut parts = Vec::with_capacity(fields.len());
@@ -208,7 +208,7 @@ impl<'s> Checker<'s> {
         Some(())
     }
 
-    /// States that a variable stays in the range that its type is.
+    /// Adds the invariant that a variable stays in the range given as its type.
     pub(super) fn state_range(&mut self, var: VarId, ty: &TypeExpr<'s>, span: Span) {
         let Some(range) = Body::new(self).range(ty) else {
             return;
@@ -236,7 +236,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The variables that a part of a record stands for, in the order of their declaration.
+    /// Returns the variables that a record is lowered to, in the order of their declaration.
     pub(super) fn leaves(&self, record: u32, into: &mut Vec<Part>) {
         for part in &self.records[record as usize].fields {
             match part {
@@ -257,7 +257,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// The shape of a field of a variable.
+/// Returns the shape of a field of a variable.
 pub(super) fn with_field(shape: &Shape, field: &str, dims: &[u32]) -> Shape {
     let mut shape = shape.clone();
     if let Some(last) = shape.parts.last_mut() {
@@ -268,13 +268,13 @@ pub(super) fn with_field(shape: &Shape, field: &str, dims: &[u32]) -> Shape {
     shape
 }
 
-/// How many elements there are.
+/// Returns the number of elements.
 pub(super) fn elements(dims: &[u32]) -> u64 {
     dims.iter()
         .fold(1, |all: u64, &dim| all.saturating_mul(dim.into()))
 }
 
-/// A number as an expression.
+/// Makes a constant expression.
 pub(super) fn number(value: i64, span: Span) -> Expr {
     Expr {
         kind: ExprKind::Const(value),
@@ -283,7 +283,7 @@ pub(super) fn number(value: i64, span: Span) -> Expr {
     }
 }
 
-/// `low <= value && value < high`
+/// Makes `low <= value && value < high`.
 pub(super) fn within(value: Expr, (low, high): (i64, i64)) -> Expr {
     let span = value.span;
     let truth = |op, a, b| Expr {
@@ -296,7 +296,7 @@ pub(super) fn within(value: Expr, (low, high): (i64, i64)) -> Expr {
     truth(BinaryOp::And, least, most)
 }
 
-/// A place as an expression that reads it.
+/// Makes an expression that reads a place.
 pub(super) fn read(place: Place, ty: Type, span: Span) -> Expr {
     let kind = match place {
         Place::Local(local) => ExprKind::Local(local),
@@ -308,7 +308,7 @@ pub(super) fn read(place: Place, ty: Type, span: Span) -> Expr {
 }
 
 impl<'s> Body<'_, 's> {
-    /// The range that a type is, if it is one.
+    /// Returns the range of a type, if it is a range.
     pub(super) fn range(&mut self, ty: &TypeExpr<'s>) -> Option<(i64, i64)> {
         let Base::Range(from, to) = &ty.base else {
             return None;
@@ -327,7 +327,7 @@ impl<'s> Body<'_, 's> {
         Some((low, high))
     }
 
-    /// Declares the locals that one of a `struct` stands for.
+    /// Declares the locals that a local of a `struct` type is lowered to.
     pub(super) fn local_record(&mut self, ty: u32, shape: &Shape) -> Option<u32> {
         let fields = self.c.structs[ty as usize].fields.clone();
         let mut parts = Vec::with_capacity(fields.len());
@@ -355,7 +355,7 @@ impl<'s> Body<'_, 's> {
         Some(self.c.records.len() as u32 - 1)
     }
 
-    /// The type, the shape and the kind of a variable.
+    /// Returns the type and the shape of a variable.
     fn leaf(&self, part: Part) -> (Type, &Shape) {
         match part {
             Part::Local(id) => {
@@ -370,7 +370,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// The place that indices select, which are as many as there are dimensions.
+    /// Returns the place that indices select; there is one index for each dimension.
     pub(super) fn place_of(&mut self, part: Part, indices: Vec<Expr>, span: Span) -> Place {
         let dims = self.leaf(part).1.dims.clone();
         let index = self.flat(&dims, indices, span);
@@ -383,7 +383,8 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// The index in a flat array: `(i * m + j) * n + k`. With one dimension it is the index itself.
+    /// Returns the index in a flat array: `(i * m + j) * n + k`. With one dimension it is the
+    /// index itself.
     pub(super) fn flat(&mut self, dims: &[u32], indices: Vec<Expr>, span: Span) -> Option<Expr> {
         if dims.len() <= 1 {
             return indices.into_iter().next();
@@ -432,7 +433,7 @@ impl<'s> Body<'_, 's> {
         flat
     }
 
-    /// What a name with indices and fields selects. Mistakes are reported.
+    /// Returns what a name with indices and fields selects. Reports mistakes.
     pub(super) fn select(
         &mut self,
         name: Name<'s>,
@@ -514,7 +515,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Looks at indices for their mistakes.
+    /// Checks indices for mistakes.
     fn check_indices(&mut self, behind: &[Behind<'_, 's>]) {
         for one in behind {
             if let Behind::Index(index) = one {
@@ -567,14 +568,14 @@ impl<'s> Body<'_, 's> {
         })
     }
 
-    /// A field of a variable.
+    /// Returns a field of a variable.
     fn field(&mut self, record: u32, name: Name<'s>) -> Option<Part> {
         let ty = self.c.records[record as usize].ty;
         let at = self.field_of(ty, name)?;
         self.c.records[record as usize].fields.get(at).copied()
     }
 
-    /// The place of a field in its `struct`.
+    /// Returns the index of a field in its `struct`.
     pub(super) fn field_of(&mut self, ty: u32, name: Name<'s>) -> Option<usize> {
         let declared = &self.c.structs[ty as usize];
         let mut fields = declared.fields.iter();
@@ -615,7 +616,7 @@ impl<'s> Body<'_, 's> {
         ));
     }
 
-    /// Reports another number of indices than there are dimensions.
+    /// Reports a wrong number of indices.
     pub(super) fn wrong_indices(&mut self, span: Span, depth: usize, found: usize) {
         let indices = |number: usize| match number {
             0 => "no index".to_owned(),
@@ -630,7 +631,7 @@ impl<'s> Body<'_, 's> {
         );
     }
 
-    /// What an expression selects, if it is a variable, an element or a field.
+    /// Returns what an expression selects, if it is a variable, an element or a field.
     pub(super) fn selected(&mut self, expr: &ast::Expr<'s>) -> Option<Selected> {
         Some(match &expr.kind {
             ast::ExprKind::Name(name) => self.select(*name, &[], expr.span),
@@ -645,7 +646,7 @@ impl<'s> Body<'_, 's> {
         })
     }
 
-    /// The `struct` that an expression is of, if it is of one; quiet about mistakes.
+    /// Returns the `struct` type of an expression, if it has one; reports nothing.
     pub(super) fn struct_of(&self, expr: &ast::Expr<'s>) -> Option<u32> {
         let (name, selectors): (_, &[Selector<'s>]) = match &expr.kind {
             ast::ExprKind::Record(name, _) => {
@@ -678,7 +679,8 @@ impl<'s> Body<'_, 's> {
         Some(self.c.records[record as usize].ty)
     }
 
-    /// All places of a value of a `struct`, in the order of its fields, with their types.
+    /// Returns all places of a value of a `struct` type, in the order of its fields, with
+    /// their types.
     pub(super) fn places_of(
         &mut self,
         record: u32,
@@ -710,7 +712,7 @@ impl<'s> Body<'_, 's> {
         places
     }
 
-    /// Asserts that a local stays in the range that its type is, after the statement.
+    /// Asserts, after the statement, that a local is in the range given as its type.
     pub(super) fn keep_in_range(&mut self, place: &Place, span: Span) {
         let (Place::Local(id) | Place::LocalElement(id, _)) = place else {
             return;
@@ -736,7 +738,7 @@ impl<'s> Body<'_, 's> {
     }
 }
 
-/// A selector of the syntax tree.
+/// Converts a selector of the syntax tree.
 pub(super) fn behind<'a, 's>(selector: &'a Selector<'s>) -> Behind<'a, 's> {
     match selector {
         Selector::Index(index) => Behind::Index(index),

@@ -16,7 +16,7 @@ impl<'s> Checker<'s> {
         );
     }
 
-    /// Checks what the file states to refine. The variables must be known.
+    /// Checks the `refines` declarations of a file. The variables must be known.
     pub(super) fn refines(&mut self, file: &File<'s>) {
         for item in &file.items {
             let Item::Refines { file, via, span } = item else {
@@ -67,7 +67,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// Whether a path leads to a program in a folder or below it.
+/// Whether a path leads to a program in this folder or below it.
 fn is_below(path: &str) -> bool {
     let plain = |part: &str| !matches!(part, "" | "." | "..");
     path.ends_with(".maz") && !path.contains(['\\', ':', '\0']) && path.split('/').all(plain)

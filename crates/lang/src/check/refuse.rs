@@ -1,11 +1,11 @@
-//! What can be read and checked but not (yet) explored.
+//! Programs that can be parsed and checked but not (yet) explored.
 
 use crate::check::hir::Program;
 use crate::code::Late;
 use crate::code::claims::CALL_DEPTH;
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// Steps that may have to wait or not, depending on what they have chosen.
+/// Returns mistakes for steps whose wait may depend on what they have chosen.
 pub(crate) fn late_waits(steps: &[Late]) -> Vec<Diagnostic> {
     let within =
         |one: &Span, other: &Span| one != other && other.start <= one.start && one.end <= other.end;
@@ -47,14 +47,14 @@ fn late_wait(late: Late) -> Diagnostic {
     }
 }
 
-/// An assignment of ghosts that has perhaps no step to join.
+/// Returns the mistake that an assignment of ghosts may have no step to join.
 pub(crate) fn ghost_without_a_step(span: Span) -> Diagnostic {
     Diagnostic::new("M0606", span, "there may be no step before this assignment")
         .label("a ghost is assigned in the step before it")
         .help("put it behind the step that it belongs to, or declare it with this value")
 }
 
-/// The assumptions on the initial state that its values break.
+/// Returns mistakes for the assumptions on the initial state that its values break.
 pub(crate) fn broken_requires(program: &Program, holds: &[Option<bool>]) -> Vec<Diagnostic> {
     let broken = program.requires.iter().zip(holds);
     broken
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// Places are not followed once for every way to them.
+    /// A place is not visited once for every path to it.
     #[test]
     fn many_ways_through_a_step() {
         let calls = |n: usize| format!("proc p{n}() {{ {} }}", format!("p{}(); ", n + 1).repeat(4));

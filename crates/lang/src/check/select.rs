@@ -1,8 +1,8 @@
-//! `select { e |> s [] c ? x |> t [] else |> u }`: one of the alternatives that are open.
+//! `select { e |> s [] c ? x |> t [] else |> u }`: one of the open alternatives.
 //!
 //! It is lowered to an atomic block and what follows it. The block waits until an alternative is
-//! open, chooses one of those, and does what belongs to its step. Conditions are evaluated before
-//! anything is done, so none of them sees what another alternative would do.
+//! open, chooses an open one, and executes the statements that belong to its step. All conditions
+//! are evaluated before anything is done, so none of them sees the effect of another alternative.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -12,7 +12,7 @@ use super::synchronise::{Blocking, assign_all, binary, local, truth};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Stmt, StmtKind, Type};
 use crate::syntax::ast::{self, Alternative, Gate};
 
-/// An alternative: when it is open, what belongs to the step, and what follows.
+/// An alternative: its condition, what belongs to the step, and what follows.
 struct Way {
     open: Expr,
     step: Vec<Stmt>,
@@ -23,11 +23,11 @@ struct Way {
 
 /// The hidden locals of a `select`.
 struct Counters {
-    /// For each alternative whether it is open.
+    /// For each alternative, whether it is open.
     is_open: Vec<LocalId>,
-    /// How many are.
+    /// The number of open ones.
     open: LocalId,
-    /// How many open ones come before the chosen one.
+    /// The number of open ones before the chosen one.
     left: LocalId,
     /// The chosen one.
     which: LocalId,
@@ -99,10 +99,11 @@ impl<'s> Body<'_, 's> {
         })
     }
 
-    /// The statements of an alternative: what belongs to the step of a condition, and the others.
+    /// Returns the statements of an alternative: those that belong to the step of the condition,
+    /// and the others.
     fn alternative(&mut self, body: &[ast::Stmt<'s>], joins: bool) -> (Vec<Stmt>, Vec<Stmt>) {
         let mut list = body;
-        // Braces around all of it change nothing, with a label or without.
+        // Braces around the whole alternative change nothing, with or without a label.
         while let [only] = list {
             let mut inner = only;
             while let ast::StmtKind::Labelled(_, labelled) = &inner.kind {
@@ -118,7 +119,7 @@ impl<'s> Body<'_, 's> {
             }
             list = block;
         }
-        // What is no step does not part the choice from what it guards.
+        // Statements that are not steps may stand between the condition and the first step.
         let mut quiet = list.iter();
         let quiet = quiet.position(|stmt| !is_print(stmt) && !self.assigns_ghosts(stmt));
         let joined = match quiet {
@@ -136,7 +137,7 @@ impl<'s> Body<'_, 's> {
         (first, rest)
     }
 
-    /// Whether a statement assigns ghost variables alone.
+    /// Whether a statement assigns only ghost variables.
     fn assigns_ghosts(&mut self, stmt: &ast::Stmt<'s>) -> bool {
         let places = match &stmt.kind {
             ast::StmtKind::Labelled(_, inner) => return self.assigns_ghosts(inner),
@@ -204,7 +205,8 @@ impl<'s> Body<'_, 's> {
                 span: way.span,
                 ..equals(hidden.which, at as i64, span)
             };
-            // Without `else` one of them is chosen, so behind the others it is the last one.
+            // Without `else` some alternative is chosen, so after all others the last one
+            // needs no test.
             follows = if follows.is_empty() && !has_else && at + 1 == hidden.is_open.len() {
                 way.rest
             } else {
@@ -226,7 +228,7 @@ impl<'s> Body<'_, 's> {
     }
 }
 
-/// Chooses one of the alternatives that are open, if any is.
+/// Chooses an open alternative, if there is one.
 fn choose_open(hidden: &Counters, ways: &[Way], span: Span) -> Vec<Stmt> {
     let stmt = |kind| Stmt { kind, span };
     let set = |to, value| assign_all(vec![Place::Local(to)], vec![value], span);
@@ -270,7 +272,7 @@ fn equals(of: LocalId, value: i64, span: Span) -> Expr {
     binary(BinaryOp::Eq, of, value, Type::Bool)
 }
 
-/// Whether a statement shows a text.
+/// Whether a statement is a `print`.
 fn is_print(stmt: &ast::Stmt<'_>) -> bool {
     match &stmt.kind {
         ast::StmtKind::Labelled(_, inner) => is_print(inner),
@@ -278,7 +280,7 @@ fn is_print(stmt: &ast::Stmt<'_>) -> bool {
     }
 }
 
-/// Whether a statement behind a condition belongs to its step.
+/// Whether a statement after a condition belongs to its step.
 fn is_simple(stmt: &ast::Stmt<'_>) -> bool {
     match &stmt.kind {
         ast::StmtKind::Labelled(_, inner) => is_simple(inner),
@@ -292,8 +294,8 @@ fn is_simple(stmt: &ast::Stmt<'_>) -> bool {
     }
 }
 
-/// Whether a statement of an `atomic` block can only compute and assign: whether the step can be
-/// made must not depend on the alternative.
+/// Whether a statement of an `atomic` block can only compute and assign. Whether the step is
+/// possible must not depend on the alternative.
 fn never_waits(stmt: &ast::Stmt<'_>) -> bool {
     match &stmt.kind {
         ast::StmtKind::Skip

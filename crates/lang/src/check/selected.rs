@@ -1,4 +1,4 @@
-//! What indices and fields select, as a value.
+//! Reads what indices and fields select, as a value.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -14,7 +14,7 @@ impl<'s> Body<'_, 's> {
         self.read_selected(selected, span)
     }
 
-    /// `a[i][j]`, `m.f`, `q[i].f`; in a temporal property also a local of a process.
+    /// Checks `a[i][j]`, `m.f`, `q[i].f`, and in a temporal property a local of a process.
     pub(super) fn path(
         &mut self,
         name: Name<'s>,
@@ -46,7 +46,7 @@ impl<'s> Body<'_, 's> {
         self.read_selected(selected, span)
     }
 
-    /// What was selected, as a single value.
+    /// Returns the selected thing as a single value.
     fn read_selected(&mut self, selected: Selected, span: Span) -> Typed {
         match selected {
             Selected::Poison => self.poison(span),

@@ -1,11 +1,11 @@
-//! `--set NAME=VALUE`: constants and initial values from outside of the file.
+//! `--set NAME=VALUE`: constants and initial values given by the user.
 
 use super::types::{range, show, stored};
 use super::{Checker, Global, Value};
 use crate::check::hir::{Shape, Type};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// A constant or an initial value given from outside: `--set NAME=VALUE`.
+/// A constant or an initial value given by the user: `--set NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The name of a `const` or a `var`.
@@ -14,25 +14,25 @@ pub struct Setting {
     pub value: String,
 }
 
-/// One value that was given.
+/// One given value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum GivenValue {
     Known(Value),
-    /// The member of an `enum`, by its name.
+    /// A member of an `enum`, by name.
     Name(String),
 }
 
-/// A setting's value, read but not yet matched with what it sets.
+/// The value of a setting, parsed but not yet matched with what it sets.
 #[derive(Clone, Debug)]
 pub(super) enum Given {
     One(GivenValue),
     List(Vec<Given>),
-    /// Could not be read, and that was reported.
+    /// Could not be parsed, which was reported.
     Poison,
 }
 
 impl Checker<'_> {
-    /// Reads the values; the last setting of a name counts.
+    /// Parses the values; the last setting of a name counts.
     pub(super) fn read_settings(&mut self, settings: &[Setting]) {
         for Setting { name, value } in settings {
             let given = match read(value) {
@@ -57,7 +57,7 @@ impl Checker<'_> {
         );
     }
 
-    /// What to write for a name of the file where a word is none of its values.
+    /// Returns how to set a name of the file, for a message about a wrong value.
     fn values_of(&self, name: &str) -> String {
         let var = self.program.vars.iter().find(|var| var.name == name);
         match var.map(|var| var.ty) {
@@ -78,7 +78,7 @@ impl Checker<'_> {
         );
     }
 
-    /// Reports settings whose name can be set nowhere. All names are declared by now.
+    /// Reports settings of names that cannot be set. All names must be declared.
     pub(super) fn check_setting_names(&mut self) {
         let mut names: Vec<String> = self.settings.keys().cloned().collect();
         names.sort();
@@ -137,12 +137,12 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a name is set from outside.
+    /// Whether a setting exists for this name.
     pub(super) fn is_set(&self, name: &str) -> bool {
         self.settings.contains_key(name)
     }
 
-    /// The value that a constant has been set to, if it has.
+    /// Returns the value that a constant is set to, if any.
     pub(super) fn set_const(&mut self, name: &str, declared: Option<Value>) -> Option<Value> {
         let value = match self.settings.get(name)? {
             Given::Poison => return None,
@@ -185,7 +185,7 @@ impl Checker<'_> {
         value
     }
 
-    /// The value that was given; none if it is a name that no `enum` has.
+    /// Returns the given value; `None` if it is a name that is no member of an `enum`.
     fn value_of(&self, given: &GivenValue) -> Option<Value> {
         match given {
             GivenValue::Known(value) => Some(*value),
@@ -196,8 +196,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The dimensions and elements that a constant array has been set to, if it has. They are of
-    /// the kind of these.
+    /// Returns the dimensions and elements that a constant array is set to, if any. The elements
+    /// must be of the same kind as `like`.
     pub(super) fn set_table(
         &mut self,
         name: &str,
@@ -226,7 +226,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The initial values that a variable has been set to, if it has.
+    /// Returns the initial values that a variable is set to, if any.
     pub(super) fn set_var(&mut self, name: &str, ty: Type, shape: &Shape) -> Option<Vec<i64>> {
         let given = self.settings.get(name)?.clone();
         let len = shape.elements();
@@ -244,7 +244,7 @@ impl Checker<'_> {
                 );
                 return None;
             }
-            // A list may be flat, whatever dimensions there are.
+            // A list may be flat even if there are several dimensions.
             (Given::List(items), Some(len))
                 if dims.as_ref() != Some(&shape.dims)
                     && !(items.len() == len as usize
@@ -306,7 +306,7 @@ impl Checker<'_> {
     }
 }
 
-/// How the values of an array are given.
+/// Returns the form of the values of an array, for a message.
 fn form(name: &str, shape: &Shape) -> String {
     let len = shape.elements().unwrap_or(1);
     match &shape.dims[..] {
@@ -322,7 +322,7 @@ fn form(name: &str, shape: &Shape) -> String {
     }
 }
 
-/// The elements of a list of lists, and its dimensions if all rows have the same form.
+/// Collects the elements of a list of lists. Returns its dimensions if all rows have the same form.
 fn flat(given: &Given, into: &mut Vec<GivenValue>) -> Option<Vec<u32>> {
     match given {
         Given::Poison => None,
@@ -341,7 +341,7 @@ fn flat(given: &Given, into: &mut Vec<GivenValue>) -> Option<Vec<u32>> {
     }
 }
 
-/// Lists in lists may be this deep.
+/// The deepest nesting of lists.
 const MAX_DEPTH: usize = 16;
 
 fn read(text: &str) -> Option<Given> {
@@ -353,7 +353,7 @@ fn read(text: &str) -> Option<Given> {
     rest.trim().is_empty().then_some(given)
 }
 
-/// A list at the start of a text, and what follows it.
+/// Parses a list at the start of a text. Returns it and the rest of the text.
 fn read_list(text: &str, depth: usize) -> Option<(Given, &str)> {
     let mut rest = text.strip_prefix('[')?.trim_start();
     let mut items = Vec::new();

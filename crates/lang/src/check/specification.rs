@@ -1,8 +1,8 @@
-//! What stands in `spec object … { … }`: variables, and operations that are made one at a time.
+//! The contents of `spec object … { … }`: variables, and operations that run one at a time.
 //!
-//! It is a program of its own, with one process that makes the call whose number it finds in
-//! `$called`, in one step, and leaves in `$result` what the call returns. It knows the constants
-//! and types of the file, and those functions that it mentions.
+//! A specification is a separate program with one process. In one step, the process makes the call
+//! whose number is in `$called`, and stores the result in `$result`. The specification sees the
+//! constants and types of the file, and those functions that it mentions.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,7 +17,7 @@ use crate::check::hir::{
 use crate::syntax::ast::{File, Function, Item};
 use crate::syntax::parser::parse;
 
-/// Checks the specification of an object, and adds it.
+/// Checks the specification of an object, and adds it to the program.
 pub(super) fn add(
     program: &mut Program,
     source: &str,
@@ -58,13 +58,13 @@ pub(super) fn add(
     Err(mazurka_diagnostics::finish(checker.diagnostics))
 }
 
-/// What the specification of a file knows.
+/// What the specification of a file sees.
 struct Parts<'s> {
-    /// The constants and types of the file, and what stands in the specification.
+    /// The constants and types of the file, and the contents of the specification.
     file: File<'s>,
     /// The names of the constants.
     constants: FxHashSet<String>,
-    /// The names of the variables of the file, which it does not know.
+    /// The names of the file's variables, which the specification must not use.
     variables: FxHashSet<&'s str>,
 }
 
@@ -94,7 +94,7 @@ fn parts_of(source: &str) -> Parts<'_> {
             _ => {}
         }
     }
-    // Functions that are mentioned, perhaps by others.
+    // Adds functions that are mentioned, directly or by others.
     let mut left: Vec<&str> = words.iter().copied().collect();
     while let Some(word) = left.pop() {
         if let Some(function) = functions.remove(word) {
@@ -115,7 +115,8 @@ fn parts_of(source: &str) -> Parts<'_> {
     }
 }
 
-/// Where the next item may begin: words beyond the block do no harm, they only mention more.
+/// Returns where a block ends. An end that is too late does no harm: further words can only mention
+/// more functions.
 fn end_of_block(source: &str, from: usize) -> usize {
     let mut depth = 0usize;
     for (at, c) in source[from..].char_indices() {
@@ -136,7 +137,7 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl<'s> Checker<'s> {
-    /// Reports a declaration that no specification has.
+    /// Reports a declaration that a specification may not contain.
     fn may_specify(&mut self, item: &Item<'s>, head: Span) {
         let (span, what) = match item {
             Item::Var { .. }
@@ -211,8 +212,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The procedures of the specification for the operations of the object. Reports those that do
-    /// not fit.
+    /// Returns the procedures of the specification for the operations of the object. Reports those
+    /// that do not match.
     fn specified(&mut self, object: &Linearizable) -> Vec<ProcedureId> {
         let mut procedures = Vec::new();
         for operation in &object.operations {
@@ -257,7 +258,7 @@ impl<'s> Checker<'s> {
         procedures
     }
 
-    /// The program that makes calls.
+    /// Builds the program that makes calls.
     fn specification(mut self, object: &Linearizable, procedures: &[ProcedureId]) -> Specification {
         let span = object.span;
         let called = self.hidden_var("$called", 1, 0, span);

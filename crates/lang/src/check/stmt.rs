@@ -1,4 +1,4 @@
-//! Statements.
+//! Checks statements.
 
 use rustc_hash::FxHashMap;
 
@@ -16,7 +16,7 @@ use crate::check::hir::{
 use crate::syntax::ast::{self, Init, Name};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// The bounds of a `for`. Where they have no common type, that was reported.
+/// The bounds of a `for`. If they have no common type, that was reported.
 struct ForBounds {
     from: Expr,
     to: Expr,
@@ -24,7 +24,7 @@ struct ForBounds {
 }
 
 impl<'s> Body<'_, 's> {
-    /// The statements of a block, in a scope of their own.
+    /// Checks the statements of a block, in a scope of their own.
     pub(super) fn statements(&mut self, list: &[ast::Stmt<'s>]) -> Vec<Stmt> {
         self.scoped(|body| {
             let mut result = Vec::with_capacity(list.len());
@@ -38,7 +38,7 @@ impl<'s> Body<'_, 's> {
         })
     }
 
-    /// A statement whose locals end with it.
+    /// Checks a statement whose locals end with it.
     fn scoped_stmt(&mut self, stmt: &ast::Stmt<'s>) -> Box<Stmt> {
         Box::new(self.scoped(|body| body.stmt(stmt)))
     }
@@ -61,7 +61,7 @@ impl<'s> Body<'_, 's> {
             }
             ast::StmtKind::Guard(test, inner) => {
                 let test = self.in_one_step(|body| body.condition(test, "a guard"));
-                // A guard always runs what it guards, so a `let` in it lives on.
+                // A guard always runs its body, so a `let` in it stays in scope.
                 StmtKind::Guard(test, Box::new(self.stmt(inner)))
             }
             ast::StmtKind::Choice { test, then, other } => StmtKind::Choice {
@@ -163,7 +163,7 @@ impl<'s> Body<'_, 's> {
             ast::StmtKind::Leave(leave) => self.leave(*leave, span),
             ast::StmtKind::Return(value) => self.return_stmt(Some(value), span),
             ast::StmtKind::Print(text) => {
-                // It looks at nothing, so it is no step, and its message is told when it runs.
+                // It reads nothing when it runs, so it is not a step; a listener shows its message.
                 let message = self.message(*text);
                 self.c.program.lowered.insert(span);
                 self.c.program.prints.insert(span);
@@ -190,8 +190,8 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Notes where a statement with a label stands. A process that is started several times, or a
-    /// procedure, has it once.
+    /// Records the place of a labelled statement. A process with several instances, or a procedure,
+    /// has it once.
     pub(super) fn label(&mut self, name: Name<'s>, span: Span) {
         let known = self.c.program.labels.insert(name.text.to_owned(), span);
         if let Some(first) = known.filter(|first| *first != span) {
@@ -208,7 +208,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Checks what stands in a loop.
+    /// Checks the body of a loop.
     fn in_loop<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         let outer = std::mem::replace(&mut self.in_loop, true);
         let result = inner(self);
@@ -257,7 +257,7 @@ impl<'s> Body<'_, 's> {
         Some((value, self.hidden("bound", Type::Int)))
     }
 
-    /// The bounds of a `for`, brought to one type; `span` is where the statement stands.
+    /// Checks the bounds of a `for` and gives them one type; `span`: the place of the statement.
     fn for_bounds(&mut self, from: &ast::Expr<'s>, to: &ast::Expr<'s>, span: Span) -> ForBounds {
         let from = self.expr_in(from, "the bounds of `for`");
         let to = self.expr_in(to, "the bounds of `for`");
@@ -391,7 +391,7 @@ impl<'s> Body<'_, 's> {
             values.push(match self.me {
                 Me::Process(at) => number(at, span),
                 Me::Caller(_, parameter) => super::synchronise::local(parameter, span),
-                // It is not used: that would be a mistake.
+                // The value is not used: a use would be a mistake.
                 Me::Unknown => number(0, span),
             });
         }
@@ -469,7 +469,7 @@ impl<'s> Body<'_, 's> {
         StmtKind::Let(local, values.pop().unwrap_or_default())
     }
 
-    /// A local of a `struct`: all of its fields at once.
+    /// Checks a local of a `struct` type: all of its fields at once.
     fn let_record(
         &mut self,
         name: Name<'s>,
@@ -586,7 +586,7 @@ impl<'s> Body<'_, 's> {
         self.declare(name, None, Vec::new());
     }
 
-    /// A value by itself: literals are `int`.
+    /// Gives a value without context a type: literals are `int`.
     fn default_type(&mut self, typed: Typed) -> (Expr, Option<Type>) {
         match typed.ty {
             Ty::Known(ty) => (typed.expr, Some(ty)),
@@ -667,7 +667,7 @@ impl<'s> Body<'_, 's> {
         );
     }
 
-    /// What stands left of `:=`, and its type if both are as they should be.
+    /// Checks the left side of `:=`. Returns the place, and its type if both are correct.
     pub(super) fn place(&mut self, expr: &ast::Expr<'s>) -> (Option<Place>, Option<Type>) {
         let (ast::ExprKind::Name(name)
         | ast::ExprKind::Index(name, _)
@@ -702,7 +702,7 @@ impl<'s> Body<'_, 's> {
         match self.selected(expr) {
             Some(Selected::Value(place, ty)) => (Some(place), Some(ty)),
             Some(Selected::Record(..)) => {
-                // Where a whole one can be assigned, it is not looked at as a place.
+                // Assignments of a whole `struct` are handled before this is called.
                 self.report(
                     Diagnostic::new("M0313", expr.span, "this is a whole `struct`")
                         .label("expected a single value")
@@ -756,8 +756,8 @@ impl<'s> Body<'_, 's> {
     }
 }
 
-/// What tells a place from all others, if that is known before it runs: whether it is
-/// shared, its number, its index.
+/// Returns what distinguishes a place from all others, if it is known at compile time: whether it
+/// is shared, its number, its index.
 fn identity(place: &Place) -> Option<(bool, u32, Option<i64>)> {
     let constant = |index: &Expr| match index.kind {
         ExprKind::Const(value) => Some(Some(value)),

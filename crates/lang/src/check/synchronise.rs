@@ -1,8 +1,8 @@
-//! Operations on what processes synchronise with: `acquire(s)`, `wait(c, m)`, `try lock(m)`.
+//! Operations on synchronisation objects: `acquire(s)`, `wait(c, m)`, `try lock(m)`.
 //!
-//! Each is lowered to steps of the core: what may have to wait is a guard with what it guards, all
-//! else an atomic block. A `wait` is two steps. Labels show them as they were written
-//! (`Program::lowered`).
+//! Each is lowered to steps of the core language: an operation that may block becomes a guard
+//! with a body, any other an atomic block. A `wait` is two steps. Labels show operations as
+//! written (`Program::lowered`).
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
@@ -16,26 +16,26 @@ use crate::check::hir::{
 };
 use crate::syntax::ast::{self, Kept, Name, Selector};
 
-/// An object with what stands in brackets behind its name.
+/// An object with the indices after its name.
 pub(super) struct Operand {
     pub kind: Kind,
     pub indices: Vec<Expr>,
     span: Span,
 }
 
-/// Something that may have to wait: for what, and what it does then.
+/// An operation that may block: its condition, and what it does then.
 pub(super) struct Blocking {
     pub guard: Expr,
     pub then: Vec<Stmt>,
 }
 
-/// What `lock(m)` takes: a lock of the core, or one that is lowered because it is tried.
+/// The lock of `lock(m)`: one of the core language, or one that is lowered because it is tried.
 enum Mutex {
     Core(LockId, Option<Expr>),
     Lowered(Operand),
 }
 
-/// The words of the operations. A procedure of the file that has such a name takes precedence.
+/// The names of the operations. A procedure of the file with such a name takes precedence.
 const VERBS: [&str; 9] = [
     "acquire",
     "release",
@@ -49,13 +49,13 @@ const VERBS: [&str; 9] = [
 ];
 
 impl<'s> Body<'_, 's> {
-    /// Whether a call is an operation on an object, and no procedure of that name is declared.
+    /// Whether a call is an operation on an object, and no procedure with that name is declared.
     pub(super) fn is_operation(&self, name: Name<'s>, args: &[ast::Expr<'s>]) -> bool {
         let declared = self.c.globals.contains_key(name.text);
         VERBS.contains(&name.text) && !declared && !args.is_empty()
     }
 
-    /// Reports a call of something unknown with an object: that is one mistake.
+    /// Reports a call of an unknown name with an object as one mistake.
     pub(super) fn misspelt_operation(&mut self, name: Name<'s>, args: &[ast::Expr<'s>]) -> bool {
         let is_object = |arg: &ast::Expr<'s>| {
             let (ast::ExprKind::Name(of) | ast::ExprKind::Index(of, _)) = &arg.kind else {
@@ -81,7 +81,7 @@ impl<'s> Body<'_, 's> {
         true
     }
 
-    /// An operation as a statement.
+    /// Checks an operation as a statement.
     pub(super) fn object_stmt(
         &mut self,
         verb: Name<'s>,
@@ -154,7 +154,7 @@ impl<'s> Body<'_, 's> {
         })
     }
 
-    /// Something that waits for one condition, as a step.
+    /// Makes a step of an operation that waits for one condition.
     pub(super) fn object_step(&mut self, blocking: Option<Blocking>, span: Span) -> StmtKind {
         self.c.program.lowered.insert(span);
         match blocking {
@@ -163,7 +163,8 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// `lock(m)` of a lock that is tried somewhere, and so is no lock of the core.
+    /// Checks `lock(m)` for a lock that is tried somewhere, and so is not a lock of the
+    /// core language.
     pub(super) fn lowered_lock(
         &mut self,
         name: Name<'s>,
@@ -196,7 +197,8 @@ impl<'s> Body<'_, 's> {
         Some(kind.unwrap_or(StmtKind::Skip))
     }
 
-    /// `let ok = try s`: s if it need not wait, and whether it was done, in one step.
+    /// Checks `let ok = try s`: does s if it need not wait, and records whether it did,
+    /// in one step.
     pub(super) fn tried(
         &mut self,
         kept: &Kept<'s>,
@@ -239,7 +241,7 @@ impl<'s> Body<'_, 's> {
         match &operation.kind {
             ast::StmtKind::Lock(name, index) => {
                 let Meaning::Object(_) = self.resolve(*name, Wanted::Lock) else {
-                    // A mistake in its declaration, or no lock: this reports it.
+                    // The declaration has a mistake, or this is not a lock: `lock` reports it.
                     self.lock(*name, index.as_ref());
                     return None;
                 };
@@ -268,7 +270,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// An operation that is written as a call, where it need not wait.
+    /// Checks an operation that is written as a call and can be tried.
     pub(super) fn tried_call(
         &mut self,
         verb: Name<'s>,
@@ -291,7 +293,7 @@ impl<'s> Body<'_, 's> {
         );
     }
 
-    /// The operations that wait for one condition.
+    /// Lowers the operations that wait for one condition.
     fn blocking(&mut self, verb: Name<'s>, object: Operand) -> Option<Blocking> {
         let span = object.span;
         match (verb.text, object.kind) {
@@ -336,7 +338,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Takes what no process may hold.
+    /// Acquires what no process may hold.
     fn take(&mut self, holder: VarId, indices: Vec<Expr>, span: Span) -> Option<Blocking> {
         let me = self.me_as_holder(span)?;
         let guard = self.is_free(holder, indices.clone(), span);
@@ -356,7 +358,7 @@ impl<'s> Body<'_, 's> {
         binary(BinaryOp::Eq, held_by, none, Type::Bool)
     }
 
-    /// Gives back what this process must hold.
+    /// Releases what this process must hold.
     fn let_go(
         &mut self,
         holder: VarId,
@@ -377,7 +379,7 @@ impl<'s> Body<'_, 's> {
         Some(vec![held, assign(place, none, span)])
     }
 
-    /// A failure if the process does not hold it.
+    /// Makes an assertion that fails if the process does not hold the lock.
     fn held(&mut self, holds: Expr, verb: &str, span: Span) -> Stmt {
         let text = format!("`{verb}` of a lock that the process does not hold");
         let message = Message {
@@ -387,7 +389,7 @@ impl<'s> Body<'_, 's> {
         Stmt { kind, span }
     }
 
-    /// Waits at a barrier: the last process lets all others go.
+    /// Waits at a barrier: the last process to arrive releases all others.
     fn arrive(
         &mut self,
         waiters: VarId,
@@ -425,7 +427,8 @@ impl<'s> Body<'_, 's> {
         Some(StmtKind::Block(before))
     }
 
-    /// `wait(c, m)`: gives the lock back and enlists; then, once woken, takes it again.
+    /// Lowers `wait(c, m)`: releases the lock and enlists as a waiter; once woken, acquires the
+    /// lock again.
     fn wait(
         &mut self,
         [waiters]: [VarId; 1],
@@ -477,7 +480,7 @@ impl<'s> Body<'_, 's> {
         Some(StmtKind::Block(before))
     }
 
-    /// Wakes one of the processes that wait, any of them: which one is an outcome of the step.
+    /// Wakes any one of the waiting processes: which one is an outcome of the step.
     fn signal(&mut self, waiters: VarId, indices: &[Expr], span: Span) -> StmtKind {
         let (here, chosen) = (
             self.hidden("here", Type::Int),
@@ -507,7 +510,7 @@ impl<'s> Body<'_, 's> {
         one_step(body)
     }
 
-    /// Counts the processes that wait into a local.
+    /// Counts the waiting processes into a local.
     fn count_waiters(
         &mut self,
         waiters: VarId,
@@ -527,7 +530,7 @@ impl<'s> Body<'_, 's> {
         vec![Stmt { kind: zero, span }, count]
     }
 
-    /// A loop over the elements of a variable that has one for each process.
+    /// Makes a loop over the elements of a variable that has one for each process.
     fn each_process(
         &mut self,
         var: VarId,
@@ -550,7 +553,7 @@ impl<'s> Body<'_, 's> {
         Stmt { kind, span }
     }
 
-    /// The lock of a `wait`.
+    /// Resolves the lock of a `wait`.
     fn mutex(&mut self, expr: &ast::Expr<'s>) -> Option<Mutex> {
         let (name, index) = match &expr.kind {
             ast::ExprKind::Name(name) => (*name, None),
@@ -585,7 +588,7 @@ impl<'s> Body<'_, 's> {
         Some(Mutex::Core(id, index))
     }
 
-    /// The object that an argument names.
+    /// Resolves the object that an argument names.
     pub(super) fn operand(&mut self, expr: &ast::Expr<'s>, span: Span) -> Option<Operand> {
         let (name, selectors) = match &expr.kind {
             ast::ExprKind::Name(name) => (*name, Vec::new()),
@@ -649,14 +652,14 @@ impl<'s> Body<'_, 's> {
         );
     }
 
-    /// The element of a variable that belongs to this process.
+    /// Returns the element of a variable that belongs to this process.
     fn mine(&mut self, var: VarId, indices: &[Expr], span: Span) -> Option<Place> {
         let mut indices = indices.to_vec();
         indices.push(self.me(span)?);
         Some(self.place_of(Part::Var(var), indices, span))
     }
 
-    /// This process, as the value of a variable that holds one.
+    /// Returns this process as the value of a variable that holds a process.
     fn me_as_holder(&mut self, span: Span) -> Option<Expr> {
         let me = self.me(span)?;
         let kind = match me.kind {
@@ -667,7 +670,7 @@ impl<'s> Body<'_, 's> {
         Some(Expr { kind, ty, span })
     }
 
-    /// The number of this process.
+    /// Returns the number of this process.
     pub(super) fn me(&mut self, span: Span) -> Option<Expr> {
         match self.me {
             Me::Process(at) => Some(number(at, span)),
@@ -682,7 +685,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// A guard with what it guards.
+    /// Makes a guard with its body.
     fn guarded(&mut self, blocking: Blocking, span: Span) -> StmtKind {
         let Blocking { guard, mut then } = blocking;
         if matches!(guard.kind, ExprKind::Const(1)) {
@@ -699,7 +702,8 @@ impl<'s> Body<'_, 's> {
         StmtKind::Guard(guard, Box::new(body))
     }
 
-    /// Indices that stay what they are over several steps, and the statements that compute them.
+    /// Returns indices that keep their values over several steps, and the statements that
+    /// compute them.
     fn settled_indices(&mut self, indices: Vec<Expr>) -> (Vec<Stmt>, Vec<Expr>) {
         let mut before = Vec::new();
         let settled = indices
@@ -744,7 +748,7 @@ pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr, ty: Type) -> Expr {
     }
 }
 
-/// All of some conditions, as a tree that is not deep.
+/// Makes the conjunction of conditions as a balanced tree.
 fn all_of(mut parts: Vec<Expr>) -> Expr {
     let right = parts.split_off(parts.len() / 2);
     match (parts.pop(), right.len()) {

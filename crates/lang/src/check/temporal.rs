@@ -1,4 +1,4 @@
-//! Temporal properties, and the locals of processes that they speak of.
+//! Temporal properties, and the locals of processes that they mention.
 
 use super::Checker;
 use super::body::Body;
@@ -9,7 +9,7 @@ use crate::syntax::ast::{self, Item, Name, TemporalKind};
 use mazurka_core::{Kind, Kinds, Temporal};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// A local of a process, as it is written: `p.x`, `p(1).x`.
+/// A local of a process, as written: `p.x`, `p(1).x`.
 pub(super) struct NamedLocal<'a, 's> {
     pub process: Name<'s>,
     pub instance: Option<&'a ast::Expr<'s>>,
@@ -52,7 +52,7 @@ impl<'s> Checker<'s> {
         });
     }
 
-    /// Refuses a property whose name stands for a kind of violations.
+    /// Refuses a property whose name is that of a kind of violations.
     pub(super) fn not_a_kind(&mut self, name: Name<'s>) {
         let is_kind = Kind::ALL.iter().any(|kind| kind.name() == name.text);
         if is_kind || Kinds::parse(name.text).is_some() {
@@ -70,8 +70,7 @@ impl<'s> Checker<'s> {
 }
 
 impl<'s> Body<'_, 's> {
-    /// The local as one of the frame of the property; none if there is no such local, which is
-    /// reported.
+    /// Returns the local in the frame of the property; reports an unknown one.
     pub(super) fn watched_local(&mut self, named: &NamedLocal<'_, 's>) -> Option<LocalId> {
         let process = self.process_named(named)?;
         let local = self.local_named(process, named.local)?;
@@ -96,7 +95,7 @@ impl<'s> Body<'_, 's> {
         self.report(Diagnostic::new("M0209", at, what).label(label).help(help));
     }
 
-    /// The index of a process.
+    /// Returns the index of a process.
     fn process_named(&mut self, named: &NamedLocal<'_, 's>) -> Option<usize> {
         let name = named.process.text;
         let span = named.process.span;
@@ -136,7 +135,7 @@ impl<'s> Body<'_, 's> {
         None
     }
 
-    /// A local of a process.
+    /// Returns a local of a process.
     fn local_named(&mut self, process: usize, name: Name<'s>) -> Option<LocalId> {
         let process = &self.c.program.processes[process];
         let spawned = spawned_locals(&process.body);
@@ -181,7 +180,7 @@ impl<'s> Body<'_, 's> {
     }
 }
 
-/// The locals that are declared in blocks which a body spawns.
+/// Returns the locals declared in blocks that a body spawns.
 fn spawned_locals(body: &[Stmt]) -> Vec<LocalId> {
     let mut locals = Vec::new();
     let mut declares = |stmt: &Stmt| match &stmt.kind {

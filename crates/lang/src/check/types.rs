@@ -1,4 +1,4 @@
-//! Types of values, and what messages say about them.
+//! Types of values, and their names in messages.
 
 use crate::check::hir::{BinaryOp, Expr, Type};
 
@@ -8,12 +8,12 @@ pub(crate) enum Ty {
     Known(Type),
     /// Made of literals and constants only: takes the integer type of its context.
     Literal,
-    /// Has a mistake that has been reported; fits everywhere.
+    /// Has a mistake that was reported; fits everywhere.
     Poison,
 }
 
-/// An expression with its type as far as it is known. Where the type is
-/// [`Ty::Literal`], the types inside the expression are not settled yet.
+/// An expression with its type, as far as known. If the type is [`Ty::Literal`], the types inside
+/// the expression are not settled yet.
 #[derive(Clone)]
 pub(super) struct Typed {
     pub expr: Expr,
@@ -24,7 +24,7 @@ pub(super) fn is_integer(ty: Type) -> bool {
     matches!(ty, Type::Int | Type::Signed(_) | Type::Unsigned(_))
 }
 
-/// The text of an operator, for messages.
+/// Returns the text of an operator, for messages.
 pub(super) fn sign(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Add => "+",
@@ -53,7 +53,7 @@ pub(super) fn is_machine(ty: Type) -> bool {
     matches!(ty, Type::Signed(_) | Type::Unsigned(_))
 }
 
-/// The type as it is written.
+/// Returns the type as written in the source.
 pub(super) fn show(ty: Type) -> String {
     match ty {
         Type::Bool => "bool".to_owned(),
@@ -65,7 +65,7 @@ pub(super) fn show(ty: Type) -> String {
     }
 }
 
-/// What the values of a type are, for a message.
+/// Returns what the values of a type are, for a message.
 pub(crate) fn noun(ty: Ty) -> String {
     match ty {
         Ty::Known(Type::Bool) => "a `bool`".to_owned(),
@@ -78,8 +78,8 @@ pub(crate) fn noun(ty: Ty) -> String {
     }
 }
 
-/// Smallest and largest value of an integer type. `int` is unbounded, but the
-/// evaluator's values are 64 bits wide.
+/// Returns the smallest and largest value of an integer type. `int` is unbounded, but the
+/// evaluator's values have 64 bits.
 pub(crate) fn range(ty: Type) -> (i128, i128) {
     match ty {
         Type::Bool => (0, 1),
@@ -89,7 +89,7 @@ pub(crate) fn range(ty: Type) -> (i128, i128) {
     }
 }
 
-/// A value of a type from its stored bits: only `u64` differs from the `i64` it is kept in.
+/// Returns the value of stored bits: only `u64` differs from the `i64` that stores it.
 pub(super) fn numeric(bits: i64, ty: Type) -> i128 {
     match ty {
         Type::Unsigned(64) => (bits as u64).into(),
@@ -97,7 +97,7 @@ pub(super) fn numeric(bits: i64, ty: Type) -> i128 {
     }
 }
 
-/// The stored bits of a value that fits the type.
+/// Returns the stored bits of a value that fits the type.
 pub(super) fn stored(value: i128) -> i64 {
     value as i64
 }

@@ -1,7 +1,7 @@
-//! What a program does not say: the values of its inputs, and initial values that it leaves out.
+//! What a program leaves open: the values of its inputs, and missing initial values.
 //!
-//! Both mean the same: every value counts. Commands that explore take all of them at once, and one
-//! run is given values by name.
+//! Both mean the same: every value counts. Commands that explore consider all values at once; a
+//! single run is given values by name.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -19,14 +19,14 @@ use crate::code::shared::Shared;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unknowns {
-    /// The variables without an initial value, and where they are declared.
+    /// The variables without an initial value, and their places.
     pub initial: Vec<(String, Span)>,
-    /// Where the program asks for inputs.
+    /// The places where the program asks for inputs.
     pub inputs: Vec<Span>,
 }
 
 impl Program {
-    /// What the program does not say.
+    /// Returns what the program leaves open.
     pub fn unknowns(&self) -> Unknowns {
         let initial = self.vars.iter().filter(|var| var.init.is_none());
         let mut inputs = Vec::new();
@@ -45,12 +45,12 @@ impl Program {
 }
 
 impl Unknowns {
-    /// Whether every value is known.
+    /// Whether all values are known.
     pub fn is_empty(&self) -> bool {
         self.initial.is_empty() && self.inputs.is_empty()
     }
 
-    /// For commands that need all values: each unknown one as a mistake.
+    /// Returns each unknown value as a mistake, for commands that need all values.
     pub fn refused(&self) -> Vec<Diagnostic> {
         let initial = self.initial.iter();
         let initial = initial.map(|(name, span)| no_initial_value(name, *span));

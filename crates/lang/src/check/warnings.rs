@@ -1,8 +1,7 @@
-//! Declarations that are of no use, found in the text alone.
+//! Warnings about useless declarations, found in the syntax tree.
 //!
-//! A local hides a shared variable or a local of an outer scope that has its name. The text is
-//! looked at and not the checked program: there, constants are folded, and a process without
-//! instances is gone.
+//! A local hides a shared variable, or a local of an outer scope, with the same name. The checked
+//! program is of no use here: its constants are folded, and a process without instances is gone.
 
 use std::slice::from_ref;
 
@@ -14,7 +13,7 @@ use crate::syntax::ast::{
     Over, PropertyKind, Selector, Spawned, Stmt, StmtKind, Text, TypeExpr,
 };
 
-/// What becomes of a name.
+/// How a name is used.
 #[derive(Clone, Copy, Default)]
 struct Uses {
     read: bool,
@@ -25,32 +24,32 @@ struct Uses {
 struct Local<'s> {
     name: Name<'s>,
     read: bool,
-    /// Whether it is there to keep a value: not so the counter of a loop, nor a parameter.
+    /// Whether its purpose is to hold a value, unlike a loop counter or a parameter.
     keeps: bool,
     /// The local that it hides.
     hides: Option<usize>,
 }
 
-/// Looks through a file.
+/// A walk through a file.
 #[derive(Default)]
 struct Survey<'s> {
     globals: FxHashMap<&'s str, Uses>,
-    /// The locals in scope, innermost last, and which of them a name is.
+    /// The locals in scope, innermost last, and the local that each name refers to.
     locals: Vec<Local<'s>>,
     visible: FxHashMap<&'s str, usize>,
-    /// The procedure that is looked at, and which procedures each one calls; none: a process.
+    /// The current procedure (`None`: a process), and the procedures that each one calls.
     inside: Option<&'s str>,
     calls: FxHashMap<Option<&'s str>, FxHashSet<&'s str>>,
-    /// Whether something other than determinism is stated.
+    /// Whether a property other than determinism is stated.
     states_property: bool,
     /// The words of goals to prove.
     in_goals: FxHashSet<String>,
-    /// The locals that temporal properties name.
+    /// The locals that temporal properties mention.
     watched: FxHashSet<&'s str>,
     warnings: Vec<Diagnostic>,
 }
 
-/// The warnings about a file without mistakes, in the order of the text.
+/// Returns the warnings about a file without mistakes, in the order of the text.
 pub(super) fn warnings(file: &File<'_>) -> Vec<Diagnostic> {
     let mut survey = Survey::default();
     survey.temporal(file);
@@ -70,7 +69,7 @@ fn unused(code: &'static str, name: Name<'_>, message: String, help: &str) -> Di
 }
 
 impl<'s> Survey<'s> {
-    /// Whether all variables are looked at when runs end, because the file does not say which.
+    /// Whether all variables are observed in final states, because the file names none.
     fn observes_all(&self, file: &File<'_>) -> bool {
         let any = |wanted: fn(&Item<'_>) -> bool| file.items.iter().any(wanted);
         let names_some = any(|item| matches!(item, Item::Observe(_)));
@@ -78,7 +77,7 @@ impl<'s> Survey<'s> {
         !names_some && (expects || !self.states_property)
     }
 
-    /// The procedures that a process may call or spawn, perhaps by way of others.
+    /// Returns the procedures that a process may call or spawn, directly or through others.
     fn called(&self) -> FxHashSet<&'s str> {
         let mut all = FxHashSet::default();
         let mut left = vec![None];
@@ -92,8 +91,7 @@ impl<'s> Survey<'s> {
         all
     }
 
-    /// What becomes of a name at the top of the file. One that starts with `_` is meant to be
-    /// unused.
+    /// Returns how a name at the top level is used. One that starts with `_` is meant to be unused.
     fn uses(&self, name: &str) -> Uses {
         let mut uses = self.globals.get(name).copied().unwrap_or_default();
         uses.read |= name.starts_with('_') || self.in_goals.contains(name);
@@ -215,7 +213,7 @@ impl<'s> Survey<'s> {
                 self.states_property = true;
                 self.expr(&spec.clients);
                 self.expr(&spec.operations);
-                // Variables of the specification have names of their own.
+                // Variables of the specification have a separate namespace.
                 let mut inner = Survey::default();
                 spec.items.iter().for_each(|item| inner.item(item));
                 for (name, uses) in inner.globals {
@@ -238,7 +236,7 @@ impl<'s> Survey<'s> {
         }
     }
 
-    /// Looks at something in which some more locals are known, and judges those that end with it.
+    /// Visits a scope with some more locals, and warns about those that end with it.
     fn scope(&mut self, names: impl Iterator<Item = Name<'s>>, look: impl FnOnce(&mut Self)) {
         let outer = self.locals.len();
         names.for_each(|name| self.declare(name, false));
@@ -410,7 +408,7 @@ impl<'s> Survey<'s> {
         }
     }
 
-    /// A message reads what it names in braces.
+    /// Marks what a message names in braces as read.
     fn message(&mut self, message: Text<'s>) {
         let span = message.span;
         for braced in message.quoted.split('{').skip(1) {
@@ -421,7 +419,7 @@ impl<'s> Survey<'s> {
         }
     }
 
-    /// An operation whose result is not used: a `store` only writes.
+    /// Visits an operation whose result is not used: a `store` only writes.
     fn operation(&mut self, operation: &Expr<'s>) {
         match &operation.kind {
             ExprKind::Operation {
@@ -436,7 +434,7 @@ impl<'s> Survey<'s> {
         }
     }
 
-    /// What is assigned: it is written, its index is read.
+    /// Visits the target of an assignment: it is written, its index is read.
     fn place(&mut self, place: &Expr<'s>) {
         match &place.kind {
             ExprKind::Name(name) => self.write(*name),

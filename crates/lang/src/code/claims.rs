@@ -1,11 +1,12 @@
 //! What each step claims, and whether it can block.
 //!
-//! From every mark all paths are followed to where the step ends, through both sides of each test
-//! (errata E2: what a step *might* touch decides dependence). The walk keeps which slots the step
-//! may have changed: an index over other slots is fixed when the step starts and claims one
-//! element, any other claims the whole array. And it keeps what depends on what the step has
-//! chosen: no wait may. Ways that meet are put together, which loses nothing: each of the facts
-//! holds after an instruction because of at most one of those before it.
+//! From every mark the analysis follows all paths to the end of the step, through both sides of
+//! each test (errata E2: what a step *might* touch decides dependence). It tracks which slots the
+//! step may have changed. An index over unchanged slots has a fixed value when the step starts and
+//! claims one element; any other index claims the whole array. The analysis also tracks what
+//! depends on the values that the step has chosen, because no wait may depend on them. Where paths
+//! meet, it merges their facts. This loses nothing: each fact after an instruction follows from at
+//! most one fact before it.
 
 use mazurka_core::{Access, AccessKind, Claims, Wait, add_claim};
 use rustc_hash::FxHashMap;
@@ -16,11 +17,12 @@ use crate::code::quick::quick;
 use crate::code::reach::followers;
 use crate::code::{Claim, Code, Ends, Late, Op, PureEnd, Range, Waits};
 
-/// Nested calls within one step that are followed; deeper (recursive) ones make the step claim
-/// everything.
+/// The depth to which nested calls within one step are followed. A step with deeper (recursive)
+/// calls claims everything.
 pub(crate) const CALL_DEPTH: usize = 16;
 
-/// With more places than this, each with the calls around it, no further calls are followed either.
+/// The number of visited places, each with its call stack, beyond which no further calls
+/// are followed.
 const MOST_PLACES: usize = 1 << 14;
 
 pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
@@ -53,7 +55,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
             walk.from(pc);
             walk
         };
-        // Local work behind a `return` matters here, too.
+        // Here local work after a `return` matters, too.
         let put_off = some_put_off && {
             let walk = walk(true);
             walk.lost || walk.seen.keys().any(|at| puts_off(code, at.pc, assumes))
@@ -86,7 +88,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
             }
         }
         let fixed = fixed(&claims);
-        // What a step claims of a channel depends on what the search asks for.
+        // The claims on a channel depend on what the search asks for.
         let quick = match ends {
             None => quick(code, pc, &claims, wait),
             Some(_) => None,
@@ -103,9 +105,9 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
     }
 }
 
-/// Whether an instruction may close a cycle of states, or may discard a run. The control of a
-/// process comes back to where it was only by a jump back: recursion alone leaves it deeper. What
-/// is started runs to its first mark in the same step, and may meet an `assume` there.
+/// Whether an instruction may close a cycle of states, or may discard a run. Control returns to an
+/// earlier place only by a backward jump, because recursion alone makes the stack deeper. A spawned
+/// process runs to its first mark in the same step, and may meet an `assume` there.
 fn puts_off(code: &Code, pc: u32, assumes: bool) -> bool {
     match code.ops[pc as usize] {
         Op::Assume => true,
@@ -124,10 +126,10 @@ fn kind_of_wait(waits: Waits, claims: &[Claim], ops: &[Op]) -> Wait {
     };
     match (waits, claims) {
         (Waits::Never, _) => Wait::Never,
-        // Ghosts may be written behind the lock.
+        // Ghosts may be written after the lock, which adds claims.
         (Waits::Lock(_), [_]) => Wait::Lock,
         (Waits::At(pc), [claim]) if acquires(claim) => match ops[pc as usize] {
-            // A guard over locals in front of the lock would be a second reason to wait.
+            // A guard over locals before the lock would be a second reason to wait.
             Op::Lock(_) | Op::LockAt(_) => Wait::Lock,
             _ => Wait::Guard,
         },
@@ -139,7 +141,7 @@ fn kind_of_wait(waits: Waits, claims: &[Claim], ops: &[Op]) -> Wait {
     }
 }
 
-/// The claims as they are, if no index is needed to know them.
+/// Returns the claims if they are known without evaluating an index.
 fn fixed(claims: &[Claim]) -> Option<Claims> {
     let mut all = Claims::new();
     for claim in claims {
@@ -152,8 +154,8 @@ fn fixed(claims: &[Claim]) -> Option<Claims> {
     Some(all)
 }
 
-/// Every access that there is. A lock is taken and given back, never written: a net tells by that
-/// whether it is free.
+/// Returns all accesses of the program. A lock is acquired and released, never written, because
+/// nets tell by these accesses whether it is free.
 fn everything(code: &Code) -> Vec<Claim> {
     let (locks, invariants) = (code.first_lock, code.initial.len() as u32);
     let all = [
@@ -171,14 +173,14 @@ fn everything(code: &Code) -> Vec<Claim> {
         .collect()
 }
 
-/// What depends on what the step has chosen.
+/// What depends on the values that the step has chosen.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct Outcome {
-    /// What is being computed.
+    /// Whether the value being computed does.
     read: bool,
-    /// Which way it goes.
+    /// Whether the path of the step does.
     sways: bool,
-    /// What is in these variables: cells, and slots with the number of calls around them; sorted.
+    /// The variables that do, sorted: cells, and slots with the number of calls around them.
     held: Vec<Place>,
 }
 
@@ -189,7 +191,7 @@ enum Place {
 }
 
 impl Outcome {
-    /// Follows an instruction, made with so many calls around it.
+    /// Applies the effect of an instruction with this number of calls around it.
     fn follow(&mut self, op: Op, calls: usize) {
         let cells = |range: Range| (range.first..range.first + range.len).map(Place::Cell);
         let slots = |range: Range| {
@@ -217,15 +219,15 @@ impl Outcome {
                 self.reads(slots.map(|slot| Place::Slot(calls, u32::from(slot))));
                 self.turns();
             }
-            // What an argument is in the procedure is not followed.
+            // The analysis does not follow arguments into the procedure.
             Op::JumpIfFalse(_) | Op::Call(_) | Op::SpawnCall(_) => self.turns(),
             Op::Drop | Op::Assert | Op::Assume | Op::Limit(_) => self.read = false,
             _ => {}
         }
     }
 
-    /// Leaves out a call. Whether something in it may depend on what was chosen, which it then
-    /// decides about.
+    /// Skips a call. Returns whether anything in it may depend on a chosen value; if so, the path
+    /// depends on it from here on.
     fn skip(&mut self, body: Body) -> bool {
         let shared = self.held.iter().any(|at| matches!(at, Place::Cell(_)));
         self.sways |= shared || body.chooses;
@@ -248,7 +250,7 @@ impl Outcome {
         self.read |= places.into_iter().any(|place| self.held.contains(&place));
     }
 
-    /// A value goes into one of these, and into no other if it is `certain`.
+    /// Writes the current value to one of these places. `certain`: it is known to which.
     fn writes(&mut self, places: impl IntoIterator<Item = Place>, certain: bool) {
         for place in places {
             match self.held.binary_search(&place) {
@@ -261,7 +263,7 @@ impl Outcome {
     }
 }
 
-/// Where a walk is: the instruction, what marks do here, and where calls return to.
+/// A position of the walk: the instruction, the treatment of marks, and the return addresses.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct At {
     pc: u32,
@@ -269,11 +271,11 @@ struct At {
     merged: bool,
     atomic: u32,
     returns: Vec<u32>,
-    /// Whether the step has left the procedure that it began in: other locals are there.
+    /// Whether the step has left the procedure in which it began, so that the frame is another one.
     left: bool,
 }
 
-/// What may have happened on the ways to a place.
+/// What may have happened on the paths to a position.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct Before {
     /// The slots that may have been changed; sorted.
@@ -282,7 +284,7 @@ struct Before {
 }
 
 impl Before {
-    /// Adds what may have happened on other ways. Whether that is anything new.
+    /// Adds what may have happened on other paths. Returns whether anything was new.
     fn join(&mut self, other: Before) -> bool {
         let known = self.clone();
         self.changed.extend(other.changed);
@@ -293,7 +295,7 @@ impl Before {
     }
 }
 
-/// What a procedure, with all that it calls, may do.
+/// What a procedure may do, including its callees.
 #[derive(Clone, Copy, Default)]
 struct Body {
     chooses: bool,
@@ -301,24 +303,25 @@ struct Body {
     recursive: bool,
 }
 
+/// The analysis of one step: a worklist walk over the code from its mark, and what it has found.
 struct Walk<'a> {
     code: &'a Code,
     indices: &'a FxHashMap<u32, Index>,
     seen: FxHashMap<At, Before>,
-    /// The procedures that were asked about.
+    /// The procedures analysed so far.
     bodies: FxHashMap<u32, Body>,
     claims: Vec<Claim>,
     blockers: Vec<u32>,
-    /// Whether it may have to wait after something has been chosen.
+    /// Whether the step may wait after it has chosen something.
     late: bool,
     /// Whether some call was not followed.
     lost: bool,
-    /// Whether calls and returns are followed to the next mark: if there are ghosts, which belong
-    /// to the step before them, whatever procedure that is in.
+    /// Whether the walk follows calls and returns up to the next mark. It must if there are ghosts,
+    /// because these belong to the step before them, even one of another procedure.
     into_calls: bool,
     channels: &'a [ChannelCells],
-    /// The channels that it may touch, each with the index in `Code::ends` of the send or receive
-    /// that does, if one does.
+    /// The channels that the step may touch, each with the index in `Code::ends` of the send or
+    /// receive that touches it, if one does.
     touched: Vec<(usize, Option<usize>)>,
 }
 
@@ -364,7 +367,8 @@ impl Walk<'_> {
             Op::Mark(_) | Op::Open(_) => return,
             Op::Close => at.open = false,
             Op::BeginAtomic => at.atomic += 1,
-            // No process rests at a mark inside an atomic block: a walk from there does not matter.
+            // No process rests at a mark inside an atomic block, so a walk from there does
+            // not matter.
             Op::EndAtomic if at.atomic == 0 => return,
             Op::EndAtomic => at.atomic -= 1,
             Op::BeginSimple => at.merged |= std::mem::take(&mut at.open),
@@ -426,8 +430,8 @@ impl Walk<'_> {
             }
             Op::UnlockAt(range) => self.element(AccessKind::Release, range, index),
             Op::SpawnBlock(_) | Op::SpawnCall(_) => {}
-            // A body starts with marks of its own: unless they are swallowed, the step ends here,
-            // but for ghosts before the first mark.
+            // A body starts with marks of its own. Unless the step swallows them it ends here,
+            // except for ghosts before the first mark.
             Op::Call(_) if !self.into_calls && !at.open && !at.merged && at.atomic == 0 => return,
             Op::Call(procedure) if !self.follows(procedure, &at) => {
                 self.lost = true;
@@ -440,7 +444,7 @@ impl Walk<'_> {
             }
             Op::Return => match at.returns.pop() {
                 Some(pc) => at.pc = pc,
-                // The step leaves the procedure it began in: what follows is local work, and
+                // The step leaves the procedure in which it began. What follows is local work, and
                 // ghosts, of any caller.
                 None => {
                     if self.into_calls {
@@ -457,9 +461,9 @@ impl Walk<'_> {
         work.push((at, Before { changed, outcome }));
     }
 
-    /// Goes on behind every call of the procedure that an instruction returns from.
+    /// Continues after every call of the procedure that an instruction returns from.
     fn leave(&self, from: u32, at: At, before: Before, work: &mut Vec<(At, Before)>) {
-        // Procedures are compiled first, so their bodies have their numbers.
+        // Procedures are compiled first, so the number of a procedure is that of its body.
         let procedure = self.code.bodies[from as usize];
         for (pc, op) in self.code.ops.iter().enumerate() {
             if *op == Op::Call(procedure) {
@@ -472,7 +476,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a call is followed. Of recursive ones only until the first turns out to be too deep.
+    /// Whether the walk follows a call. It follows recursive calls only until the first one
+    /// is too deep.
     fn follows(&mut self, procedure: u32, at: &At) -> bool {
         at.returns.len() < CALL_DEPTH
             && self.seen.len() < MOST_PLACES
@@ -490,7 +495,7 @@ impl Walk<'_> {
         self.late |= outcome.read || outcome.sways;
     }
 
-    /// Notes the channel that an instruction touches.
+    /// Records the channel that an instruction touches.
     fn touch_channel(&mut self, at: &At) {
         if self.channels.is_empty() {
             return;
@@ -514,8 +519,8 @@ impl Walk<'_> {
         }
     }
 
-    /// What it claims where sends and receives claim different ends: a send how many messages wait,
-    /// a receive the messages, and all else that touches a channel both.
+    /// Returns the claims where sends and receives claim different ends of a channel. A send claims
+    /// the count of messages, a receive the messages, and any other access to a channel both.
     fn ends(&self) -> Option<Box<Ends>> {
         if self.touched.is_empty() || self.lost {
             return None;
@@ -571,8 +576,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The code of an index at this instruction whose value is fixed when the step starts: it is
-    /// over slots of the procedure that the step begins in, and none of them may have changed.
+    /// Returns the code of the index at this instruction if its value is fixed when the step
+    /// starts: it reads only unchanged slots of the procedure in which the step begins.
     fn fixed_index(&self, at: &At, changed: &[u32]) -> Option<u32> {
         let (snippet, slots) = self.indices.get(&at.pc)?.local.as_ref()?;
         let own = at.returns.is_empty() && !at.left;
@@ -580,10 +585,10 @@ impl Walk<'_> {
         fixed.then_some(*snippet)
     }
 
-    /// An access to the element that an index selects if that is fixed, else to any element.
+    /// Claims the element that an index selects if it is fixed, else any element.
     fn element(&mut self, kind: AccessKind, range: Range, index: Option<u32>) {
         match index {
-            // Which invariants an element belongs to is looked up when the index is known.
+            // The invariants over an element are looked up when the index is known.
             Some(index) => self.claim(Claim::Element { kind, range, index }),
             None => {
                 self.claim(Claim::Fixed(Access::new(kind, range.first).over(range.len)));
@@ -618,13 +623,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether it may wait for the end of a process.
+    /// Whether the step may wait for the end of a process.
     fn joins(&self) -> bool {
         let joins = |&pc: &u32| matches!(self.code.ops[pc as usize], Op::Join | Op::JoinAll);
         self.lost || self.blockers.iter().any(joins)
     }
 
-    /// Whether the code from a mark to a blocking instruction is one piece that only reads.
+    /// Whether the code from a mark to a blocking instruction is contiguous and only reads.
     fn reads_only_up_to(&self, mark: u32, blocker: u32) -> bool {
         mark < blocker
             && (mark + 1..blocker).all(|pc| match self.code.ops[pc as usize] {
@@ -652,13 +657,13 @@ impl Walk<'_> {
     }
 }
 
-/// The cells of channels of one name.
+/// The cells of the channels with one name.
 struct ChannelCells {
-    /// How many messages wait.
+    /// The numbers of waiting messages.
     counts: Range,
     /// The messages.
     messages: Vec<Range>,
-    /// Whether an invariant is over some of them.
+    /// Whether an invariant reads some of them.
     watched: bool,
 }
 
@@ -690,7 +695,7 @@ fn channels(code: &Code) -> Vec<ChannelCells> {
     code.program.channels.iter().map(cells).collect()
 }
 
-/// What a procedure may do, whatever it is called with; what it spawns does not count.
+/// Returns what a procedure may do for any arguments, not counting the processes it spawns.
 fn body(code: &Code, procedure: u32) -> Body {
     let mut body = Body::default();
     let mut seen = vec![false; code.ops.len()];

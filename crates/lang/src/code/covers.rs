@@ -1,10 +1,10 @@
 //! `cover e`: a state in which e holds must be reachable.
 //!
-//! That is asked of the same program with `invariant !e`, whose failures alone count: a run that
-//! breaks it is the evidence, and where no run does, e is never reached. The other invariants stay:
-//! they halt processes as ever, so what is reached is reached in the program as it stands. Where e
-//! has no value (an index out of bounds, a division by zero) it does not hold, so the invariant is
-//! written over a form of e that always has one.
+//! To find such a state, a search runs the same program with `invariant !e` and counts only
+//! failures of that invariant. A run that breaks it is the evidence; if no run does, e is never
+//! reached. The other invariants stay and halt processes as before, so what is reached is reached
+//! in the original program. Where e has no value (an index out of bounds, a division by zero) it
+//! does not hold, so the invariant uses a total form of e, which always has a value.
 
 use mazurka_core::record::Place;
 
@@ -16,14 +16,14 @@ use crate::check::hir::{BinaryOp, Expr, ExprKind, Program, Property, Type, Unary
 pub struct Cover {
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// The condition, as it is written.
+    /// The condition as written.
     pub text: String,
-    /// Where it stands.
+    /// Its place in the source.
     pub place: Place,
 }
 
 impl Code {
-    /// What the file says must be reachable.
+    /// Returns what the file says must be reachable.
     ///
     /// ```
     /// let source = "var x: int = 0  cover one: x == 1  process { x := 1 }";
@@ -43,8 +43,8 @@ impl Code {
         self.program.covers.iter().map(cover).collect()
     }
 
-    /// The same program with one more property, that the condition of a `cover` never holds: it
-    /// fails where the condition is reached, and no other failure counts.
+    /// Returns the same program with one more invariant: the condition of this `cover` never holds.
+    /// It fails where the condition is reached, and no other failure counts.
     ///
     /// # Panics
     ///
@@ -92,7 +92,7 @@ fn and(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     }
 }
 
-/// A condition that holds where this one has a value and holds, and that always has a value.
+/// Returns a condition that always has a value, and holds where this one has a value and holds.
 fn total(program: &Program, e: Expr) -> Expr {
     match defined(program, &e) {
         Some(defined) => binary(BinaryOp::And, defined, e),
@@ -100,7 +100,8 @@ fn total(program: &Program, e: Expr) -> Expr {
     }
 }
 
-/// When an expression has a value, itself always with a value; none: always.
+/// Returns the condition, itself total, under which an expression has a value; `None` if it always
+/// has one.
 fn defined(program: &Program, e: &Expr) -> Option<Expr> {
     let constant = |value: i64, of: &Expr| Expr {
         kind: ExprKind::Const(value),
@@ -127,7 +128,7 @@ fn defined(program: &Program, e: &Expr) -> Option<Expr> {
             within(index, program.vars[var.0 as usize].len.unwrap_or(1))
         }
         ExprKind::Table(table, index) => within(index, table.values.len() as u32),
-        // A property has no locals and chooses nothing.
+        // A property has no locals and makes no choices.
         ExprKind::LocalElement(_, index) => defined(program, index),
         ExprKind::Unary(_, e) => defined(program, e),
         ExprKind::Choose(a, b) => and(defined(program, a), defined(program, b)),

@@ -1,23 +1,23 @@
-//! Which bodies are not meant to end: a server that serves for ever.
+//! Which bodies are not meant to end, such as the body of a server.
 //!
-//! A body is *endless* if none of its ways leads to its end or to an `end`: each enters a
-//! `while true`, here or in a procedure, or fails at an `error`, and one at least enters it. A
-//! failure halts a process and does not end it, so a server with an `error` is a server. A process
-//! with an endless body that runs for ever is ordinary; if any other does, in a cycle that a fair
-//! scheduler can follow, it is a livelock.
+//! A body is *endless* if none of its paths leads to its end or to an `end`. Each path enters a
+//! `while true`, here or in a procedure, or fails at an `error`, and at least one path enters such
+//! a loop. A failure halts a process but does not end it, so a server with an `error` is still a
+//! server. A process with an endless body may run forever. If any other process does, in a cycle
+//! that a fair scheduler can follow, it is a livelock.
 
 use crate::check::hir::{Expr, ExprKind, Leave, ProcedureId, Program, Stmt, StmtKind, Type};
 
-/// Where a process may get to from some statements.
+/// Where control may go from some statements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Ways {
-    /// To what stands after them.
+    /// To the statement after them.
     on: bool,
-    /// To its end, by `end`.
+    /// To the end of the process, by `end`.
     out: bool,
-    /// Into a loop that it never leaves.
+    /// Into a loop that is never left.
     stays: bool,
-    /// Behind the loop around them, to its next round, or behind the procedure.
+    /// Behind the enclosing loop, to its next round, or out of the procedure.
     breaks: bool,
     continues: bool,
     returns: bool,
@@ -48,7 +48,7 @@ impl Ways {
         }
     }
 
-    /// Those of a body of a loop, as one round that leads on to the next.
+    /// Returns the ways of one round of a loop, whose end leads to the next round.
     fn round(self) -> Ways {
         Ways {
             on: self.on || self.continues,
@@ -57,7 +57,7 @@ impl Ways {
         }
     }
 
-    /// Those behind the loop.
+    /// Returns the ways of a whole loop, which a `break` leaves.
     fn left(self) -> Ways {
         Ways {
             on: self.on || self.breaks,
@@ -67,15 +67,15 @@ impl Ways {
     }
 }
 
-/// Tells endless bodies of one program.
+/// Decides which bodies of a program are endless.
 pub(crate) struct Ends {
-    /// For each procedure.
+    /// The ways of each procedure.
     procedures: Vec<Ways>,
 }
 
 impl Ends {
-    /// Follows the procedures of a program until nothing changes: a procedure that only calls
-    /// itself leads nowhere.
+    /// Iterates over the procedures of a program up to the least fixed point, so a procedure that
+    /// only calls itself leads nowhere.
     pub fn new(program: &Program) -> Self {
         let mut ends = Ends {
             procedures: vec![Ways::default(); program.procedures.len()],
@@ -167,7 +167,7 @@ impl Ends {
     }
 }
 
-/// The ways of a loop with these ways through its body, and with so many rounds at most.
+/// Returns the ways of a loop, from those of its body and the greatest number of rounds.
 fn repeated(test: Option<bool>, most: Option<i64>, body: Ways) -> Ways {
     match (test, most) {
         (Some(false), _) | (_, Some(..=0)) => Ways::ON,
@@ -181,7 +181,7 @@ fn repeated(test: Option<bool>, most: Option<i64>, body: Ways) -> Ways {
     }
 }
 
-/// Whether a `for` makes a round, if its range is constant.
+/// Whether a `for` makes at least one round, if its range is constant.
 fn rounds(from: &Expr, to: &Expr) -> Option<bool> {
     match (&from.kind, &to.kind) {
         (ExprKind::Const(first), ExprKind::Const(end)) => Some(match from.ty {

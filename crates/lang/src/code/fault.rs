@@ -1,10 +1,10 @@
-//! How a step can go wrong, and how a mishap names the place.
+//! How a step can fail, and how a mishap encodes the place.
 
 use mazurka_core::MishapKind;
 
 use crate::code::numbers::Undefined;
 
-/// What went wrong at an instruction. Its number and the instruction's make the mishap's site.
+/// What went wrong at an instruction. The site of a mishap encodes the fault and the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     DivisionByZero,
@@ -18,11 +18,11 @@ pub(crate) enum Fault {
     LocalLimit,
     /// A channel without a capacity is full.
     MessageLimit,
-    /// A `choose` between bounds that are not known, and perhaps far apart.
+    /// A `choose` whose bounds are unknown and perhaps far apart.
     SymbolicChoose,
-    /// A condition of which no solver knows whether it can hold, nor whether it can fail.
+    /// The solver can decide neither whether a condition can hold nor whether it can fail.
     Undecided,
-    /// The search no longer waits for the end of the step.
+    /// The search stopped waiting for the end of the step.
     BrokenOff,
 }
 
@@ -67,7 +67,7 @@ impl From<Undefined> for Fault {
     }
 }
 
-/// How a mishap names its place.
+/// The place of a mishap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Site {
     At { pc: u32, fault: Fault },

@@ -1,8 +1,8 @@
-//! The instructions of a program, for an interpreter with code of its own.
+//! Read access to the instructions of a program, for an independent interpreter.
 //!
-//! [`Machine`](crate::Machine) runs them and knows much about them beforehand; a checker that must
-//! not rely on any of that reads them from here. What they mean is told at [`Op`], and what a step
-//! is at the head of `code/mod.rs`.
+//! [`Machine`](crate::Machine) runs these instructions with the help of analyses. A checker that
+//! must not rely on them reads the instructions here. [`Op`] says what each instruction does, and
+//! the head of `code/mod.rs` what a step is.
 //!
 //! ```
 //! use mazurka_lang::flat::{Flat, Op};
@@ -20,24 +20,24 @@ pub use mazurka_core::Temporal;
 
 use super::Code;
 
-/// The parts of a program that say what it does.
+/// The parts of a compiled program that define what it does.
 #[derive(Clone, Copy, Debug)]
 pub struct Flat<'a> {
     /// The instructions.
     pub ops: &'a [Op],
     /// The procedures.
     pub procedures: &'a [Entry],
-    /// The processes that are there from the start.
+    /// The processes that exist from the start.
     pub processes: &'a [Entry],
-    /// What the cells hold at first: those of variables, then those of locks.
+    /// The initial values of the cells: variables, then locks.
     pub initial: &'a [i64],
-    /// The cells that determinism is about.
+    /// The cells that final states are compared by for determinism.
     pub observed: &'a [u32],
     code: &'a Code,
 }
 
 impl<'a> Flat<'a> {
-    /// The parts of a compiled program.
+    /// Returns the parts of a compiled program.
     pub fn new(code: &'a Code) -> Self {
         Self {
             ops: &code.ops,
@@ -49,45 +49,45 @@ impl<'a> Flat<'a> {
         }
     }
 
-    /// Whether a conditional jump decides what its process does next. Others belong to the
+    /// Whether a conditional jump decides what its process does next. Other jumps belong to the
     /// computation of a value.
     pub fn is_branch(&self, pc: u32) -> bool {
         self.code.branches.contains(&pc)
     }
 
-    /// Whether a process is not meant to end whose outermost body is at this instruction.
+    /// Whether a process is not meant to end, given where it is in its outermost body.
     pub fn is_endless(&self, pc: u32) -> bool {
         self.code.is_endless(pc)
     }
 
-    /// The conditions of the invariants, in their order: instructions that read cells and leave a
-    /// value.
+    /// Returns the conditions of the invariants, in order: instructions that read cells and
+    /// leave a value.
     pub fn invariants(&self) -> impl Iterator<Item = &'a [Op]> + use<'a> {
         let code = self.code;
         let snippet = |at: u32| &code.snippets[at as usize][..];
         code.invariants.iter().map(move |one| snippet(one.snippet))
     }
 
-    /// The same for what must hold of final states.
+    /// Returns the conditions of `ensures`, in the same form.
     pub fn ensures(&self) -> impl Iterator<Item = &'a [Op]> + use<'a> {
         let code = self.code;
         let snippet = |at: u32| &code.snippets[at as usize][..];
         code.ensures.iter().map(move |one| snippet(one.snippet))
     }
 
-    /// The temporal properties, over conditions by their numbers.
+    /// Returns the temporal properties; they refer to conditions by number.
     pub fn temporal(&self) -> impl Iterator<Item = Temporal> + use<'a> {
         let stated = self.code.program().temporal.iter();
         stated.map(|property| property.says)
     }
 
-    /// A condition of temporal properties, as instructions that leave a value.
+    /// Returns a condition of temporal properties as instructions that leave a value.
     pub fn condition(&self, number: usize) -> Option<&'a [Op]> {
         let snippet = *self.code.conditions.get(number)?;
         Some(&self.code.snippets[snippet as usize])
     }
 
-    /// Whether these conditions speak of locals of processes.
+    /// Whether these conditions mention locals of processes.
     pub fn speaks_of_locals(&self) -> bool {
         !self.code.program().watched.is_empty()
     }

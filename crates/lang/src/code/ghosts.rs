@@ -1,5 +1,5 @@
-//! An assignment of ghosts joins the step before it, so there must be one: no way from the start of
-//! a process may get to it without a mark.
+//! The check that every assignment of ghosts has a step before it to join: no path from the start
+//! of a process may reach it without a mark.
 
 use mazurka_diagnostics::Diagnostic;
 use rustc_hash::FxHashSet;
@@ -8,7 +8,7 @@ use super::{Code, Op};
 use crate::check::refuse::ghost_without_a_step;
 use crate::code::reach::followers;
 
-/// The assignments of ghosts that a process may get to before its first step.
+/// Returns a mistake for each assignment of ghosts that a process may reach before its first step.
 pub(crate) fn without_a_step(code: &Code) -> Vec<Diagnostic> {
     if code.program.ghosts.is_empty() {
         return Vec::new();
@@ -39,7 +39,7 @@ pub(crate) fn without_a_step(code: &Code) -> Vec<Diagnostic> {
     found
 }
 
-/// For each procedure whether a call may come back without a step.
+/// Returns for each procedure whether a call may return without a step.
 fn passable(code: &Code) -> Vec<bool> {
     let mut passes = vec![false; code.procedures.len()];
     loop {
@@ -57,8 +57,8 @@ fn passable(code: &Code) -> Vec<bool> {
     }
 }
 
-/// The instructions that are reached from these without a mark; `descend`: those of procedures that
-/// are called, too.
+/// Returns the instructions reached from these without a mark. `descend`: includes those of
+/// called procedures.
 fn from(code: &Code, mut left: Vec<usize>, passes: &[bool], descend: bool) -> FxHashSet<usize> {
     let mut reached = FxHashSet::default();
     while let Some(pc) = left.pop() {
@@ -87,7 +87,8 @@ fn from(code: &Code, mut left: Vec<usize>, passes: &[bool], descend: bool) -> Fx
     reached
 }
 
-/// What a test is that is a constant: nothing jumps between its value and the jump behind it.
+/// Returns the value of a constant test. It is known only if no jump lands between the constant and
+/// the conditional jump.
 fn decided(code: &Code, jump: usize) -> Option<bool> {
     let Op::Const(value) = code.ops[jump.checked_sub(1)?] else {
         return None;
@@ -99,8 +100,8 @@ fn decided(code: &Code, jump: usize) -> Option<bool> {
     (!code.ops.iter().any(lands)).then_some(value != 0)
 }
 
-/// Whether the test of a `for` comes next, for the first time, and its constant range is not empty.
-/// Later rounds get to the test by a jump.
+/// Whether the test of a `for` comes next for the first time, with a constant range that is not
+/// empty. Later rounds reach the test by a jump.
 fn enters_loop(code: &Code, pc: usize) -> bool {
     let Some(from) = pc.checked_sub(3) else {
         return false;
@@ -143,7 +144,7 @@ impl Code {
 
 #[cfg(test)]
 mod tests {
-    /// How many assignments of ghosts are refused in a process.
+    /// Returns the number of refused assignments of ghosts in a process.
     fn refused(body: &str) -> usize {
         let source = format!("ghost var g: int = 0 var x: int = 0 process {{ {body} }}");
         let program = crate::load(&source, &[]).expect("a program");

@@ -1,4 +1,4 @@
-//! The histories of an object: where a state keeps them, and what its operations should do.
+//! The histories of an object: where a state stores them, and the specification of its operations.
 
 use std::sync::Arc;
 
@@ -10,29 +10,29 @@ use super::Code;
 use crate::check::hir::{LinearCall, Linearizable};
 use crate::code::compile::compile;
 
-/// An object and its specification.
+/// An object and its specification. The history of the object is kept in ghost cells of the state.
 #[derive(Debug)]
 pub(crate) struct Linear {
     pub clients: usize,
     pub calls_each: usize,
     /// The process of the first client.
     pub first_process: u32,
-    /// The cells that keep the history, the first and the one after the last.
+    /// The cells that hold the history.
     pub cells: std::ops::Range<usize>,
-    /// The first cells of the ghosts.
+    /// The first cell of each ghost array.
     pub ended: usize,
     pub called: usize,
     pub seen: usize,
     pub result: usize,
-    /// The invariant that stands for linearizability.
+    /// The index of the invariant that stands for linearizability.
     pub invariant: u32,
     pub specification: Arc<Code>,
-    /// The cells of the specification for the number of a call and for its result.
+    /// The cells of the specification that hold the number of a call and its result.
     pub spec_called: usize,
     pub spec_result: usize,
 }
 
-/// The object of a program, unless its linearizability is not looked at.
+/// Returns the object of a program if its linearizability is checked.
 pub(super) fn linear(code: &Code) -> Result<Option<Arc<Linear>>, Vec<Diagnostic>> {
     let program = &code.program;
     let Some(object) = &program.linearizable else {
@@ -65,14 +65,15 @@ pub(super) fn linear(code: &Code) -> Result<Option<Arc<Linear>>, Vec<Diagnostic>
 }
 
 impl Linear {
-    /// The history that a state keeps: calls by their numbers, and their results. Of calls at the
-    /// same time, and of returns, any order is one of those that the run may have.
+    /// Returns the history that a state holds: calls by their numbers, and their results.
+    /// Concurrent calls, and returns between two calls, are put in some order that agrees
+    /// with the run.
     pub fn history(&self, cells: &[i64]) -> History<u32, Option<i64>> {
         let slots = self.clients * self.calls_each;
         let called = |slot: usize| cells[self.called + slot];
         let seen = |slot: usize| &cells[self.seen + slot * self.clients..][..self.clients];
         let mut calls: Vec<usize> = (0..slots).filter(|&slot| called(slot) >= 0).collect();
-        // Of two calls the later one has seen as many returns of each client, or more.
+        // A later call has seen at least as many returns of each client.
         calls.sort_by_key(|&slot| seen(slot).iter().sum::<i64>());
         let mut history = History::new();
         let mut ids: Vec<Option<OperationId>> = vec![None; slots];
@@ -89,7 +90,7 @@ impl Linear {
         };
         for slot in calls {
             end_until(&mut history, &ids, seen(slot));
-            // Their number was checked.
+            // The number of calls was checked before.
             ids[slot] = history
                 .call(slot / self.calls_each, called(slot) as u32)
                 .ok();
@@ -98,13 +99,13 @@ impl Linear {
         history
     }
 
-    /// The slot that a cell of `$called` or of `$result` belongs to.
+    /// Returns the slot that a cell of `$called` belongs to.
     pub fn called_slot(&self, cell: u32) -> Option<usize> {
         let slot = (cell as usize).checked_sub(self.called)?;
         (slot < self.clients * self.calls_each).then_some(slot)
     }
 
-    /// The client whose `$ended` a cell is.
+    /// Returns the client that a cell of `$ended` belongs to.
     pub fn ended_client(&self, cell: u32) -> Option<usize> {
         let client = (cell as usize).checked_sub(self.ended)?;
         (client < self.clients).then_some(client)
@@ -112,12 +113,12 @@ impl Linear {
 }
 
 impl Code {
-    /// Whether the histories of an object are looked at.
+    /// Whether the file states the linearizability of an object.
     pub fn has_object(&self) -> bool {
         self.program.linearizable.is_some()
     }
 
-    /// What the file states about an object, if its linearizability is looked at.
+    /// Returns what the file states about an object, if its linearizability is checked.
     pub fn object(&self) -> Option<ObjectRecord> {
         let object = self.program.linearizable.as_ref()?;
         self.linear.as_ref()?;
@@ -134,7 +135,7 @@ impl Code {
         })
     }
 
-    /// A call as the source would write it.
+    /// Returns a call as the source would write it.
     pub(crate) fn shown_call(&self, call: i64) -> String {
         let known = |object: &Linearizable| -> Option<String> {
             let LinearCall { operation, args } = object.calls.get(usize::try_from(call).ok()?)?;
@@ -148,7 +149,7 @@ impl Code {
         object.and_then(known).unwrap_or_default()
     }
 
-    /// What a call has returned; nothing if its operation returns nothing.
+    /// Returns the result of a call as text, which is empty if its operation returns nothing.
     pub(crate) fn shown_result(&self, call: i64, result: i64) -> String {
         let ty = self.program.linearizable.as_ref().and_then(|object| {
             let call = object.calls.get(usize::try_from(call).ok()?)?;

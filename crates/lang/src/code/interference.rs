@@ -1,29 +1,29 @@
-//! What may still be touched from each place of the code on, as sets of cells: asked for in every
-//! state of a search that is [reduced](mazurka_core::Promises::interferes), so the answer is a few
-//! bits. The sets are those of `reach`.
+//! What may still be touched from each place of the code on, as sets of cells. A
+//! [reduced](mazurka_core::Promises::interferes) search asks for it in every state, so the answer
+//! is a lookup of a few bits. The sets are those of `reach`.
 //!
-//! Found when it is first asked for: most searches never do.
+//! Computed on first use: most searches never need it.
 
 use mazurka_core::{Access, AccessKind, Claims};
 
 use crate::code::{Code, Op};
 
-/// With more bits than this, every process that can go on interferes with every step.
+/// With more bits than this, every process that can continue interferes with every step.
 const MOST_BITS: usize = 1 << 24;
 
-/// For each place where a process can rest or return to, and each kind of access, the cells.
+/// For each place where a process can rest or return to, a set of cells for each kind of access.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interference {
-    /// The number of words of one set.
+    /// The number of words of a set.
     words: usize,
-    /// For each instruction the number of its first set in `bits`, if it has some.
+    /// For each instruction, where its first set begins in `bits`, if it has sets.
     places: Vec<Option<u32>>,
     bits: Vec<u64>,
-    /// Whether nothing is known.
+    /// Whether nothing is known, so that everything interferes.
     anything: bool,
 }
 
-/// The kinds of accesses, each with a set of its own.
+/// The number of access kinds; each has its own sets.
 const KINDS: usize = 4;
 
 fn plane(kind: AccessKind) -> usize {
@@ -36,8 +36,8 @@ fn plane(kind: AccessKind) -> usize {
 }
 
 impl Interference {
-    /// Whether what can be touched from an instruction on interferes with a step that has these
-    /// claims, and that `waits` or is possible.
+    /// Whether anything that can be touched from an instruction on interferes with a step that has
+    /// these claims. `waits`: whether that step is blocked.
     #[inline]
     pub fn from(&self, pc: u32, claims: &[Access], waits: bool) -> bool {
         let Some(first) = self.places[pc as usize] else {
@@ -58,7 +58,7 @@ impl Interference {
     }
 }
 
-/// The sets that a claim of some kind is looked up in: see [`Access::delays`].
+/// The sets in which a claim of this kind is looked up: see [`Access::delays`].
 #[inline]
 fn rivals(kind: AccessKind, waits: bool) -> &'static [usize] {
     match (kind, waits) {
@@ -69,7 +69,7 @@ fn rivals(kind: AccessKind, waits: bool) -> &'static [usize] {
     }
 }
 
-/// Makes the sets of compiled code.
+/// Computes the sets of compiled code.
 pub(crate) fn analyse(code: &Code) -> Interference {
     let cells = code.initial.len() + code.invariants.len();
     let words = cells.div_ceil(64).max(1);
@@ -114,8 +114,8 @@ mod tests {
         crate::compile(&program, source).expect("it can be explored")
     }
 
-    /// For each mark whether the rest from there interferes, and whether the list of accesses says
-    /// so too.
+    /// Returns for each mark whether the code from there on interferes, and checks this against the
+    /// list of accesses.
     fn answers(code: &Code, claim: Access, waits: bool) -> Vec<bool> {
         let sets = analyse(code);
         let marks = (0..code.ops.len()).filter(|&pc| matches!(code.ops[pc], Op::Mark(_)));

@@ -1,31 +1,31 @@
-//! Which locals can still matter at each place of the code.
+//! Which locals can still matter at each place of the code (live-variable analysis).
 //!
-//! The textbook's backward dataflow (Kildall 1973; Aho, Lam, Sethi, Ullman, section 9.2.5), slot
-//! by slot: a slot is live where some path reads it before writing it. States that differ only in
-//! other slots have the same future, so a [fingerprint](mazurka_core::Semantics::fingerprint)
-//! leaves these out.
+//! This is the textbook's backward dataflow analysis (Kildall 1973; Aho, Lam, Sethi, Ullman,
+//! section 9.2.5), slot by slot: a slot is live where some path reads it before writing it. States
+//! that differ only in dead slots have the same future, so a
+//! [fingerprint](mazurka_core::Semantics::fingerprint) omits these.
 //!
 //! | textbook | here |
 //! |---|---|
-//! | use\[B\], def\[B\] | [`Effect::reads`], [`Effect::writes`], of one instruction |
+//! | use\[B\], def\[B\] | [`Effect::reads`], [`Effect::writes`], for one instruction |
 //! | IN\[B\] | [`Live::at`] |
 //!
-//! A block that is spawned starts with a copy of the frame: a spawn reads what is live at the
-//! start of the block. A callee has a frame of its own; what its caller keeps is what is live at
-//! the return address.
+//! A spawned block starts with a copy of the frame, so a spawn reads what is live at the start
+//! of the block. A callee has its own frame; in its caller, what is live at the return address
+//! stays live.
 
 use crate::check::hir::Type;
 use crate::code::{Code, Op, Range};
 
-/// In frames with more slots everything counts as live.
+/// In frames with more slots than this, every slot counts as live.
 const MOST_SLOTS: u32 = 1024;
 
 /// A live slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
-    /// Its place in the frame.
+    /// Its index in the frame.
     pub at: u32,
-    /// Whether it holds the number of a process, which is not the same in every exploration.
+    /// Whether it holds the number of a process, which can differ between explorations.
     pub handle: bool,
 }
 
@@ -33,12 +33,13 @@ pub(crate) struct Slot {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Live {
     slots: Vec<Slot>,
-    /// For each instruction where a process can rest or return to: a part of `slots`.
+    /// For each instruction where a process can rest or return to, a range of `slots`.
     parts: Vec<(u32, u32)>,
 }
 
 impl Live {
-    /// What is live before an instruction: one where a process rests, or to which a call returns.
+    /// Returns what is live before an instruction at which a process rests, or to which a
+    /// call returns.
     #[inline]
     pub fn at(&self, pc: u32) -> &[Slot] {
         let (first, end) = self.parts[pc as usize];
@@ -46,14 +47,14 @@ impl Live {
     }
 }
 
-/// What an instruction does to the frame and where it can lead.
+/// What an instruction does to the frame, and which instructions may follow it.
 struct Effect {
     reads: [Option<Range>; 2],
-    /// Only what is certainly written.
+    /// A slot that is certainly written.
     writes: Option<u32>,
     /// Whether the next instruction may follow.
     falls: bool,
-    /// Another instruction that may follow, or that a spawned block starts with.
+    /// Another instruction that may follow, or the first one of a spawned block.
     leads: Option<u32>,
 }
 
@@ -108,7 +109,7 @@ fn effect(op: Op) -> Effect {
             falls: false,
             ..NOTHING
         },
-        // One element is written; which one is not known.
+        // `SetLocalAt` writes one element, but not a known one.
         Op::SetLocalAt(_)
         | Op::Mark(_)
         | Op::Open(_)
@@ -149,7 +150,7 @@ fn effect(op: Op) -> Effect {
     }
 }
 
-/// Finds what is live in compiled code.
+/// Computes the live slots of compiled code.
 pub(crate) fn analyse(code: &Code) -> Live {
     let frames: Vec<Vec<Slot>> = (0..code.layouts.len())
         .map(|body| frame(code, body))
@@ -191,7 +192,7 @@ pub(crate) fn analyse(code: &Code) -> Live {
     result
 }
 
-/// All slots of a body.
+/// Returns all slots of a body.
 fn frame(code: &Code, body: usize) -> Vec<Slot> {
     let layout = &code.layouts[body];
     let mut slots = Vec::new();
@@ -207,7 +208,7 @@ fn has(set: &[u64], slot: u32) -> bool {
     set[slot as usize / 64] & (1 << (slot % 64)) != 0
 }
 
-/// The least solution, as sets of so many words for each instruction.
+/// Computes the least solution, as a set of `words` words for each instruction.
 fn solve(code: &Code, words: usize, wanted: impl Fn(usize) -> bool) -> Vec<u64> {
     let count = code.ops.len();
     let mut live = vec![0u64; count * words];
@@ -247,7 +248,7 @@ fn solve(code: &Code, words: usize, wanted: impl Fn(usize) -> bool) -> Vec<u64> 
 mod tests {
     use super::*;
 
-    /// The names that are live where each step starts, in order.
+    /// Returns the names that are live where each step starts, in order.
     fn live(source: &str) -> Vec<String> {
         let program = crate::load(source, &[]).expect("a program");
         let code = crate::compile(&program, source).expect("it can be explored");

@@ -1,11 +1,11 @@
-//! Whether a run may come back to a state that it was in.
+//! Whether a run may return to an earlier state.
 
 use crate::check::hir::{Place, ProcedureId, Program, Spawned, Stmt, StmtKind};
 use crate::code::shared::Shared;
 
-/// Whether steps may be repeated without a bound that can be seen: by a `while` or `|>*` without a
-/// constant bound, a `for` whose counter is assigned, or a procedure that calls or starts itself.
-/// If not, every run ends, and no state comes twice in one run.
+/// Whether steps may repeat without a visible bound: by a `while` or `|>*` without a constant
+/// bound, a `for` whose counter is assigned, or a procedure that calls or starts itself. Otherwise
+/// every run ends, and no state occurs twice in a run.
 pub(crate) fn may_loop(program: &Program, shared: &Shared<'_>) -> bool {
     let bodies = || {
         let procedures = program.procedures.iter().map(|p| &p.body[..]);
@@ -15,7 +15,7 @@ pub(crate) fn may_loop(program: &Program, shared: &Shared<'_>) -> bool {
     for body in bodies() {
         for_each(body, &mut |stmt| {
             found |= match &stmt.kind {
-                // Without a step inside, it is local work, and that is limited.
+                // A loop without steps is local work, which is limited.
                 StmtKind::While { bound: None, .. } | StmtKind::GuardedLoop(..) => {
                     shared.stmt(stmt)
                 }
@@ -35,7 +35,7 @@ pub(crate) fn may_loop(program: &Program, shared: &Shared<'_>) -> bool {
     found || recursive(program)
 }
 
-/// Whether a procedure calls or starts itself, be it through others.
+/// Whether a procedure calls or starts itself, directly or through others.
 fn recursive(program: &Program) -> bool {
     let callees: Vec<Vec<usize>> = program
         .procedures
@@ -52,7 +52,7 @@ fn recursive(program: &Program) -> bool {
             callees
         })
         .collect();
-    // Take away those that call none of the others that are left; what stays is on a cycle or leads
+    // Removes procedures all of whose callees are removed. Those that stay are on a cycle or lead
     // to one.
     let mut left = vec![true; callees.len()];
     let mut changed = true;
@@ -67,7 +67,7 @@ fn recursive(program: &Program) -> bool {
     left.contains(&true)
 }
 
-/// Calls `visit` on every statement, those inside others too.
+/// Calls `visit` on every statement, including nested ones.
 fn for_each(stmts: &[Stmt], visit: &mut dyn FnMut(&Stmt)) {
     stmts.iter().for_each(|stmt| stmt.walk(visit));
 }

@@ -1,16 +1,16 @@
-//! The flat form in which programs run: instructions of a small stack machine, and for each
-//! place where a process can rest what its next step may touch.
+//! The flat form in which programs run: instructions of a small stack machine, and for each place
+//! where a process can rest, what its next step may touch.
 //!
-//! A process always rests at a *mark*. A step starts at a mark and runs on until it meets the
-//! next one that it may not swallow, so that local work joins the step before it:
+//! A process always rests at a *mark*. A step starts at a mark and runs to the next mark that it
+//! may not swallow, so local work joins the step before it:
 //!
-//! - [`Op::Mark`] opens a step. A step that a guard has opened swallows the first one it meets.
-//! - [`Op::Open`] is the mark of a guard, a choice or a guarded loop: the step stays *open* for the
-//!   first step behind it.
-//! - [`Op::Close`] ends that (a guarded body without a step: the label is `e ▷ skip`).
-//! - Between [`Op::BeginAtomic`] and [`Op::EndAtomic`] all marks are swallowed, and between
-//!   [`Op::BeginSimple`] and [`Op::EndSimple`] those of single accesses, if a guard has opened the
-//!   step (atomicity access).
+//! - [`Op::Mark`] starts a step. A step that a guard opened swallows the first mark it meets.
+//! - [`Op::Open`] is the mark of a guard, a choice or a guarded loop: the step stays *open* to
+//!   include the first step after it.
+//! - [`Op::Close`] closes an open step (if a guarded body has no step, the label is `e ▷ skip`).
+//! - Between [`Op::BeginAtomic`] and [`Op::EndAtomic`] a step swallows all marks. Between
+//!   [`Op::BeginSimple`] and [`Op::EndSimple`] it swallows those of single accesses, if a guard
+//!   opened it (atomicity access).
 
 pub(crate) mod claims;
 pub(crate) mod compile;
@@ -30,6 +30,7 @@ pub(crate) mod reach;
 mod refines;
 mod select;
 pub mod shared;
+pub(crate) mod symmetry;
 
 use std::sync::{Arc, OnceLock};
 
@@ -47,6 +48,7 @@ use crate::code::interference::Interference;
 use crate::code::liveness::Live;
 use crate::code::quick::Quick;
 use crate::code::reach::Reach;
+use crate::code::symmetry::Symmetry;
 use mazurka_diagnostics::Span;
 
 /// Arithmetic that can fail or wrap.
@@ -58,7 +60,7 @@ pub enum Arith {
     Mul,
     Div,
     Rem,
-    /// On bits, of machine integers alone; these neither fail nor wrap.
+    /// Bitwise operations, only for machine integers; they neither fail nor wrap.
     BitAnd,
     BitOr,
     BitXor,
@@ -66,7 +68,7 @@ pub enum Arith {
     Shr,
 }
 
-/// Comparisons. `u64` values are compared as such.
+/// Comparisons of numbers; a flag beside them says whether these are `u64` values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Compare {
@@ -88,43 +90,44 @@ pub struct Range {
 }
 
 impl Range {
-    /// Whether a cell or slot is one of these.
+    /// Whether the range contains a cell or slot.
     pub fn contains(self, at: u32) -> bool {
         (self.first..self.first + self.len).contains(&at)
     }
 }
 
-/// One instruction. Operands are taken from the operand stack, the last one first.
+/// One instruction. It pops its operands from the operand stack, the last one first, and pushes its
+/// result. *Takes* below means pops, *leaves* means pushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// A step begins here, with this number.
+    /// Starts the step with this number.
     Mark(u32),
-    /// The same, for a guard: the step goes on behind the next mark.
+    /// Starts the step of a guard, which continues after the next mark.
     Open(u32),
-    /// The step ends at the next mark after all.
+    /// Closes the step: it ends at the next mark.
     Close,
-    /// From here on all marks are swallowed.
+    /// From here on, all marks are swallowed.
     BeginAtomic,
-    /// The end of that.
+    /// Ends what [`Op::BeginAtomic`] began.
     EndAtomic,
-    /// From here on all marks are swallowed if a guard has opened the step.
+    /// From here on, all marks are swallowed if a guard opened the step.
     BeginSimple,
-    /// The end of that.
+    /// Ends what [`Op::BeginSimple`] began.
     EndSimple,
 
     /// Leaves a number.
     Const(i64),
-    /// Leaves what is in a slot.
+    /// Leaves the value of a slot.
     Local(u32),
-    /// Takes an index; leaves what is in the slot that it selects.
+    /// Takes an index; leaves the value of the slot that it selects.
     LocalAt(Range),
-    /// Takes an index, and under it the elements of a constant array; leaves the element.
+    /// Takes an index, then the elements of a constant array below it; leaves the selected element.
     Pick(u32, Type),
-    /// Fails if the operand is no index of a dimension of this size.
+    /// Fails if the operand is not an index of a dimension of this size.
     Within(u32),
-    /// Leaves what is in a cell.
+    /// Leaves the value of a cell.
     Load(u32),
-    /// Takes an index; leaves what is in the cell that it selects.
+    /// Takes an index; leaves the value of the cell that it selects.
     LoadAt(Range),
     /// `!`
     Not,
@@ -132,20 +135,20 @@ pub enum Op {
     Neg(Type),
     /// Takes the right side, then the left one.
     Arith(Arith, Type),
-    /// Takes the right side, then the left one; as `u64` values if so.
+    /// Takes the right side, then the left one; the flag says whether they are `u64` values.
     Compare(Compare, bool),
-    /// Both sides, and whichever the first operand selects, evaluated: in code for symbolic values,
-    /// where a jump would split the run.
+    /// Strict `&&`: both sides are evaluated. Used in code for symbolic values, where a jump would
+    /// split the run.
     And,
-    /// See [`Op::And`].
+    /// Strict `||`; see [`Op::And`].
     Or,
-    /// See [`Op::And`].
+    /// Strict choice between two evaluated values by a condition; see [`Op::And`].
     Select(Type),
-    /// The next input of the process.
+    /// Leaves the next input of the process.
     Input(Type),
     /// Arithmetic on two slots.
     ArithLocals(Arith, Type, [u16; 2]),
-    /// Takes the value after the last and the first value.
+    /// Takes the exclusive upper bound, then the first value; leaves one in between.
     Choose,
     /// Reads a cell into a slot.
     Fetch {
@@ -157,9 +160,9 @@ pub enum Op {
     /// Adds 1 to a slot.
     Increment(u32, Type),
 
-    /// Goes on elsewhere.
+    /// Continues at another instruction.
     Jump(u32),
-    /// Takes a condition; goes on elsewhere if it is false.
+    /// Takes a condition; continues at another instruction if it is false.
     JumpIfFalse(u32),
     /// Jumps if the first slot is not less than the second.
     JumpUnlessLess {
@@ -167,58 +170,58 @@ pub enum Op {
         slots: [u16; 2],
         /// Whether they are `u64` values.
         unsigned: bool,
-        /// Where it goes on.
+        /// The target.
         to: u32,
     },
-    /// Takes a value into a slot.
+    /// Takes a value and puts it into a slot.
     SetLocal(u32),
-    /// Takes the value, then the index.
+    /// Takes the value, then the index of the slot.
     SetLocalAt(Range),
-    /// Takes a value into a cell.
+    /// Takes a value and writes it to a cell.
     Store(u32),
-    /// Takes the value, then the index.
+    /// Takes the value, then the index of the cell.
     StoreAt(Range),
 
-    /// Waits for the condition.
+    /// Takes a condition and waits until it holds.
     Guard,
-    /// Waits for a lock and takes it.
+    /// Waits for a lock and acquires it.
     Lock(u32),
-    /// Takes an index, waits for the lock that it selects and takes that.
+    /// Takes an index, waits for the lock that it selects and acquires it.
     LockAt(Range),
-    /// Gives a lock back; fails if the process does not hold it.
+    /// Releases a lock; fails if the process does not hold it.
     Unlock(u32),
-    /// Takes an index, and gives the lock back that it selects.
+    /// Takes an index and releases the lock that it selects.
     UnlockAt(Range),
     /// Starts a block with a copy of the frame; leaves the handle.
     SpawnBlock(u32),
     /// Starts a procedure with its arguments; leaves the handle.
     SpawnCall(u32),
-    /// Takes the handle, and waits for the end of the process.
+    /// Takes a handle and waits for the end of its process.
     Join,
-    /// Waits for the ends of all children so far.
+    /// Waits for the end of all children started so far.
     JoinAll,
-    /// Takes the arguments, the last one first, and goes on in the procedure.
+    /// Takes the arguments, the last one first, and continues in the procedure.
     Call(u32),
-    /// Goes on behind the call; ends a process that has not been called.
+    /// Continues after the call; ends a process that is not in a call.
     Return,
-    /// Takes a value.
+    /// Takes a value and discards it.
     Drop,
     /// Takes a condition; fails if it is false.
     Assert,
-    /// Takes a condition; the run is discarded if it is false.
+    /// Takes a condition; discards the run if it is false.
     Assume,
-    /// The condition says that a channel has fewer messages than its limit.
+    /// Takes the condition that a channel holds fewer messages than its limit.
     Limit(u32),
     /// Fails.
     Error,
-    /// The process ends.
+    /// Ends the process.
     End,
 }
 
-/// An access that a step claims.
+/// An access that a step claims: what the step might touch, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// Known when the program is compiled.
+    /// An access that is known at compile time.
     Fixed(Access),
     /// The element that an expression over locals selects when the step starts.
     Element {
@@ -228,24 +231,24 @@ pub(crate) enum Claim {
     },
 }
 
-/// A step in which a wait may depend on what was chosen.
+/// A step in which a wait may depend on an earlier `choose` of the same step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Late {
     pub span: Span,
-    /// Otherwise there are calls that were not followed.
+    /// False if the analysis skipped some calls.
     pub certain: bool,
 }
 
-/// How to find out whether a step is possible.
+/// How a machine finds out whether a step is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// It always is.
+    /// The step is always possible.
     Never,
-    /// The step is an acquisition of this lock and nothing else.
+    /// The step only acquires this lock.
     Lock(u32),
-    /// This instruction alone can block; up to it the step only reads.
+    /// Only this instruction can block; before it the step only reads.
     At(u32),
-    /// By trying.
+    /// Only by trying the step.
     Somewhere,
 }
 
@@ -257,29 +260,29 @@ pub(crate) struct StepInfo {
     pub fixed: Option<Claims>,
     pub waits: Waits,
     pub wait: Wait,
-    /// Whether it may wait for the end of a process.
+    /// Whether the step may wait for the end of a process.
     pub joins: bool,
-    /// Whether it may go back in a loop that may never end, or may meet a false `assume`.
+    /// Whether the step may jump back in a loop that may never end, or may meet a false `assume`.
     pub puts_off: bool,
-    /// If it touches channels: what it claims where sends and receives claim different ends.
+    /// If the step touches channels: its claims where sends and receives claim different ends.
     pub ends: Option<Box<Ends>>,
     pub span: Span,
-    /// How much its access orders, if the source says so.
+    /// The memory order of its access, if the source names one.
     pub order: Option<AccessOrder>,
 }
 
-/// What a step claims where sends and receives claim different ends of a channel.
+/// The claims of a step where sends and receives claim different ends of a channel.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
     pub claims: Vec<Claim>,
-    /// The ends that are all that the step touches of their channels.
+    /// The channel ends such that the step touches nothing else of their channels.
     pub pure: Vec<PureEnd>,
 }
 
-/// An end of one of some channels.
+/// A send or receive end of one of several channels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PureEnd {
-    /// The cells that say how many messages wait.
+    /// The cells that hold the numbers of waiting messages.
     pub counts: Range,
     pub capacity: u32,
     pub sends: bool,
@@ -290,35 +293,35 @@ pub(crate) struct PureEnd {
 pub struct Entry {
     /// Its first instruction.
     pub pc: u32,
-    /// How many arguments it takes: its first slots.
+    /// The number of arguments, which are its first slots.
     pub params: u32,
-    /// How many slots it has.
+    /// The number of slots.
     pub frame: u32,
 }
 
-/// Where a local lives: for labels.
+/// Where the locals of a body live; used for labels.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     pub names: Vec<hir::Local>,
     pub slots: Vec<u32>,
 }
 
-/// What a label says about an instruction.
+/// What a label says about an instruction. Labels are the text of steps in reports.
 #[derive(Clone, Debug)]
 pub(crate) enum Note {
     /// The condition of a guard, printed if it holds.
     Guard(hir::Expr),
-    /// A test, printed as it is or negated.
+    /// A test, printed as it is, or negated if it is false.
     Test(hir::Expr),
-    /// A statement, and where it stands; its text is printed with the locals' values.
+    /// A statement and its place; its text is printed with the values of locals.
     Action(Action, Span),
-    /// A single read of the cell of the instruction.
+    /// A single read of the instruction's cell.
     Read,
-    /// A single write.
+    /// A single write of the instruction's cell.
     Write,
 }
 
-/// The statements that stand in labels.
+/// The statements that appear in labels.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     Assign(Vec<hir::Place>, Vec<hir::Expr>),
@@ -341,82 +344,83 @@ pub(crate) struct Checked {
     pub span: Span,
 }
 
-/// A compiled program. Made by [`compile`](crate::compile), run by [`Machine`](crate::Machine).
+/// A compiled program, made by [`compile`](crate::compile) and run by [`Machine`](crate::Machine).
+/// It holds the instructions, what is known about each step (claims, waits, labels), and the
+/// properties as code.
 #[derive(Clone, Debug)]
 pub struct Code {
     pub(crate) ops: Vec<Op>,
-    /// For each mark how to make the step without interpreting it, if that is possible.
+    /// For each mark, how to make the step without interpreting it, if that is possible.
     pub(crate) quick: Vec<Option<Quick>>,
-    /// For each instruction its place in the source.
+    /// For each instruction, its place in the source.
     pub(crate) spans: Vec<Span>,
-    /// For each instruction the body whose frame it runs in.
+    /// For each instruction, the body whose frame it uses.
     pub(crate) bodies: Vec<u32>,
     pub(crate) layouts: Vec<Layout>,
     pub(crate) notes: FxHashMap<u32, Note>,
-    /// The jumps that decide what a process does next: those of statements, and in atomicity access
-    /// those between the reads of an expression, and those over an operation that can fail. Other
-    /// values that are computed in one go may need jumps too, but these are no choice between ways
-    /// to go.
+    /// The jumps that decide what a process does next: those of statements, those over an operation
+    /// that can fail, and in atomicity access those between the reads of an expression. A value
+    /// that is computed in one go may contain other jumps, which are not choices of the process.
     pub(crate) branches: FxHashSet<u32>,
-    /// The conditions of statements, by the instruction that decides them. For a `for` it is its
-    /// range.
+    /// The conditions of statements, by the instruction that decides them; for a `for`, its range.
     pub(crate) tests: FxHashMap<u32, Span>,
     /// The messages of `assert` and `error`.
     pub(crate) messages: FxHashMap<u32, hir::Message>,
-    /// The conditions of `assert`: as they stand in the source, and as they are evaluated, with
-    /// temporaries for what was read in steps before.
+    /// The conditions of `assert`: as written in the source, and as evaluated, with temporaries for
+    /// values read in earlier steps.
     pub(crate) asserted: FxHashMap<u32, [hir::Expr; 2]>,
-    /// The divisions and the indices that instructions compute, which can fail.
+    /// The divisions and indices that instructions compute and that can fail.
     pub(crate) operands: FxHashMap<u32, hir::Expr>,
     pub(crate) names: ProcessNames,
-    /// Expressions over locals (indices) and over shared variables (properties).
+    /// Code of expressions over locals (indices) and over shared variables (properties).
     pub(crate) snippets: Vec<Vec<Op>>,
     pub(crate) steps: Vec<StepInfo>,
     pub(crate) procedures: Vec<Entry>,
     pub(crate) processes: Vec<Entry>,
-    /// The values of inputs, by name. Those that are not given are 0.
+    /// The values of inputs, by name. Inputs without a value are 0.
     pub(crate) inputs: FxHashMap<String, i64>,
-    /// The initial cells: variables, then locks.
+    /// The initial values of the cells: variables, then locks.
     pub(crate) initial: Vec<i64>,
     pub(crate) first_lock: u32,
-    /// For each cell the invariants over it; empty if there are none at all.
+    /// For each cell, the invariants over it; empty if the program has no invariants.
     pub(crate) watched: Vec<SmallVec<[u32; 2]>>,
     pub(crate) requires: Vec<Checked>,
     pub(crate) invariants: Vec<Checked>,
     pub(crate) ensures: Vec<Checked>,
     /// The temporal properties.
     pub(crate) temporal: Vec<Temporal>,
-    /// The conditions of temporal properties: indices in `snippets`, which run in a frame of the
-    /// values of `watched_slots`.
+    /// The conditions of temporal properties, as indices into `snippets`. They run in a frame with
+    /// the values of `watched_slots`.
     pub(crate) conditions: Vec<u32>,
-    /// The slots of locals that temporal properties speak of, each with its process.
+    /// The slots of the locals that temporal properties mention, each with its process.
     pub(crate) watched_slots: Vec<(u32, u32)>,
-    /// The cells that determinism is about.
+    /// The cells that final states are compared by for determinism.
     pub(crate) observed: Vec<u32>,
     pub(crate) program: Arc<hir::Program>,
     pub(crate) source: Arc<str>,
     pub(crate) first_cells: Vec<u32>,
     pub(crate) lock_cells: Vec<u32>,
     pub(crate) states_property: bool,
-    /// What steps may touch that wait for a condition.
+    /// What steps that wait for a condition may touch.
     pub(crate) guards: Claims,
-    /// The code of sends and receives that touch one end of a channel alone.
+    /// The code of sends and receives that touch only one end of a channel.
     pub(crate) ends: Vec<(std::ops::Range<u32>, hir::ChannelEnd)>,
-    /// Steps that may have to wait or not, depending on what they have chosen.
+    /// Steps whose wait may depend on what they have chosen.
     pub(crate) late: Vec<Late>,
     pub(crate) may_loop: bool,
-    /// The bodies of processes, spawned blocks and procedures: where each begins, in order, and
-    /// whether it is [endless](endless).
+    /// Where each body of a process, spawned block or procedure begins, in order, and whether it
+    /// is [endless](endless).
     pub(crate) begins: Vec<(u32, bool)>,
     pub(crate) live: Live,
     pub(crate) reach: OnceLock<Reach>,
     pub(crate) interference: OnceLock<Interference>,
     pub(crate) quiet: [OnceLock<Vec<bool>>; 2],
-    /// Which runs without an end count.
+    pub(crate) symmetry: OnceLock<Option<Symmetry>>,
+    /// Which infinite runs count.
     pub fairness: Fairness,
     /// Which failures count.
     pub(crate) counting: Counting,
-    /// The object whose histories are looked at.
+    /// The object whose histories are checked.
     pub(crate) linear: Option<Arc<history::Linear>>,
 }
 
@@ -424,26 +428,26 @@ pub struct Code {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counting {
     All,
-    /// Those of invariants and `ensures`.
+    /// Only failures of invariants and `ensures`.
     Stated,
-    /// Those of one invariant.
+    /// Only failures of this invariant.
     Invariant(u32),
 }
 
 /// The processes that a step may join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joins {
-    /// The process of this handle, a slot of the frame.
+    /// The process whose handle is in this slot of the frame.
     Handle(u32),
     /// All children.
     Children,
-    /// Children, or processes of handles that are live.
+    /// Children, or processes whose handles are live.
     Any,
     Nothing,
 }
 
 impl Code {
-    /// The processes that the step may join that starts at a mark.
+    /// Returns the processes that the step starting at a mark may join.
     pub(crate) fn joins(&self, mark: u32) -> Joins {
         let joins = match self.ops[mark as usize] {
             Op::Mark(step) | Op::Open(step) => self.steps[step as usize].joins,
@@ -457,19 +461,19 @@ impl Code {
         }
     }
 
-    /// Whether a run may not end, or come back to a state that it was in: there is a loop without a
+    /// Whether a run may be infinite or return to an earlier state: there is a loop without a
     /// constant bound, or recursion.
     pub fn may_loop(&self) -> bool {
         self.may_loop
     }
 
-    /// Whether a process whose outermost body is at this instruction is not meant to end.
+    /// Whether a process is not meant to end, given where it is in its outermost body.
     pub(crate) fn is_endless(&self, pc: u32) -> bool {
         let after = self.begins.partition_point(|(first, _)| *first <= pc);
         after > 0 && self.begins[after - 1].1
     }
 
-    /// Whether the file asks for determinism: it says so, or what is to be observed.
+    /// Whether the file asks for determinism: it states it, or says what to observe.
     pub fn asks_for_determinism(&self) -> bool {
         self.program.expects_determinism || self.program.observe.is_some()
     }
@@ -479,13 +483,13 @@ impl Code {
         self.program.allowed
     }
 
-    /// Whether the file states a property other than determinism: an `assert`, `error`, `invariant`
-    /// or `ensures`, or a temporal one.
+    /// Whether the file states a property other than determinism: an `assert`, an `error`, an
+    /// `invariant`, an `ensures` or a temporal property.
     pub fn states_other_property(&self) -> bool {
         self.states_property
     }
 
-    /// Whether the file states something about final states.
+    /// Whether the file states a property of final states.
     pub fn states_ensures(&self) -> bool {
         !self.ensures.is_empty()
     }
@@ -495,53 +499,62 @@ impl Code {
         !self.temporal.is_empty()
     }
 
-    /// The names that the source gives its processes.
+    /// Returns the names that the source gives its processes.
     pub fn process_names(&self) -> &ProcessNames {
         &self.names
     }
 
-    /// The procedure whose body an instruction is in, if it is in one.
+    /// Returns the name of the procedure that an instruction is in, if any.
     pub(crate) fn procedure_at(&self, pc: u32) -> Option<&str> {
-        // Procedures are compiled first, so their bodies have their numbers.
+        // Procedures are compiled first, so the number of a procedure is that of its body.
         let body = self.bodies[pc as usize] as usize;
         self.program.procedures.get(body).map(|p| p.name.as_str())
     }
 
-    /// The checked program that it was made of.
+    /// Returns the checked program that this code was compiled from.
     pub fn program(&self) -> &hir::Program {
         &self.program
     }
 
-    /// The text that it was made of.
+    /// Returns the source text that this code was compiled from.
     pub fn source(&self) -> &Arc<str> {
         &self.source
     }
 
-    /// What can still be touched from each place on.
+    /// Returns what can still be touched from each place on.
     pub(crate) fn reach(&self) -> &Reach {
         self.reach.get_or_init(|| reach::analyse(self))
     }
 
-    /// The same as sets of cells.
+    /// Returns the same as sets of cells.
     #[inline]
     pub(crate) fn interference(&self) -> &Interference {
         self.interference
             .get_or_init(|| interference::analyse(self))
     }
 
-    /// Whether only local work is left of the step at an instruction: with an `assume` or without.
+    /// The processes that can change places, if any can.
+    #[inline]
+    pub(crate) fn symmetry(&self) -> Option<&Symmetry> {
+        let found = self.symmetry.get_or_init(|| symmetry::analyse(self));
+        found.as_ref()
+    }
+
+    /// Whether the rest of the step from an instruction on is local work. `assumes`: whether an
+    /// `assume` counts as local work.
     pub(crate) fn is_quiet(&self, pc: u32, assumes: bool) -> bool {
         let quiet = &self.quiet[usize::from(assumes)];
         quiet.get_or_init(|| quiet::analyse(self, assumes))[pc as usize]
     }
 
-    /// The number of the claims of a step that touches one element of an array: beyond those of the
-    /// steps.
+    /// Returns the key of the claims of a step that touches one element of an array. These keys
+    /// follow those of the steps.
     pub(crate) fn element_key(&self, cell: u32, kind: AccessKind) -> u32 {
         self.steps.len() as u32 + 1 + 4 * cell + kind as u32
     }
 
-    /// The pseudo-cell that every write of a variable of an invariant claims to write.
+    /// Returns the pseudo-cell of an invariant. Every write to one of the invariant's variables
+    /// claims to write this cell.
     pub(crate) fn invariant_cell(&self, invariant: u32) -> u32 {
         self.initial.len() as u32 + invariant
     }

@@ -11,7 +11,7 @@ pub(crate) enum Undefined {
     OutOfRange,
 }
 
-/// The value that a machine type keeps of a result.
+/// Wraps a result to the range of its machine type.
 #[inline]
 pub(crate) fn wrap(value: i64, ty: Type) -> i64 {
     match ty {
@@ -21,7 +21,7 @@ pub(crate) fn wrap(value: i64, ty: Type) -> i64 {
     }
 }
 
-/// A sum: by far the most frequent, so it has code of its own.
+/// Adds two values. Addition is by far the most frequent operation, so it has code of its own.
 #[inline(always)]
 pub(crate) fn add(ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
     result(Arith::Add, ty, a, b)
@@ -70,9 +70,10 @@ fn result(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
     }
 }
 
-/// An operation on bits. Values are kept in 64 bits, extended by their sign or by zeros, and `&`,
-/// `|` and `^` keep them so. The amount of a shift is a natural number, a negative one a large one:
-/// from the width of the type on, nothing is left, or the sign of a signed number.
+/// Computes an operation on bits. Values are kept in 64 bits, extended by their sign or by zeros;
+/// `&`, `|` and `^` preserve this. A shift amount is read as an unsigned number, so a negative one
+/// is large. A shift by the width of the type or more gives 0, or only sign bits for `>>` on a
+/// signed type.
 #[cold]
 fn bits(op: Arith, ty: Type, a: i64, b: i64) -> i64 {
     let width = match ty {
@@ -103,7 +104,7 @@ pub(crate) fn negate(ty: Type, a: i64) -> Result<i64, Undefined> {
 
 #[inline]
 pub(crate) fn compare(op: Compare, unsigned: bool, a: i64, b: i64) -> bool {
-    // Flipping the sign bit of both orders u64 bits as i64.
+    // Flipping the sign bits makes the order of `i64` that of `u64`.
     let flip = if unsigned { i64::MIN } else { 0 };
     let (a, b) = (a ^ flip, b ^ flip);
     match op {

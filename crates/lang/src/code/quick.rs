@@ -1,6 +1,5 @@
-//! Steps that do one thing to one cell: most steps of atomicity access, and of locks. They are
-//! recognised when the program is compiled, so that the machine makes them without interpreting
-//! anything.
+//! Steps that do one thing to one cell: most steps of atomicity access, and lock operations. The
+//! compiler recognises them, so that the machine makes them without interpreting instructions.
 
 use mazurka_core::{Access, AccessKind, Wait};
 
@@ -8,7 +7,7 @@ use crate::check::hir::Type;
 use crate::code::numbers;
 use crate::code::{Arith, Claim, Code, Compare, Op, Range};
 
-/// What such a step does.
+/// What a quick step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QuickAction {
     /// Reads the cell into a slot.
@@ -17,15 +16,15 @@ pub(crate) enum QuickAction {
     FetchAt { element: Element, slot: u32 },
     /// Writes a constant.
     Set { value: i64 },
-    /// Writes what a few locals give.
+    /// Writes a value computed from at most two locals.
     Put { value: Value },
-    /// Takes the lock, which is free.
+    /// Acquires the lock, which is free.
     Lock,
-    /// Gives the lock back, if the process holds it.
+    /// Releases the lock, if the process holds it.
     Unlock,
 }
 
-/// An element of the array that starts at the cell of the step's access.
+/// An element of the array whose first cell is the one of the access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Element {
     /// The slot of the index.
@@ -33,18 +32,18 @@ pub(crate) struct Element {
     pub len: u32,
 }
 
-/// What is written.
+/// The value to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     Slot(u32),
-    /// Of two slots.
+    /// An operation on two slots.
     Slots(Arith, Type, [u16; 2]),
-    /// Of a slot and a constant.
+    /// An operation on a slot and a constant.
     SlotAndConst(Arith, Type, u32, i32),
 }
 
 impl Value {
-    /// The value with these locals; none if it is not defined.
+    /// Returns the value for these locals, or `None` if it is undefined.
     #[inline(always)]
     pub fn eval(self, locals: &[i64]) -> Option<i64> {
         match self {
@@ -65,44 +64,45 @@ fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// What comes after it.
+/// What comes after the access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// The process rests here.
     Rest(u32),
     /// The process ends here.
     End(u32),
-    /// The end of a `for`, here.
+    /// The end of a round of a `for`.
     Next(u32, Next),
-    /// Local work, from here on.
+    /// Local work from this instruction on.
     More(u32),
 }
 
-/// Adds 1 to a variable and starts again, or leaves the loop.
+/// The end of a round of a `for`: increments the variable, and starts another round or
+/// leaves the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Next {
-    /// The variable, and the one that it stays less than.
+    /// The variable, and its exclusive upper bound.
     slots: [u16; 2],
     ty: Type,
     unsigned: bool,
-    /// Where the process rests then.
+    /// Where the process rests in either case.
     again: u32,
     after: u32,
-    /// Whether it ends after the loop.
+    /// Whether the process ends after the loop.
     ends: bool,
 }
 
-/// What a loop does at its end.
+/// The effect of the end of a round.
 pub(crate) struct Turn {
     pub slot: u32,
-    /// The new value of its variable.
+    /// The new value of the loop variable.
     pub value: i64,
     pub pc: u32,
     pub ends: bool,
 }
 
 impl Next {
-    /// What it does with these locals; none if the variable leaves its range.
+    /// Returns the effect for these locals, or `None` if the variable overflows.
     #[inline(always)]
     pub fn advance(self, locals: &[i64]) -> Option<Turn> {
         let [slot, end] = self.slots;
@@ -116,11 +116,11 @@ impl Next {
         })
     }
 
-    /// The test of the loop, and its side that leads to an instruction, if one does.
+    /// Returns the test of the loop, and which of its outcomes leads to this instruction, if any.
     pub fn side_to(self, pc: u32) -> Option<(u32, bool)> {
         let sides = [(self.again, true), (self.after, false)];
         let (_, held) = sides.into_iter().find(|(to, _)| *to == pc)?;
-        // The body begins behind the test.
+        // The body begins right after the test.
         Some((self.again - 1, held))
     }
 }
@@ -129,9 +129,9 @@ impl Next {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quick {
     pub action: QuickAction,
-    /// What it claims, and touches.
+    /// The access that it claims and makes.
     pub access: Access,
-    /// The number of its claims.
+    /// The key of its claims.
     pub key: u32,
     pub wait: Wait,
     /// Whether its event is plain.
@@ -139,8 +139,8 @@ pub(crate) struct Quick {
     pub then: Then,
 }
 
-/// Recognises such a step by the instructions behind its mark and by what it claims: where an
-/// invariant is about the cell, it claims more than that.
+/// Recognises a quick step by the instructions after its mark and by its claims. A step that
+/// writes a cell of an invariant has more claims, so it is not quick.
 pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Option<Quick> {
     let [claim] = claims else { return None };
     let behind = code.ops.get(mark as usize..)?;
@@ -170,7 +170,7 @@ pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Opt
     })
 }
 
-/// What instructions do, to which cell and in what way, and how many they are.
+/// Returns what the instructions do, with the kind and cell of the access and their number.
 fn action(ops: &[Op]) -> Option<(QuickAction, AccessKind, u32, u32)> {
     let put = |value, cell, len| Some((QuickAction::Put { value }, AccessKind::Write, cell, len));
     match *ops {
@@ -210,7 +210,7 @@ fn action(ops: &[Op]) -> Option<(QuickAction, AccessKind, u32, u32)> {
     }
 }
 
-/// What comes at a place.
+/// Returns what comes at this place.
 fn then(ops: &[Op], at: u32) -> Option<Then> {
     Some(match *ops.get(at as usize..)? {
         [Op::Mark(_) | Op::Open(_), ..] => Then::Rest(at),
@@ -223,7 +223,7 @@ fn then(ops: &[Op], at: u32) -> Option<Then> {
     })
 }
 
-/// The end of a `for` whose test is there.
+/// Returns the end of a round of the `for` whose test is at this place.
 fn next(ops: &[Op], slot: u32, ty: Type, test: u32) -> Option<Next> {
     let Op::JumpUnlessLess {
         slots,

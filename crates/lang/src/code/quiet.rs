@@ -1,20 +1,20 @@
-//! Where only local work is left of a step, so that a process may rest in front of a condition over
-//! inputs.
+//! Where only local work is left of a step, so that a process may rest before a condition
+//! over inputs.
 //!
-//! Thesis, section 3.5: a branch over inputs is an event that touches only its thread. A step
-//! accesses something shared and then does local work up to the next mark. A place is *quiet* if
-//! every way from there to the next mark only computes. The rest of the step can then be an event
-//! of its own: it commutes with all steps of other processes.
+//! Thesis, section 3.5: a branch over inputs is an event that touches only its thread. A step makes
+//! a shared access and then does local work up to the next mark. A place is *quiet* if every path
+//! from there to the next mark only computes. The rest of the step can then be a separate event: it
+//! commutes with all steps of other processes.
 //!
-//! An `assume` is not quiet, though it only computes. A failure counts if no false `assume` happens
-//! before it, and a step happens with all its local work before what depends on it. Apart, the
-//! `assume` would come before nothing. An engine that keeps decisions together with the access
-//! before them (`mazurka-memory`) takes it for quiet.
+//! An `assume` only computes, but is not quiet. A failure counts if no false `assume` happens
+//! before it, and all local work of a step happens before whatever depends on the step. As a
+//! separate event, the `assume` would happen before nothing. An engine that keeps decisions
+//! together with the preceding access (`mazurka-memory`) may treat it as quiet.
 
 use crate::code::{Code, Op};
 
-/// Returns for each instruction whether every way from it to the next mark only computes, or
-/// assumes if that is no matter.
+/// Returns for each instruction whether every path from it to the next mark only computes.
+/// `assumes`: whether an `assume` counts as computing.
 pub(crate) fn analyse(code: &Code, assumes: bool) -> Vec<bool> {
     let quiet = |&op: &Op| computes(op) || (assumes && matches!(op, Op::Assume));
     let mut quiet: Vec<bool> = code.ops.iter().map(quiet).collect();
@@ -33,7 +33,7 @@ pub(crate) fn analyse(code: &Code, assumes: bool) -> Vec<bool> {
     }
 }
 
-/// Whether an instruction touches nothing but its process, waits for nothing and discards nothing.
+/// Whether an instruction touches only its process, and neither waits nor discards the run.
 fn computes(op: Op) -> bool {
     match op {
         Op::Load(_)
@@ -100,7 +100,7 @@ fn return_places(code: &Code) -> Vec<Vec<usize>> {
     places
 }
 
-/// Returns the instructions of the same step that may follow one: none after a mark.
+/// Returns the instructions that may follow one in the same step; none after a mark.
 fn next<'a>(
     code: &'a Code,
     pc: usize,
@@ -108,7 +108,7 @@ fn next<'a>(
 ) -> impl Iterator<Item = usize> + 'a {
     let ends = matches!(code.ops[pc], Op::Mark(_) | Op::Open(_));
     let callers: &[usize] = match code.ops[pc] {
-        // Procedures are compiled first, so their bodies have their numbers.
+        // Procedures are compiled first, so the number of a procedure is that of its body.
         Op::Return => returns
             .get(code.bodies[pc] as usize)
             .map_or(&[], Vec::as_slice),

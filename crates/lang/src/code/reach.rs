@@ -1,25 +1,25 @@
 //! What can still be touched from each place of the code on.
 //!
-//! Backward over the flow graph until nothing changes, as in `liveness`, but with sets of accesses:
-//! an instruction reaches what it touches itself and what all that may follow it reach. An element
-//! stands for its whole array, a call for the procedure and what follows the call, a spawn for what
-//! it starts and what follows. A `return` reaches nothing: who is in a call asks also for the place
-//! that it returns to.
+//! A backward dataflow analysis as in `liveness`, but over sets of accesses. An instruction reaches
+//! what it touches itself, and what its successors reach. An element stands for its whole array. A
+//! call reaches what the procedure and the code after the call reach; a spawn, what the new process
+//! and the code after the spawn reach. A `return` reaches nothing: for a process in a call, add
+//! what its return addresses reach.
 //!
-//! Found when it is first asked for: most searches never do.
+//! Computed on first use: most searches never need it.
 
 use mazurka_core::{Access, AccessKind, Claims, add_claim};
 
 use crate::code::{Code, Op, Range};
 
-/// With more different accesses than this, a process that can go on reaches everything.
+/// With more different accesses than this, a process that can continue reaches everything.
 const MOST_ACCESSES: usize = 1024;
 
-/// The accesses that are reached from each place where a process can rest or return to.
+/// The accesses reached from each place where a process can rest or return to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
     accesses: Vec<Access>,
-    /// For each instruction: a part of `accesses`.
+    /// For each instruction, a range of `accesses`.
     parts: Vec<(u32, u32)>,
 }
 
@@ -36,7 +36,7 @@ impl Reach {
     }
 }
 
-/// What an instruction touches.
+/// Returns the access that an instruction makes.
 fn touches(op: Op) -> Option<Access> {
     let whole = |kind, range: Range| Access::new(kind, range.first).over(range.len);
     let access = match op {
@@ -53,7 +53,7 @@ fn touches(op: Op) -> Option<Access> {
     Some(access)
 }
 
-/// The instructions that may follow one, those of what it calls or starts included.
+/// Returns the instructions that may follow one, including the first of what it calls or spawns.
 pub(crate) fn followers(code: &Code, pc: usize) -> impl Iterator<Item = usize> {
     let leads = match code.ops[pc] {
         Op::Jump(to) | Op::JumpIfFalse(to) | Op::JumpUnlessLess { to, .. } => Some(to),
@@ -68,7 +68,7 @@ pub(crate) fn followers(code: &Code, pc: usize) -> impl Iterator<Item = usize> {
     next.into_iter().chain(leads.map(|to| to as usize))
 }
 
-/// Finds what is reached in compiled code.
+/// Computes what compiled code reaches.
 pub(crate) fn analyse(code: &Code) -> Reach {
     let mut universe: Vec<Access> = code.ops.iter().filter_map(|&op| touches(op)).collect();
     universe.sort_unstable();
@@ -101,7 +101,7 @@ pub(crate) fn analyse(code: &Code) -> Reach {
     result
 }
 
-/// Adds the pseudo-cells of the invariants over what a write touches.
+/// Adds the pseudo-cells of the invariants over the cells of a write.
 fn invariants(code: &Code, access: Access, claims: &mut Claims) {
     if access.kind != AccessKind::Write || code.watched.is_empty() {
         return;
@@ -113,7 +113,7 @@ fn invariants(code: &Code, access: Access, claims: &mut Claims) {
     }
 }
 
-/// The least solution, as sets of so many words for each instruction.
+/// Computes the least solution, as a set of accesses for each instruction.
 fn solve(code: &Code, universe: &[Access]) -> Vec<u64> {
     let words = universe.len().div_ceil(64);
     let mut sets = vec![0u64; code.ops.len() * words];
@@ -142,7 +142,7 @@ fn solve(code: &Code, universe: &[Access]) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    /// How many accesses are reached from where each step starts, in order.
+    /// Returns the number of accesses reached from where each step starts, in order.
     fn reached(source: &str) -> Vec<usize> {
         let program = crate::load(source, &[]).expect("a program");
         let code = crate::compile(&program, source).expect("it can be explored");

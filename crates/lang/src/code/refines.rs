@@ -1,4 +1,4 @@
-//! What a program refines, and the variables that it names.
+//! The variables that a refinement names, and their parts.
 
 use mazurka_core::record::Place;
 use mazurka_diagnostics::Span;
@@ -6,10 +6,10 @@ use mazurka_diagnostics::Span;
 use super::Code;
 use crate::check::hir::Type;
 
-/// A variable, or one that a field of a variable stands for.
+/// A shared variable, or the part of one that a field of a `struct` stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariablePart {
-    /// What follows the name: `.from`; nothing for a variable that is no `struct`.
+    /// What follows the name, such as `.from`; empty for a variable that is not a `struct`.
     pub rest: String,
     /// The type of its elements.
     pub ty: Type,
@@ -20,7 +20,8 @@ pub struct VariablePart {
 }
 
 impl Code {
-    /// The parts of a shared variable: one, or those of a `struct`; none if there is no such name.
+    /// Returns the parts of a shared variable: one, or those of a `struct`, or none if there is no
+    /// such variable.
     ///
     /// ```
     /// let source = "struct P { x: int, y: int }
@@ -47,7 +48,7 @@ impl Code {
         parts.collect()
     }
 
-    /// A place in the text.
+    /// Returns the place of a span in the source.
     pub fn place_of(&self, span: Span) -> Place {
         self.place(span)
     }

@@ -1,5 +1,4 @@
-//! The same program with less or with something else: with some of its properties only, or with
-//! other orders of its accesses.
+//! Variants of a program: with only some of its properties, or with other memory orders.
 
 use mazurka_core::{AccessOrder, Kind, Kinds, Mishap};
 use mazurka_diagnostics::Span;
@@ -10,7 +9,7 @@ use crate::check::hir;
 use crate::code::compile::compile;
 
 impl Code {
-    /// The named properties of the file, each with the kind of its violations.
+    /// Returns the named properties of the file, each with the kind of its violations.
     ///
     /// ```
     /// use mazurka_core::Kind;
@@ -32,12 +31,12 @@ impl Code {
         named.filter_map(|(name, kind)| Some((name.as_deref()?, kind)))
     }
 
-    /// The same program, of whose properties only those are looked at that have one of these names
-    /// or whose violations are of these kinds. If the kinds are without failures, an assertion that
-    /// fails, an index out of bounds and so on halt their processes and do not
-    /// [count](mazurka_core::Execution::counts).
+    /// Returns the same program with only the properties that have one of these names or
+    /// whose violations are of one of these kinds. Without the kind [`Kind::Failure`], a
+    /// failed assertion, an index out of bounds and the like halt their process but do
+    /// not [count](mazurka_core::Execution::counts).
     ///
-    /// A property only looks at states, so the others are left out and halt no process.
+    /// A property only looks at states, so the omitted ones halt no process.
     #[must_use]
     pub fn selecting(&self, kinds: Kinds, names: &[String]) -> Self {
         let named = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));
@@ -58,7 +57,7 @@ impl Code {
         self.made_of(&program, counting)
     }
 
-    /// The code of a program that differs from this one only in what needs no check.
+    /// Compiles a program that differs from this one only in ways that need no check.
     pub(super) fn made_of(&self, program: &hir::Program, counting: Counting) -> Self {
         let code = compile(program, &self.source);
         let code = code.unwrap_or_else(|_| unreachable!("what was checked before is the same"));
@@ -70,7 +69,7 @@ impl Code {
         }
     }
 
-    /// The same program with other orders of some accesses, which are known by where they stand.
+    /// Returns the same program with other memory orders for the accesses at these places.
     ///
     /// ```
     /// use mazurka_core::MemoryOrder;

@@ -1,9 +1,9 @@
-//! What is a step: statements that can touch something shared, can block, start or wait for a
+//! Which statements are steps: those that can access shared memory, block, start or wait for a
 //! process, or choose. Everything else is local work.
 
 use crate::check::hir::{Expr, ExprKind, Place, ProcedureId, Program, Stmt, StmtKind};
 
-/// Answers for one program.
+/// Knows which statements and expressions of a program are steps.
 pub struct Shared<'a> {
     program: &'a Program,
     /// Which procedures can make a step.
@@ -18,14 +18,13 @@ pub(crate) fn reads_shared(expr: &Expr) -> bool {
 }
 
 impl<'a> Shared<'a> {
-    /// Looks at the program once.
+    /// Analyses the procedures of a program.
     pub fn new(program: &'a Program) -> Self {
         let mut shared = Self {
             program,
             procedures: vec![false; program.procedures.len()],
         };
-        // A procedure steps if its body does; repeated until calls, recursive ones too, are
-        // settled.
+        // A procedure makes a step if its body does. Iterates until recursive calls are settled.
         loop {
             let bodies = program.procedures.iter();
             let next: Vec<bool> = bodies
@@ -50,7 +49,7 @@ impl<'a> Shared<'a> {
         found
     }
 
-    /// Whether an assignment touches something shared.
+    /// Whether an assignment accesses shared memory or chooses.
     pub fn assigns_shared(&self, places: &[Place], values: &[Expr]) -> bool {
         let indices = places.iter().filter_map(Place::index);
         places.iter().any(Place::is_shared) || indices.chain(values).any(|e| self.expr(e))
@@ -69,7 +68,7 @@ impl<'a> Shared<'a> {
             | StmtKind::Join(_)
             | StmtKind::Lock(..)
             | StmtKind::Unlock(..) => true,
-            // A fence.
+            // An empty block with a memory order is a fence.
             StmtKind::Atomic(body) if body.is_empty() => {
                 self.program.orders.contains_key(&stmt.span)
             }

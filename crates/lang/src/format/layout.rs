@@ -1,42 +1,42 @@
-//! Where lines begin.
+//! Where lines begin: indentation and line breaks.
 //!
-//! Two blanks for each pair of braces around a line, and four more for a line that goes on with
-//! what an earlier one began. Each bracket that is open knows the indentation of the statement or
-//! the line in which it was opened, so brackets that were opened in one line indent once.
+//! A line is indented by two blanks for each pair of braces around it, and by four more if it
+//! continues a statement. Each open bracket knows the indentation of the statement or line in which
+//! it was opened, so several brackets opened in one line indent once.
 
 use super::spacing::{Word, blank, ends_operand, is_infix};
 use crate::syntax::token::{Kind, Token};
 
-/// One level.
+/// The indentation of one level.
 const STEP: usize = 2;
-/// A line that goes on with a statement.
+/// The indentation of a line that continues a statement.
 const CONTINUED: usize = 4;
 
-/// What stands between two tokens.
+/// What is between two tokens.
 #[derive(Clone, Copy, Debug)]
 enum Piece<'s> {
-    /// So many line breaks, with blanks around.
+    /// A number of line breaks, with blanks around them.
     Breaks(usize),
     Comment(&'s str),
 }
 
-/// A bracket that is open, or the whole file.
+/// An open bracket, or the whole file.
 #[derive(Debug)]
 struct Level {
     opener: Option<Kind>,
-    /// The indentation of a closing bracket that opens a line.
+    /// The indentation of a closing bracket at the start of a line.
     base: usize,
-    /// The indentation of what stands inside.
+    /// The indentation of the contents.
     content: usize,
-    /// The indentation of the statement that is being read.
+    /// The indentation of the current statement.
     statement: usize,
-    /// Commas separate its parts, as in an `enum`.
+    /// Whether commas separate its parts, as in an `enum`.
     commas: bool,
-    /// The statement has one of the words before the braces of which commas separate parts.
+    /// Whether the statement has a keyword whose braces have parts separated by commas.
     names_members: bool,
 }
 
-/// The text with its tokens in the right places.
+/// Returns the text with its tokens laid out.
 pub(super) fn layout(source: &str, tokens: &[Token]) -> String {
     let mut writer = Writer {
         out: String::with_capacity(source.len() + source.len() / 8),
@@ -68,7 +68,7 @@ pub(super) fn layout(source: &str, tokens: &[Token]) -> String {
     writer.out
 }
 
-/// Splits what stands between two tokens.
+/// Splits the text between two tokens.
 fn pieces(mut gap: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut breaks = 0;
@@ -78,7 +78,7 @@ fn pieces(mut gap: &str) -> Vec<Piece<'_>> {
         } else if gap.starts_with("//") {
             gap.find('\n').unwrap_or(gap.len())
         } else {
-            // Blanks, and the mark in front of a text that says how its bytes are ordered.
+            // Blanks, and a byte order mark.
             breaks += usize::from(first == '\n');
             gap = &gap[first.len_utf8()..];
             continue;
@@ -95,10 +95,11 @@ fn pieces(mut gap: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
+/// Writes the formatted text token by token.
 struct Writer<'s> {
     out: String,
     levels: Vec<Level>,
-    /// The indentation of the line that is being written.
+    /// The indentation of the current line.
     line: usize,
     last: Option<Word<'s>>,
     /// Whether a comment was written last.
@@ -106,7 +107,7 @@ struct Writer<'s> {
 }
 
 impl<'s> Writer<'s> {
-    /// The token, and what can be told of it from the one before and the one behind.
+    /// Classifies a token by its two neighbours.
     fn word(&self, source: &'s str, token: &Token, next: Option<Kind>, touches: bool) -> Word<'s> {
         let after_operand = self
             .last
@@ -140,7 +141,7 @@ impl<'s> Writer<'s> {
         &mut self.levels[last]
     }
 
-    /// Writes a token and what stands before it; `hangs` if a line break follows.
+    /// Writes a token and what is before it; `hangs`: a line break follows.
     fn put(&mut self, pieces: &[Piece<'_>], word: &Word<'s>, hangs: bool) {
         let opens_line = pieces.iter().any(|piece| matches!(piece, Piece::Breaks(_)));
         let starts = self.starts_statement(word, opens_line);
@@ -184,7 +185,7 @@ impl<'s> Writer<'s> {
         self.last = Some(*word);
     }
 
-    /// Whether a blank stands before a token that opens no line.
+    /// Whether a blank goes before a token that does not start a line.
     fn is_apart(&self, word: &Word<'_>) -> bool {
         match &self.last {
             _ if self.after_comment => true,
@@ -193,7 +194,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Ends the line, if there are line breaks, and leaves one empty line at most.
+    /// Ends the line, if there are line breaks, and leaves at most one empty line.
     fn open_line(&mut self, breaks: usize, indent: usize) {
         if breaks == 0 {
             return;
@@ -252,7 +253,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// The indentation of a token that opens a line.
+    /// Returns the indentation of a token that starts a line.
     fn indent(&mut self, word: &Word<'_>, starts: bool) -> usize {
         let line = self.line;
         let level = self.level();
@@ -284,11 +285,11 @@ impl<'s> Writer<'s> {
         match last.kind {
             _ if word.alternative => word.kind == Kind::LBracket,
             Kind::Semi => true,
-            // `} else {` goes on with its statement, at its indentation.
+            // `} else {` continues its statement, at its indentation.
             Kind::RBrace => !is_infix(word.kind) && !matches!(word.kind, Kind::Semi | Kind::Comma),
             Kind::LBrace => true,
             Kind::Comma => level.commas,
-            // There is no separator between declarations, nor between `process` heads.
+            // Nothing separates declarations or `process` heads.
             _ => {
                 let complete = ends_operand(last.kind, last.text)
                     || matches!(last.kind, Kind::Skip | Kind::End | Kind::Error);

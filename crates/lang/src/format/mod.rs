@@ -1,12 +1,12 @@
-//! Lays a program out: indentation, blanks between tokens, blank lines.
+//! Formats a program: indentation, blanks between tokens, blank lines.
 //!
-//! The line breaks are the author's, as in gofmt: no line is joined or split, so a model that was
-//! laid out to be read stays so, lines of diagnostics and witnesses stay what they were, and the
-//! parser, to which a line break means something in places, sees the same. Everything else follows
-//! from the tokens alone: [`spacing`] says what stands between two of them on one line, [`layout`]
-//! where a line begins. So a text that was laid out once is left as it is.
+//! The author chooses the line breaks, as in gofmt: no line is joined or split. So a carefully
+//! arranged model stays so, the lines of diagnostics and witnesses stay the same, and the parser,
+//! which treats some line breaks as significant, reads the same program. Everything else follows
+//! from the tokens alone: [`spacing`] says what is between two of them on one line, [`layout`]
+//! where a line begins. So formatting is idempotent.
 //!
-//! Comments are kept as they are, but for blanks at their ends.
+//! Comments are kept as they are, except for trailing blanks.
 
 mod layout;
 mod spacing;
@@ -18,21 +18,21 @@ use crate::syntax::lexer::lex;
 use crate::syntax::parser::parse;
 use crate::syntax::token::{Kind, Token};
 
-/// Why a text was not laid out.
+/// Why a text was not formatted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unformatted {
-    /// It cannot be read.
+    /// It has syntax errors.
     #[error("the program has mistakes, and is laid out when they are mended")]
     Mistakes(Vec<Diagnostic>),
-    /// The new text would mean something else. This is a defect of the formatter.
+    /// The new text would mean something else, which is a defect of the formatter.
     #[error("the new layout would change the program, so the text stays as it is")]
     Changed,
 }
 
-/// Lays a `.maz` program out. The result is read as the same program, has the same comments, and
-/// is laid out already.
+/// Formats a `.maz` program. The result parses to the same program, has the same comments, and is a
+/// fixed point of this function.
 ///
-/// Names are not looked up and files are not included: the mistakes are those of the syntax.
+/// Names are not resolved and files are not included, so the only mistakes are those of the syntax.
 ///
 /// ```
 /// let text = "process p{x:=-1;// one\n      y := f( x )}\n";
@@ -60,14 +60,14 @@ pub fn format(source: &str) -> Result<String, Unformatted> {
     }
 }
 
-/// The tokens and their texts.
+/// Returns the tokens and their texts.
 fn words<'s>(source: &'s str, tokens: &'s [Token]) -> impl Iterator<Item = (Kind, &'s str)> {
     tokens
         .iter()
         .map(move |token| (token.kind, token.span.text(source)))
 }
 
-/// The syntax tree without places, and the mistakes in it.
+/// Returns the syntax tree without places, and the mistakes in it.
 fn shape(source: &str) -> (String, Vec<Diagnostic>) {
     let text = without_includes(source);
     let parsed = parse(&text);

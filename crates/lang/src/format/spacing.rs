@@ -1,4 +1,4 @@
-//! What stands between two tokens of one line: a blank or nothing.
+//! What is between two tokens of one line: a blank or nothing.
 
 use crate::syntax::token::Kind;
 
@@ -7,13 +7,13 @@ use crate::syntax::token::Kind;
 pub(super) struct Word<'s> {
     pub kind: Kind,
     pub text: &'s str,
-    /// A sign before its operand, as in `-x`, and not between two.
+    /// Whether it is a sign before its operand, as in `-x`, and not between two.
     pub prefix: bool,
-    /// The `[` or the `]` of `[]` between two alternatives of a `select`.
+    /// Whether it is a bracket of the `[]` between two alternatives of a `select`.
     pub alternative: bool,
     /// The token before it, in the same line or not.
     pub behind: Option<Kind>,
-    /// Whether it stands right behind that token.
+    /// Whether it directly follows that token.
     pub touches: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn ends_operand(kind: Kind, text: &str) -> bool {
     }
 }
 
-/// Whether the token stands between two operands, whatever is around it.
+/// Whether a token always stands between two operands.
 pub(super) fn is_infix(kind: Kind) -> bool {
     use Kind::*;
     matches!(
@@ -68,7 +68,7 @@ pub(super) fn is_infix(kind: Kind) -> bool {
 /// Whether a blank stands between two tokens of one line.
 pub(super) fn blank(left: &Word<'_>, right: &Word<'_>) -> bool {
     use Kind::*;
-    // A blank between two words, whatever they mean.
+    // Always a blank between two words.
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     if left.text.ends_with(is_part) && right.text.starts_with(is_part) {
         return true;
@@ -88,7 +88,7 @@ pub(super) fn blank(left: &Word<'_>, right: &Word<'_>) -> bool {
     }
 }
 
-/// Whether what stands before a parenthesis belongs to it, as in `f(x)` and `lock(m)`.
+/// Whether the token before a parenthesis belongs to it, as in `f(x)` and `lock(m)`.
 fn calls(kind: Kind, word: &Word<'_>) -> bool {
     match kind {
         Kind::Ident => {

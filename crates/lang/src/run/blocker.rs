@@ -19,7 +19,7 @@ impl Machine {
         };
         let child = match self.code.ops[pc as usize] {
             Op::Guard | Op::Lock(_) | Op::LockAt(_) => return Blocker::Claims,
-            // Where there is a condition too, the step may come to need no join.
+            // If there is a condition too, the step may turn out to need no join.
             Op::Join if joins => self.joined(process, pc),
             Op::JoinAll if joins => self.open_children(process).next(),
             _ => None,
@@ -27,7 +27,7 @@ impl Machine {
         child.map_or(Blocker::Anything, Blocker::Process)
     }
 
-    /// Who holds the lock that is all that the next step of a process waits for.
+    /// Returns the holder of the lock that the next step of a process waits for.
     fn holder(&self, process: ProcessId) -> Blocker {
         let mut claims = Claims::new();
         self.claims(process, &mut claims);
@@ -39,7 +39,7 @@ impl Machine {
         }
     }
 
-    /// The process that the `join` at a place waits for.
+    /// Returns the process that the `join` at this instruction waits for.
     pub(crate) fn joined(&self, process: ProcessId, pc: u32) -> Option<ProcessId> {
         let start = self.state.processes[process.index()].registers.pc as usize;
         let piece = Piece {
@@ -51,7 +51,7 @@ impl Machine {
         Some(ProcessId(handle as u32))
     }
 
-    /// The processes whose end the next step of a process may wait for.
+    /// Adds the processes whose end the next step of a process may wait for.
     pub(crate) fn joinable(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
         let locals = self.locals(process);
         let resting = Resting {
@@ -63,7 +63,7 @@ impl Machine {
         resting.joinable(|slot| ProcessId(locals[slot as usize] as u32), into);
     }
 
-    /// The children that have not ended.
+    /// Returns the children that have not ended.
     pub(crate) fn open_children(&self, process: ProcessId) -> impl Iterator<Item = ProcessId> {
         let children = self.state.processes[process.index()].registers.children;
         (0..children)
@@ -72,7 +72,7 @@ impl Machine {
     }
 }
 
-/// A process that rests at a mark, of numbers or of terms.
+/// A process of either machine that rests at a mark.
 pub(crate) struct Resting<'a> {
     pub code: &'a Code,
     pub table: &'a ProcessTable,
@@ -81,7 +81,7 @@ pub(crate) struct Resting<'a> {
 }
 
 impl Resting<'_> {
-    /// The processes whose end the next step of the process may wait for. `handle` reads a slot.
+    /// Adds the processes whose end the next step may wait for. `handle` reads a slot.
     pub fn joinable(&self, handle: impl Fn(u32) -> ProcessId, into: &mut Vec<ProcessId>) {
         let Registers { pc, children, .. } = *self.registers;
         let handles = match self.code.joins(pc) {

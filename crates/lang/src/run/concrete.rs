@@ -1,4 +1,4 @@
-//! The domain of numbers, and expressions evaluated without making a step.
+//! The domain of numbers, and expressions evaluated outside of steps.
 
 use std::convert::Infallible;
 
@@ -12,7 +12,7 @@ use crate::code::fault::Fault;
 use crate::code::numbers;
 use crate::code::{Arith, Code, Compare, Op, Range};
 
-/// Hears of instructions as they run, to make labels. Exploring uses the deaf one.
+/// Is told of each instruction as it runs, to make labels. Explorers use [`Deaf`].
 pub(crate) trait Listener {
     /// Whether it listens at all.
     const LISTENS: bool;
@@ -20,7 +20,7 @@ pub(crate) trait Listener {
     fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>);
 }
 
-/// What a listener is told.
+/// What a listener is told about an instruction.
 pub(crate) type Heard<'a> = Situation<'a, i64>;
 
 /// Listens to nothing.
@@ -32,12 +32,13 @@ impl Listener for Deaf {
     fn hear(&mut self, _: &Code, _: u32, _: Heard<'_>) {}
 }
 
-/// What an input is called: by process and order, so that equivalent runs ask for the same.
+/// Returns the name of an input, from its process and number, so that equivalent runs ask for the
+/// same inputs.
 pub(crate) fn input_name(process: &ProcessPath, number: u32) -> String {
     format!("{process}#{number}")
 }
 
-/// Numbers. Truth is 1 and 0; a `u64` beyond `i64` is negative.
+/// Numbers. True is 1, false is 0; a `u64` beyond `i64` is negative.
 pub(crate) struct Plain;
 
 impl Values for Plain {
@@ -92,7 +93,7 @@ impl Values for Plain {
 /// The domain of numbers.
 pub(crate) struct Numbers<'a, L> {
     pub plain: Plain,
-    /// The types of the inputs that were ever asked for, by process and number.
+    /// The types of all inputs asked for so far, by process and number.
     pub asked: &'a mut FxHashMap<(ProcessId, u32), Type>,
     pub listener: &'a mut L,
 }
@@ -167,7 +168,7 @@ impl<L: Listener> Domain for Numbers<'_, L> {
         Ok(outcome.value)
     }
 
-    /// As it was given; 0 if it was not.
+    /// Returns the given value, or 0 if none was given.
     fn input(
         &mut self,
         code: &Code,
@@ -201,7 +202,7 @@ impl<L: Listener> Domain for Numbers<'_, L> {
     }
 }
 
-/// A choice between known bounds: the outcome that was given, or else the least.
+/// Chooses between known bounds: the given outcome, or else the least value.
 pub(crate) fn choose(step: &StepInProgress<'_>, first: i64, end: i64) -> Result<Outcome, Halt> {
     if first >= end {
         return Err(Halt::Fault(Fault::NothingToChoose));
@@ -213,10 +214,10 @@ pub(crate) fn choose(step: &StepInProgress<'_>, first: i64, end: i64) -> Result<
     Ok(Outcome { value, end })
 }
 
-/// The cell or slot that an index selects.
+/// Returns the cell or slot that an index selects.
 #[inline(always)]
 pub(crate) fn element(range: Range, index: i64) -> Result<u32, Fault> {
-    // A `u64` beyond `i64` is negative here, and out of bounds too.
+    // A `u64` beyond `i64` is negative here, so it is out of bounds as well.
     if (0..i64::from(range.len)).contains(&index) {
         Ok(range.first + index as u32)
     } else {

@@ -1,16 +1,16 @@
-//! Notes of what the steps of a search pass, for coverage.
+//! Records what the steps of a search pass, for coverage.
 //!
-//! A conditional jump notes which side it takes, and every instruction that can hold a process up
-//! (a mark, a guard, an assertion …) that it was passed. What lies between follows from these
-//! (`tell/coverage.rs`), so instructions that compute note nothing. A step that turns out to be
-//! impossible leaves no note.
+//! A conditional jump records which side it takes. Every instruction that can stop a process (a
+//! mark, a guard, an assertion …) records that it was passed. The rest follows from these
+//! (`tell/coverage.rs`), so computing instructions record nothing. A step that turns out to be
+//! impossible leaves no records.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::code::Code;
 
-/// The instruction was passed; of a conditional jump: its condition held.
+/// The instruction was passed; for a conditional jump, its condition held.
 pub(crate) const HELD: u8 = 1;
 /// The condition of the jump did not hold.
 pub(crate) const FAILED: u8 = 2;
@@ -20,9 +20,26 @@ pub(crate) const FAILED: u8 = 2;
 pub struct Reached(Box<[AtomicU8]>);
 
 impl Reached {
-    /// Nothing of this program has been reached yet.
+    /// Makes an empty record for this program.
     pub fn nothing(code: &Code) -> Self {
         Self(code.ops.iter().map(|_| AtomicU8::new(0)).collect())
+    }
+
+    /// What was reached, for another machine: a byte for each instruction.
+    pub fn notes(&self) -> Vec<u8> {
+        let notes = self.0.iter().map(|notes| notes.load(Ordering::Relaxed));
+        notes.collect()
+    }
+
+    /// Adds what another machine has reached. Whether it is of a program of this length.
+    pub fn add(&self, notes: &[u8]) -> bool {
+        let fits = notes.len() == self.0.len();
+        if fits {
+            for (known, more) in self.0.iter().zip(notes) {
+                known.fetch_or(*more, Ordering::Relaxed);
+            }
+        }
+        fits
     }
 
     /// Whether an instruction has one of these notes.
@@ -31,11 +48,11 @@ impl Reached {
     }
 }
 
-/// Collects the notes of a step until it is known that the step is possible.
+/// Collects the notes of a step until the step is known to be possible.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     reached: Arc<Reached>,
-    /// The notes of this step that are new.
+    /// The new notes of this step.
     pending: Vec<(u32, u8)>,
 }
 
@@ -53,7 +70,7 @@ impl Recorder {
         }
     }
 
-    /// The step has been made, or was not possible.
+    /// Keeps the notes if the step was made, and drops them if it was impossible.
     pub fn settle(&mut self, made: bool) {
         for (pc, note) in self.pending.drain(..) {
             if made {

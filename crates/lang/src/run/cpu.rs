@@ -1,4 +1,4 @@
-//! Instructions that do more than compute, and the steps that are made of all of them.
+//! Instructions that do more than compute, and whole steps.
 
 use mazurka_core::{Mishap, MishapKind, ProcessId, ProcessTable};
 
@@ -9,7 +9,7 @@ use crate::code::fault::{Fault, Site};
 use crate::code::{Code, Op};
 use crate::run::state::{Life, Process, Registers};
 
-/// How to take a change back.
+/// An entry of the undo log: how to take back a change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Undo<V> {
     Cell(u32, V),
@@ -33,16 +33,16 @@ pub(crate) enum Undo<V> {
     Born(u32),
 }
 
-/// A step of which a part has been run: its mark, at least.
+/// A step that has been run in part: at least its mark.
 pub(crate) struct Unfinished {
     pub registers: Registers,
-    /// Whether the mark was that of a guard.
+    /// Whether its mark was that of a guard.
     pub open: bool,
-    /// What has ended it, if something has.
+    /// What has halted it, if anything.
     pub halt: Option<Halt>,
 }
 
-/// Where a process may rest in front of a condition.
+/// A place before a condition at which a process may rest.
 struct RestingPlace<V> {
     registers: Registers,
     /// The length of the undo log.
@@ -50,7 +50,8 @@ struct RestingPlace<V> {
     operand: Option<V>,
 }
 
-/// All that a step works on.
+/// The interpreter for one step: the code, the domain of values, the state of the machine, and the
+/// step in progress.
 pub(crate) struct Cpu<'a, 's, D: Domain> {
     pub code: &'a Code,
     pub domain: &'a mut D,
@@ -60,12 +61,12 @@ pub(crate) struct Cpu<'a, 's, D: Domain> {
     pub table: &'a mut ProcessTable,
     pub undo: &'a mut Vec<Undo<Value<D>>>,
     pub operands: &'a mut Vec<Value<D>>,
-    /// The invariants over what was written.
+    /// The invariants over written cells.
     pub dirty: &'a mut Vec<u32>,
 }
 
 impl<'s, D: Domain> Cpu<'_, 's, D> {
-    /// Lets a process that has just been started run to its first mark.
+    /// Runs a new process to its first mark.
     pub fn start(&mut self, process: ProcessId) -> Result<(), Obstacle> {
         let from_here = Unfinished {
             registers: self.processes[process.index()].registers,
@@ -75,7 +76,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         self.finish(process, from_here)
     }
 
-    /// Lets a process that rests at a mark make its step.
+    /// Makes the step of a process that rests at a mark.
     pub fn make_step(&mut self, process: ProcessId) -> Result<(), Obstacle> {
         let mut registers = self.processes[process.index()].registers;
         let open = matches!(self.code.ops[registers.pc as usize], Op::Open(_));
@@ -132,7 +133,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         Ok(())
     }
 
-    /// Runs a process to its next mark, or to where it rests in front of a condition.
+    /// Runs a process to its next mark, or to a place where it rests before a condition.
     fn run(&mut self, process: ProcessId, r: &mut Registers, open: bool) -> Result<(), Halt> {
         let operands = self.operands.len();
         let mut place = None;
@@ -269,8 +270,8 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         }
     }
 
-    /// Notes whether the process may rest here. After a write that an invariant is over it may not:
-    /// whether the invariant holds is seen after all of the step.
+    /// Records whether the process may rest here. It may not after a write to a cell of an
+    /// invariant, because invariants are checked after the whole step.
     fn look_for_rest(
         &mut self,
         r: &Registers,
@@ -295,7 +296,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         }
     }
 
-    /// Takes a process back to where it may rest. It has only set its own slots since.
+    /// Takes a process back to its resting place. Since then it has only set its own slots.
     fn rest(&mut self, process: ProcessId, r: &mut Registers, place: RestingPlace<Value<D>>) {
         for undo in self.undo.drain(place.undo..).rev() {
             if let Undo::Slot { slot, value, .. } = undo {
@@ -335,7 +336,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         }
     }
 
-    /// A value that is always known: a handle, or where a procedure returns to.
+    /// Returns a value that is always known: a handle or a return address.
     fn number(&mut self, value: Value<D>) -> u32 {
         match self.domain.values().known(value) {
             Some(number) => number as u32,
@@ -366,7 +367,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         Ok(())
     }
 
-    /// The next child of a process, with an empty stack.
+    /// Returns the next child of a process, with an empty stack.
     fn born(&mut self, parent: ProcessId, r: &mut Registers) -> ProcessId {
         let child = self.table.child(parent, r.children);
         r.children += 1;
@@ -380,7 +381,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         child
     }
 
-    /// Lets a new process, whose stack holds its locals, do its local work; leaves its handle.
+    /// Lets a new process, whose stack holds its locals, do its local work. Leaves its handle.
     fn enter(&mut self, child: ProcessId, entry: u32) -> Result<(), Halt> {
         let process = &mut self.processes[child.index()];
         process.registers = Registers::at(entry, process.stack.len() as u32);
@@ -439,8 +440,8 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         });
     }
 
-    /// Looks at the invariants over what the step has written. After a false `assume` in the step
-    /// nothing counts, so then there is nothing to look at.
+    /// Checks the invariants over what the step has written. After a false `assume` in the step
+    /// nothing counts, so nothing is checked.
     pub fn check_invariants(&mut self, process: ProcessId) -> Result<(), Obstacle> {
         let discarded = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
         if self.step.event.mishaps.iter().any(discarded) {
@@ -469,7 +470,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
                 site: Site::Invariant(invariant).encode(),
             });
             let life = &mut self.processes[process.index()].registers.life;
-            // Whatever else halts it, a failure of the program weighs more.
+            // A failure of the program takes precedence over other mishaps.
             if kind == MishapKind::Failure || *life != Life::Failed {
                 *life = Life::after(kind);
             }

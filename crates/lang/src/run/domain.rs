@@ -1,4 +1,4 @@
-//! What values are.
+//! What the values of a run are: the traits [`Values`] and [`Domain`], and the step in progress.
 
 use mazurka_core::{AccessKind, Event, Patience, ProcessId, ProcessPath, StepError};
 
@@ -10,21 +10,21 @@ use crate::run::Recorder;
 /// Why a step could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// The process must wait.
+    /// The process is blocked.
     Blocked {
         /// The instruction that blocks.
         at: u32,
-        /// The process that must end first, if the instruction joins.
+        /// If the instruction joins: the process that must end first.
         joins: Option<ProcessId>,
     },
-    /// A given outcome is not possible.
+    /// A given outcome is impossible.
     NoSuchOutcome,
-    /// The step depends on a condition that is not known, and may not decide it.
+    /// The step depends on an unknown condition and may not decide it.
     Undecided,
 }
 
 impl Obstacle {
-    /// Blocked by an instruction that does not join.
+    /// Blocked by an instruction that is not a join.
     pub fn blocked(at: u32) -> Self {
         Obstacle::Blocked { at, joins: None }
     }
@@ -39,12 +39,12 @@ impl From<Obstacle> for StepError {
     }
 }
 
-/// Why a process does not run on to its next mark.
+/// Why a process does not reach its next mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
-    /// The step cannot be made.
+    /// The step is impossible.
     Obstacle(Obstacle),
-    /// The step is made, and ends the process.
+    /// The step happens and halts the process.
     Fault(Fault),
 }
 
@@ -54,27 +54,27 @@ impl From<Fault> for Halt {
     }
 }
 
-/// A step that is being made: what it was given, and what it leaves.
+/// A step being made: what it was given, and what it produces.
 pub(crate) struct StepInProgress<'a> {
     pub event: &'a mut Event,
-    /// What its choices are to give, in order.
+    /// The outcomes of its choices, in order.
     pub outcomes: &'a [i64],
-    /// How much local work it may still do.
+    /// The amount of local work it may still do.
     pub fuel: Fuel,
-    /// How long its end is waited for.
+    /// How long the search waits for its end.
     pub patience: &'a Patience,
-    /// What is to be taken back of it, and when that is worth tidying.
+    /// Its part of the undo log.
     pub log: Log,
-    /// Where it notes what it passes, if the search wants to know.
+    /// Records what the step passes, if the search wants to know.
     pub recorder: Option<&'a mut Recorder>,
 }
 
 /// The part of the undo log that belongs to a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Log {
-    /// Where it starts.
+    /// Where the part starts.
     pub first: usize,
-    /// The length at which it is tidied, and that for the list of what the step has touched.
+    /// The lengths at which the undo log and the list of accesses of the step are tidied.
     pub tidy_at: usize,
     pub tidy_touched_at: usize,
 }
@@ -83,7 +83,7 @@ pub(crate) struct Log {
 const SHORT_LOG: usize = 1 << 15;
 
 impl Log {
-    /// One that starts here.
+    /// Starts a part at this length of the log.
     pub fn new(first: usize) -> Self {
         Self {
             first,
@@ -93,23 +93,24 @@ impl Log {
     }
 }
 
-/// How much local work a step may do: some of it before it looks at the clock, and the rest.
+/// The amount of local work that a step may do: the part up to the next look at the clock,
+/// and the rest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fuel {
     now: u64,
     later: u64,
 }
 
-/// Local work between two looks at the clock.
+/// The amount of local work between two looks at the clock.
 const BETWEEN_LOOKS: u64 = 1 << 13;
 
 impl Fuel {
-    /// How much is left.
+    /// Returns the amount that is left.
     pub fn left(self) -> u64 {
         self.now + self.later
     }
 
-    /// For so much work.
+    /// Makes fuel for this amount of work.
     pub fn new(all: u64) -> Self {
         let now = all.min(BETWEEN_LOOKS);
         let later = all - now;
@@ -118,13 +119,13 @@ impl Fuel {
 }
 
 impl StepInProgress<'_> {
-    /// The outcome that was given for the next choice, if any.
+    /// Returns the outcome that was given for the next choice, if any.
     #[inline]
     pub fn given(&self) -> Option<i64> {
         self.outcomes.get(self.event.outcomes.len()).copied()
     }
 
-    /// Notes that it passes an instruction, or which side of a condition it takes.
+    /// Records that the step passes an instruction, or which side of a condition it takes.
     #[inline(always)]
     pub fn note(&mut self, pc: u32, note: u8) {
         if let Some(recorder) = &mut self.recorder {
@@ -132,7 +133,7 @@ impl StepInProgress<'_> {
         }
     }
 
-    /// Does this much local work.
+    /// Uses up fuel for this amount of work.
     #[inline(always)]
     pub fn burn(&mut self, work: u64) -> Result<(), Fault> {
         match self.fuel.now.checked_sub(work) {
@@ -142,7 +143,7 @@ impl StepInProgress<'_> {
         Ok(())
     }
 
-    /// The same when it is time to look at the clock.
+    /// The slow path of [`burn`](Self::burn): looks at the clock.
     #[cold]
     fn refuel(&mut self, work: u64) -> Result<(), Fault> {
         self.look()?;
@@ -158,7 +159,7 @@ impl StepInProgress<'_> {
         self.fuel.now == 0
     }
 
-    /// Whether the search still waits for the end of the step.
+    /// Fails if the search no longer waits for the end of the step.
     #[cold]
     pub fn look(&self) -> Result<(), Fault> {
         if self.patience.is_over() {
@@ -169,28 +170,28 @@ impl StepInProgress<'_> {
     }
 }
 
-/// Where an index leads.
+/// The element that an index selects.
 pub(crate) enum Selected<U> {
-    /// To this cell or slot.
+    /// This cell or slot.
     At(u32),
-    /// To an element that is not known, but lies within the array.
+    /// An unknown element within the array.
     Somewhere(U),
 }
 
-/// Values and the operations on them, of which none depends on how a run goes.
+/// Values, and operations on them that do not depend on the run.
 pub(crate) trait Values {
     type Value: Copy + std::fmt::Debug;
 
     fn constant(&mut self, value: i64) -> Self::Value;
 
-    /// The number that a value is, if that is known.
+    /// Returns the number that a value stands for, if it is known.
     fn known(&self, value: Self::Value) -> Option<i64>;
 
     fn not(&mut self, a: Self::Value) -> Self::Value;
     fn and(&mut self, a: Self::Value, b: Self::Value) -> Self::Value;
     fn or(&mut self, a: Self::Value, b: Self::Value) -> Self::Value;
 
-    /// `if test then a else b`, for values of a type.
+    /// Returns `if test then a else b`, for values of a type.
     fn either(
         &mut self,
         ty: Type,
@@ -201,7 +202,7 @@ pub(crate) trait Values {
 
     fn negate(&mut self, ty: Type, a: Self::Value) -> Result<Self::Value, Fault>;
 
-    /// A divisor that is not known must not be 0: [`Domain::admit`] sees to that.
+    /// An unknown divisor must not be 0: [`Domain::admit`] ensures this.
     fn arith(
         &mut self,
         op: Arith,
@@ -219,29 +220,29 @@ pub(crate) trait Values {
     ) -> Self::Value;
 }
 
-/// The values of a domain.
+/// The type of the values of a domain.
 pub(crate) type Value<D> = <<D as Domain>::Values as Values>::Value;
 
-/// What a program computes with: numbers, or terms over what is not known.
+/// What a program computes with: numbers, or terms over unknown values.
 ///
-/// A domain owns everything that is different between the two: what a value is, how conditions are
-/// decided, which element an index selects, what `choose` and `input()` give. Where a step cannot
-/// go on it returns a [`Halt`]. The interpreter owns the rest.
+/// A domain owns everything that differs between the two: what a value is, how conditions are
+/// decided, which element an index selects, what `choose` and `input()` give. If a step cannot
+/// continue, the domain returns a [`Halt`]. The interpreter owns the rest.
 pub(crate) trait Domain {
     type Values: Values;
 
     /// An index that may select any element of its array. Numbers have none.
     type Unknown: Copy;
 
-    /// What belongs to a process beside its registers and locals.
+    /// What belongs to a process besides its registers and locals.
     type Extra: Default;
 
-    /// Whether [`hear`](Domain::hear) wants to be called.
+    /// Whether the interpreter calls [`hear`](Domain::hear).
     const LISTENS: bool = false;
 
     fn values(&mut self) -> &mut Self::Values;
 
-    /// Whether it is known of each access apart what it touches, so that none may be dropped.
+    /// Whether the domain stores data for each access, so that no access may be dropped.
     const KEEPS_ACCESSES: bool = false;
 
     /// Whether the interpreter pauses after each instruction.
@@ -250,23 +251,23 @@ pub(crate) trait Domain {
         Self::LISTENS
     }
 
-    /// Whether processes rest in front of an `assume` too, if the domain pauses.
+    /// Whether processes also rest before an `assume`, if the domain pauses.
     fn assumes_apart(&self) -> bool {
         false
     }
 
-    /// Where a process may rest in front of a condition, if the domain allows that at all. Called
-    /// before each instruction, if the domain pauses; `quiet` says whether only local work is left
-    /// of the step, and at most one operand. Returns whether to go back there if the next condition
-    /// is not known.
+    /// Called before each instruction, if the domain pauses. `quiet`: only local work is left of
+    /// the step, and at most one operand. Returns whether the process goes back to the last quiet
+    /// place if the next condition is unknown.
     fn may_rest(&mut self, _quiet: bool) -> bool {
         false
     }
 
-    /// Forgets where a process may rest.
+    /// Forgets the place where a process may rest.
     fn run_on(&mut self) {}
 
-    /// Lets a process rest there. It has gone back to where it was, except for this operand.
+    /// Lets a process rest. The interpreter has taken it back to the resting place, except for
+    /// this operand.
     fn rest(
         &mut self,
         _step: &StepInProgress<'_>,
@@ -275,7 +276,7 @@ pub(crate) trait Domain {
     ) {
     }
 
-    /// The operand of a process that goes on from where it rested.
+    /// Returns the operand of a process that continues from where it rested.
     fn resumed(&mut self) -> Option<Value<Self>> {
         None
     }
@@ -283,7 +284,7 @@ pub(crate) trait Domain {
     /// Called before each instruction, if the domain listens.
     fn hear(&mut self, _code: &Code, _pc: u32, _: Situation<'_, Value<Self>>) {}
 
-    /// Makes sure that a step may divide by this, if it divides.
+    /// Ensures that a step may divide by this value, if it divides.
     fn admit(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -291,14 +292,14 @@ pub(crate) trait Domain {
         divisor: Value<Self>,
     ) -> Result<(), Halt>;
 
-    /// Which side of a condition the step takes.
+    /// Decides which side of a condition the step takes.
     fn decide(
         &mut self,
         step: &mut StepInProgress<'_>,
         condition: Value<Self>,
     ) -> Result<bool, Halt>;
 
-    /// Which side of the test of an `if`, a `while` or a choice the step takes.
+    /// Decides which side of the test of an `if`, a `while` or a choice the step takes.
     fn test(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -307,7 +308,7 @@ pub(crate) trait Domain {
         condition: Value<Self>,
     ) -> Result<bool, Halt>;
 
-    /// The element that an index selects.
+    /// Returns the element that an index selects.
     fn select(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -315,7 +316,7 @@ pub(crate) trait Domain {
         index: Value<Self>,
     ) -> Result<Selected<Self::Unknown>, Halt>;
 
-    /// The element that an index selects, made known if it is not.
+    /// Returns the element that an index selects; an unknown one is fixed first.
     fn pick(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -323,7 +324,7 @@ pub(crate) trait Domain {
         index: Value<Self>,
     ) -> Result<u32, Halt>;
 
-    /// Notes an access to an element that is not known.
+    /// Records an access to an unknown element.
     fn touch(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -332,10 +333,10 @@ pub(crate) trait Domain {
         index: Self::Unknown,
     );
 
-    /// The value of an element that is not known.
+    /// Returns the value of an unknown element.
     fn element(&mut self, ty: Type, all: &[Value<Self>], index: Self::Unknown) -> Value<Self>;
 
-    /// The value that an element has after an element that is not known was written.
+    /// Returns the value of an element after a write to an unknown element.
     fn replaced(
         &mut self,
         ty: Type,
@@ -344,7 +345,7 @@ pub(crate) trait Domain {
         written: Value<Self>,
     ) -> Value<Self>;
 
-    /// A value from `first` up to `end`, `end` excluded.
+    /// Chooses a value from `first` up to `end`, `end` excluded.
     fn choose(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -352,7 +353,7 @@ pub(crate) trait Domain {
         end: Value<Self>,
     ) -> Result<Value<Self>, Halt>;
 
-    /// The input of a process that has this number.
+    /// Returns the input of a process with this number.
     fn input(
         &mut self,
         code: &Code,
@@ -361,16 +362,16 @@ pub(crate) trait Domain {
         ty: Type,
     ) -> Value<Self>;
 
-    /// Notes that a cell is written if this index selects it, at this position of its array.
+    /// Records a cell that is written if the index selects this position of its array.
     fn note_maybe_written(&mut self, code: &Code, cell: u32, index: Self::Unknown, at: u32);
 
-    /// The invariants over cells that the step may have written, each with the condition that it
-    /// has.
+    /// Returns the invariants over cells that the step may have written, each with the condition
+    /// under which it has.
     fn maybe_written(&mut self) -> Vec<(u32, Value<Self>)> {
         Vec::new()
     }
 
-    /// Whether an invariant holds of these cells, or none of its variables was written.
+    /// Whether an invariant holds for these cells, or none of its variables was written.
     fn invariant(
         &mut self,
         step: &mut StepInProgress<'_>,

@@ -1,4 +1,4 @@
-//! Values from outside: inputs, and initial values that the file does not give.
+//! Values given by the user: inputs, and initial values that the file leaves open.
 
 use mazurka_core::record::Binding;
 
@@ -9,22 +9,22 @@ use crate::code::Code;
 use crate::code::numbers;
 use crate::run::{evaluate, input_name};
 
-/// A value that was given and cannot be taken.
+/// A given value that the program cannot take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitInput {
-    /// It is not one of its type.
+    /// The value does not fit the type.
     #[error("`{name}={value}` does not fit: `{name}` is {ty}, so write {range}")]
     Range {
         /// The name of the input.
         name: String,
         /// The value that was given.
         value: i128,
-        /// What the input is.
+        /// The type of the input.
         ty: String,
-        /// The values that it has, in words.
+        /// The range of the type, in words.
         range: String,
     },
-    /// It is for a variable that is not there, or has an initial value.
+    /// The value is for a variable that does not exist, or that has an initial value.
     #[error("`{name}` is no variable without an initial value, and no input such as `0#0`")]
     NoSuchVariable {
         /// The name that was given.
@@ -33,7 +33,7 @@ pub enum UnfitInput {
     /// The program requires other initial values.
     #[error("these initial values break `{requires}`; give others, by name: --inputs x=1")]
     Requires {
-        /// What the program says.
+        /// The condition, as written in the program.
         requires: String,
     },
 }
@@ -56,15 +56,15 @@ fn fits(name: &str, value: i128, ty: Type) -> Result<(), UnfitInput> {
 }
 
 impl Code {
-    /// The cells whose initial values are given like inputs.
+    /// Returns the cells whose initial values are given like inputs.
     pub(crate) fn unknown_cells(&self) -> impl Iterator<Item = u32> {
         let vars = self.program.vars.iter().zip(&self.first_cells);
         let unknown = vars.filter(|(var, _)| var.init.is_none());
         unknown.flat_map(|(var, &first)| first..first + var.len.unwrap_or(1))
     }
 
-    /// The same program with values for its inputs, by name: `0.1#0` is the first of process 0.1,
-    /// `x` and `a[2]` are initial values of variables that the file gives none.
+    /// Returns the same program with values for its inputs, by name. `0.1#0` is the first input of
+    /// process 0.1; `x` and `a[2]` are variables without an initial value in the file.
     pub fn with_inputs<'a>(&self, values: impl IntoIterator<Item = (&'a str, i64)>) -> Self {
         let mut code = self.clone();
         let values = values.into_iter();
@@ -80,7 +80,7 @@ impl Code {
 }
 
 impl Machine {
-    /// The initial values that were given.
+    /// Returns the given initial values.
     pub(crate) fn initial_inputs(&self) -> impl Iterator<Item = Binding> {
         self.code.unknown_cells().map(|cell| Binding {
             name: self.code.cell_name(cell),
@@ -91,7 +91,8 @@ impl Machine {
         })
     }
 
-    /// Whether the values that were given are such as the current run and the program ask for.
+    /// Checks that the given values fit the inputs of the current run and what the
+    /// program requires.
     pub fn check_inputs(&self, given: &[(String, i128)]) -> Result<(), UnfitInput> {
         let code = &self.code;
         for (name, value) in given.iter().filter(|(name, _)| !name.contains('#')) {
@@ -116,7 +117,7 @@ impl Machine {
         }
     }
 
-    /// A `requires` of the program that the initial values break, as it is written.
+    /// Returns a `requires` of the program that the initial values break, as written.
     pub fn broken_requires(&self) -> Option<String> {
         let code = &self.code;
         let mut all = code.requires.iter();

@@ -1,13 +1,13 @@
-//! Whether the history that a state keeps is linearizable (`check/operations.rs` says when this is
-//! asked, and why that is enough).
+//! Whether the history that a state holds is linearizable (`check/operations.rs` says when this is
+//! checked, and why that is enough).
 //!
-//! The search for an order is that of `mazurka-history`. What an operation does to a state of the
-//! specification is found out by a machine once, and histories that were met are not asked about
-//! again: traces are many, and histories few.
+//! `mazurka-history` searches for an order. A machine computes once what an operation does to
+//! a state of the specification. Histories are decided once, too: there are many traces, but
+//! few histories.
 //!
-//! An operation of the specification that fails, or whose `assume` is false, is not possible in
-//! that state, so no order has it there. One of which a bound of the evaluator hides what it does
-//! leaves the answer open, unless there is an order without it.
+//! If an operation of the specification fails in a state, or its `assume` is false, it is
+//! impossible there, so no order has it there. If a bound of the evaluator hides its effect, the
+//! answer is open, unless there is an order without it.
 
 use std::cell::RefCell;
 
@@ -19,24 +19,24 @@ use crate::code::history::Linear;
 use crate::run::machine::Machine;
 use crate::run::state::State;
 
-/// So many numbers are remembered of histories, and so many of states when a history is new.
+/// The most numbers that are stored for decided histories, and for states before a new history.
 const MOST_NUMBERS: usize = 1 << 21;
 
-/// What a call does in a state of the specification.
+/// The effect of a call in a state of the specification.
 #[derive(Clone, Copy, Debug)]
 enum Effect {
-    /// It leads to another state, and returns this.
+    /// The call leads to this state and returns this value.
     Returns(u32, i64),
     Impossible,
-    /// A bound of the evaluator was met.
+    /// A bound of the evaluator was reached.
     Lost(MishapKind),
 }
 
-/// The states of a specification, as far as they are known.
+/// The known states of a specification, and the effects of calls in them.
 #[derive(Clone, Debug)]
 struct States {
     machine: Machine,
-    /// The machine before its step, with the cells of the initial state.
+    /// The machine's state before its step; the cells are replaced by those of a known state.
     start: State,
     known: Vec<Vec<i64>>,
     numbers: FxHashMap<Vec<i64>, u32>,
@@ -44,7 +44,7 @@ struct States {
     lost: Option<MishapKind>,
 }
 
-/// Decides about histories.
+/// Decides whether histories are linearizable, with a cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Judge {
     states: RefCell<States>,
@@ -70,7 +70,7 @@ impl Judge {
         }
     }
 
-    /// Whether a history is linearizable: a failure if it is not.
+    /// Decides whether a history is linearizable; the error is a failure if it is not.
     pub fn judge(&mut self, linear: &Linear, cells: &[i64]) -> Result<(), MishapKind> {
         let key = &cells[linear.cells.clone()];
         if let Some(&known) = self.judged.get(key) {
@@ -84,7 +84,7 @@ impl Judge {
                     *state = next;
                     Some(result)
                 }
-                // A call that has not returned then changes nothing.
+                // For a pending call this means that it has no effect.
                 Effect::Impossible | Effect::Lost(_) => None,
             }
         });
@@ -103,7 +103,7 @@ impl Judge {
 }
 
 impl States {
-    /// Forgets what the last question was about, and all states if there are too many.
+    /// Forgets the last bound, and all states if there are too many.
     fn begin(&mut self) {
         self.lost = None;
         if self.known.len() * self.known[0].len() >= MOST_NUMBERS {
@@ -113,7 +113,7 @@ impl States {
         }
     }
 
-    /// What a call does in a state.
+    /// Returns the effect of a call in a state.
     fn effect(&mut self, linear: &Linear, state: u32, call: u32) -> Effect {
         let effect = match self.effects.get(&(state, call)) {
             Some(&known) => known,
@@ -152,7 +152,7 @@ impl States {
         cells[linear.spec_called] = 0;
         let next = match self.numbers.get(&cells) {
             Some(&number) => number,
-            // One history alone asks for more states than there is room for.
+            // A single history needs more states than can be stored.
             None if self.known.len() * cells.len() >= 2 * MOST_NUMBERS => {
                 return Effect::Lost(MishapKind::Undecided);
             }

@@ -1,8 +1,7 @@
-//! A machine that remembers which way each of its steps went.
+//! A machine that records which path each of its steps took.
 //!
-//! Guarded-command paper, section 4: concolic execution leaves a label for each step. Which way a
-//! step went is heard while it runs, so that machines without labels pay nothing for
-//! it.
+//! Guarded-command paper, section 4: concolic execution produces a label for each step. A listener
+//! records the path while the step runs, so machines without labels pay nothing for it.
 
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Labelled, Mishap, Patience, ProcessId,
@@ -37,14 +36,14 @@ use crate::tell::pretty::Scope;
 #[derive(Clone, Debug)]
 pub struct LabelledMachine {
     machine: Machine,
-    /// For each event of the run; those beyond are kept for their memory.
+    /// For each event of the run; later ones are kept for their memory.
     trails: Vec<Trail>,
-    /// Whether to write down what labels name.
+    /// Whether to record the variables that labels name.
     names: bool,
 }
 
 impl LabelledMachine {
-    /// A machine that has made no step yet.
+    /// Makes a labelled machine that has made no step yet.
     pub fn new(mut machine: Machine) -> Self {
         machine.back_to(0);
         Self {
@@ -54,17 +53,17 @@ impl LabelledMachine {
         }
     }
 
-    /// The machine.
+    /// Returns the machine without labels.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
 
-    /// As [`Machine::set_patience`].
+    /// See [`Machine::set_patience`].
     pub fn set_patience(&mut self, patience: Patience) {
         self.machine.set_patience(patience);
     }
 
-    /// The same, and [`Labelled::named`] says what labels name.
+    /// Also records the variables that labels name, for [`Labelled::named`].
     pub fn with_names(self) -> Self {
         Self {
             names: true,
@@ -73,7 +72,7 @@ impl LabelledMachine {
     }
 }
 
-/// What was heard of a step.
+/// What the listener heard of a step.
 #[derive(Clone, Debug)]
 struct Trail {
     path: Fingerprint,
@@ -102,7 +101,7 @@ impl Listener for Trail {
             _ => None,
         };
         if let Some(goes_on) = goes_on {
-            // Loops that only count go the way they must.
+            // A counting loop has no choice of path.
             self.branches |= matches!(code.ops[pc as usize], Op::JumpIfFalse(_));
             self.path = self.path.then(2 * u64::from(pc) + u64::from(goes_on));
         }
@@ -120,7 +119,7 @@ impl Listener for Trail {
     }
 }
 
-/// The expressions of a note, whether or not all of them are evaluated.
+/// Calls `visit` on the expressions of a note, whether they are evaluated or not.
 fn each_expr(note: &Note, visit: &mut impl FnMut(&Expr)) {
     match note {
         Note::Guard(test) | Note::Test(test) => visit(test),
@@ -139,7 +138,8 @@ fn each_expr(note: &Note, visit: &mut impl FnMut(&Expr)) {
     }
 }
 
-/// Adds vars(e): of an array the element, if that is plain to see, else all of it.
+/// Adds vars(e). An array counts as one element if its index is known from the locals, else
+/// as a whole.
 fn add_variables(named: &mut Claims, scope: &Scope<'_>, expr: &Expr) {
     let code = scope.code;
     let range = |var: crate::check::hir::VarId| Range {

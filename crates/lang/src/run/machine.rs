@@ -1,9 +1,9 @@
 //! A program in the middle of one of its executions.
 //!
-//! The state is changed in place; each change leaves a note in an undo log, so going back costs
-//! what the steps cost, and nothing is allocated once the logs have grown.
+//! Steps change the state in place and record each change in an undo log. So going back costs as
+//! much as the steps did, and nothing is allocated once the logs have grown.
 
-/// What runs the steps of a machine, on all of its parts but the step itself.
+/// Makes the interpreter for a step, from all other parts of the machine.
 macro_rules! cpu {
     ($machine:expr, $step:expr, $listener:expr) => {
         Cpu {
@@ -26,6 +26,7 @@ macro_rules! cpu {
 
 mod claims;
 mod ends;
+mod images;
 mod start;
 mod states;
 mod step;
@@ -56,45 +57,46 @@ use crate::run::{
 use claims::claims_of;
 pub use weak::NotWeak;
 
-/// What is needed to take a step back, beside what it has left in the undo log.
+/// What is needed to take back a step, besides its entries in the undo log.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     process: ProcessId,
-    /// Where the process rested, and how many steps it had made.
+    /// Where the process rested, and its number of steps before.
     pc: u32,
     steps: u32,
-    /// What a step that does one thing has changed, and what was there.
+    /// What a quick step changed, and its old value.
     changed: Changed,
     value: i64,
-    /// How long the undo log was.
+    /// The length of the undo log before the step.
     undo: usize,
 }
 
-/// The one thing that a step has changed.
+/// What a quick step has changed.
 #[derive(Clone, Copy, Debug)]
 enum Changed {
-    /// The undo log knows.
+    /// See the undo log.
     Else,
     Cell(u32),
     Slot(u32),
 }
 
-/// How much of a step has been made.
+/// How much of a step was made.
 enum Made {
     Whole,
-    /// All that comes before this instruction.
+    /// Everything before this instruction.
     Until(u32),
 }
 
-/// The part of a step that is left to make.
+/// The part of a step that is still to be made.
 struct Rest {
-    /// The instruction that it begins with.
+    /// Its first instruction.
     pc: u32,
-    /// Whether the next mark is swallowed.
+    /// Whether it swallows the next mark.
     open: bool,
 }
 
-/// Runs a compiled program step by step, forwards and backwards.
+/// A program in the middle of a run over numbers: the state, and a log to undo its steps. Explorers
+/// drive it forwards and backwards, as an [`Execution`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -122,25 +124,25 @@ pub struct Machine {
     operands: Vec<i64>,
     dirty: Vec<u32>,
     initial: Vec<Mishap>,
-    /// What each process printed before its first step, if the program prints.
+    /// What each process prints before its first step, if the program prints.
     pub(crate) printed_at_start: Vec<Vec<String>>,
-    /// How many processes have been started and have not ended.
+    /// The number of processes that have started and not ended.
     unfinished: usize,
     max_local: u64,
     patience: Patience,
-    /// The types of the inputs that were ever asked for.
+    /// The types of all inputs asked for so far.
     pub(crate) asked: FxHashMap<(ProcessId, u32), Type>,
     scratch: RefCell<Vec<i64>>,
     trial: Trial,
-    /// Notes what steps pass, if a search wants to know.
+    /// Records what steps pass, if a search wants to know.
     recorder: Option<Box<Recorder>>,
     /// Whether sends and receives claim different ends of a channel.
     separate: bool,
-    /// Decides about histories, if the program has an object whose histories are looked at.
+    /// Checks the histories of an object, if the program states its linearizability.
     judge: Option<Box<Judge>>,
 }
 
-/// A machine to try steps on. Kept for its memory only, so a copy of it is a new one.
+/// A machine to try steps on. It is only a cache, so a clone of it is empty.
 #[derive(Debug, Default)]
 struct Trial(RefCell<Option<Box<Machine>>>);
 
@@ -151,15 +153,14 @@ impl Clone for Trial {
 }
 
 impl Machine {
-    /// A machine in the initial state. `max_local`: how many jumps and calls one step may take.
+    /// Makes a machine in the initial state. `max_local`: the most jumps and calls in one step.
     pub fn new(code: Arc<Code>, max_local: u64) -> Self {
         Self::until(code, max_local, Patience::default(), None)
     }
 
-    /// The same for a search that waits only so long for it: local work before the first step that
-    /// takes longer is broken off, and ends with a mishap of the initial state. For steps see
-    /// [`Execution::break_off_long_steps`]. What processes reach, from their start on, is noted if
-    /// wanted.
+    /// Makes a machine in the initial state for a search that waits only for a limited time. Longer
+    /// local work before the first step is broken off, which is a mishap of the initial state. For
+    /// steps see [`Execution::break_off_long_steps`]. `reached`: records what processes reach.
     pub fn until(
         code: Arc<Code>,
         max_local: u64,
@@ -186,7 +187,7 @@ impl Machine {
         machine
     }
 
-    /// A machine in some state, with no events before it.
+    /// Makes a machine in this state, without earlier events.
     fn at(code: Arc<Code>, state: State, table: ProcessTable, max_local: u64) -> Self {
         Self {
             code,
@@ -211,19 +212,19 @@ impl Machine {
         }
     }
 
-    /// From now on a step that works on locals for long is broken off when the search no longer
-    /// waits for it. It ends with a mishap; what comes after it means nothing.
+    /// Breaks off steps with long local work from now on, when the search no longer waits. Such a
+    /// step ends with a mishap, and the state after it is meaningless.
     pub fn set_patience(&mut self, patience: Patience) {
         self.patience = patience;
         self.trial = Trial::default();
     }
 
-    /// The code of the program.
+    /// Returns the code of the program.
     pub fn code(&self) -> &Code {
         &self.code
     }
 
-    /// Makes a step and reports what it does to a listener.
+    /// Makes a step and reports its instructions to a listener.
     #[inline(never)]
     pub(crate) fn step_heard<L: Listener>(
         &mut self,
@@ -269,7 +270,7 @@ impl Machine {
         Ok(event)
     }
 
-    /// Runs what is left of a step, from an instruction on.
+    /// Runs the rest of a step, from an instruction on.
     #[inline(never)]
     fn run_step<L: Listener>(
         &mut self,
@@ -288,7 +289,7 @@ impl Machine {
         let mut halt = None;
         let mut fuel = Fuel::new(self.max_local);
         if !L::LISTENS && !open {
-            // Most steps compute something and get to the next mark or to the end.
+            // Most steps compute something and reach the next mark or the end.
             let mut step = StepInProgress {
                 event: &mut self.run[depth],
                 outcomes,
@@ -343,8 +344,8 @@ impl Machine {
         self.finish_step(process, part, step, listener)
     }
 
-    /// Makes a step that does one thing, or the part of it that does. None if there is no such
-    /// step, or if it cannot be made or fails; nothing has changed then.
+    /// Makes a quick step, or the quick part of a step. `None` if there is no such step, or if it
+    /// is impossible or fails; then nothing has changed.
     #[inline(always)]
     fn step_quickly(&mut self, process: ProcessId) -> Option<Made> {
         let process_state = self.state.processes.get_mut(process.index())?;
@@ -421,7 +422,7 @@ impl Machine {
         Some(Made::Whole)
     }
 
-    /// Runs the rest of a step: from the first instruction that does more than compute.
+    /// Runs the rest of a step, from the first instruction that does more than compute.
     #[inline(never)]
     fn finish_step<L: Listener>(
         &mut self,
@@ -465,7 +466,7 @@ impl Machine {
         Ok(event)
     }
 
-    /// Looks at the history after a return.
+    /// Checks the history after an operation has returned.
     #[cold]
     fn judge_history(&mut self, process: ProcessId) {
         let (Some(linear), Some(judge)) = (&self.code.linear, &mut self.judge) else {
@@ -489,22 +490,22 @@ impl Machine {
         }
     }
 
-    /// What the cells of variables that the last step has written held before it.
+    /// Returns the cells of variables that the last step wrote, with their values before it.
     pub(crate) fn before_last_step(&self) -> FxHashMap<u32, i64> {
         self.written_by_last_step(|cell| cell < self.code.first_lock)
     }
 
-    /// Who held the locks before the last step that it has taken or released, as they are kept.
+    /// Returns the locks that the last step acquired or released, with their values before it.
     pub(crate) fn locks_before_last_step(&self) -> FxHashMap<u32, i64> {
         self.written_by_last_step(|cell| cell >= self.code.first_lock)
     }
 
-    /// What those of these cells held before the last step that it has written.
+    /// Returns those of these cells that the last step wrote, with their values before it.
     fn written_by_last_step(&self, of: impl Fn(u32) -> bool) -> FxHashMap<u32, i64> {
         let Some(taken) = self.taken.last() else {
             return FxHashMap::default();
         };
-        // The oldest note about a cell says what it held.
+        // The oldest entry for a cell has its old value.
         let own = self.undo[taken.undo..].iter().rev();
         let cells = own.filter_map(|undo| match *undo {
             Undo::Cell(cell, value) => Some((cell, value)),
@@ -518,7 +519,7 @@ impl Machine {
         written.filter(|&(cell, _)| of(cell)).collect()
     }
 
-    /// Takes the last step back.
+    /// Takes back the last step.
     #[inline]
     fn take_back(&mut self, taken: Taken) {
         while self.undo.len() > taken.undo {
@@ -575,7 +576,7 @@ impl Machine {
             .count()
     }
 
-    /// The step at which a process rests, if it is alive.
+    /// Returns the step at which a process rests, if it is alive.
     #[inline]
     pub(crate) fn resting(&self, process: ProcessId) -> Option<u32> {
         let registers = &self.state.processes.get(process.index())?.registers;
@@ -585,14 +586,14 @@ impl Machine {
         }
     }
 
-    /// Whether a process has been started and nothing has ended it.
+    /// Whether a process has started and nothing has ended it.
     #[inline]
     pub(crate) fn is_alive(&self, process: ProcessId) -> bool {
         let state = self.state.processes.get(process.index());
         state.is_some_and(|state| state.registers.life == Life::Alive)
     }
 
-    /// Where a process is in its code, or how it has ended.
+    /// Returns the position of a process in its code, or how it has ended, as a number.
     pub(crate) fn place(&self, process: ProcessId) -> u64 {
         let registers = &self.state.processes[process.index()].registers;
         match registers.life {
@@ -606,7 +607,7 @@ impl Machine {
         &process.stack[process.registers.frame as usize..process.registers.top as usize]
     }
 
-    /// Tries the next step of a process on a copy of the state: why is it not possible?
+    /// Tries the next step on a copy of the state. Returns why it is impossible, if it is.
     pub(crate) fn obstacle(&self, process: ProcessId) -> Option<Obstacle> {
         let mut place = self.trial.0.borrow_mut();
         let trial = place.get_or_insert_with(|| {
@@ -623,7 +624,7 @@ impl Machine {
         }
         let obstacle = trial.step_heard(process, &[], &mut Deaf).err();
         if trial.table.len() != self.table.len() {
-            // It met processes that we have not met: they would have other numbers here.
+            // The trial met new processes; they may have other numbers in this machine.
             *place = None;
         }
         obstacle
@@ -644,7 +645,7 @@ impl Machine {
         }
     }
 
-    /// Whether the one instruction that can block does not.
+    /// Whether the only instruction of the step that can block does not.
     fn passes(&self, process: ProcessId, blocker: u32) -> bool {
         let process_state = &self.state.processes[process.index()];
         let start = process_state.registers.pc as usize;
@@ -664,7 +665,7 @@ impl Machine {
             life == Some(Life::Ended)
         };
         match (self.code.ops[blocker as usize], operand) {
-            // Before anything can block, it fails: the step is possible, and is the failure.
+            // If the step fails before it can block, it is possible: it is the failure.
             (_, Some(Err(_))) => true,
             (Op::Guard, Some(Ok(value))) => value != 0,
             (Op::Lock(cell), Some(Ok(_))) => self.state.cells[cell as usize] == 0,
@@ -791,9 +792,6 @@ impl Execution for Machine {
     }
 
     fn observation(&self) -> Fingerprint {
-        let cells = self.code.observed.iter();
-        cells.fold(Fingerprint::EMPTY, |all, &cell| {
-            all.then(self.state.cells[cell as usize] as u64)
-        })
+        self.observed(&self.state.cells)
     }
 }

@@ -1,21 +1,21 @@
-//! Running the steps of a program: one interpreter, for numbers and for terms.
+//! Runs the steps of a program: one interpreter, over numbers or over terms.
 //!
 //! | file | what it defines |
 //! |---|---|
-//! | `cover` | notes of what is passed, for coverage |
-//! | `domain` | what values are: the trait that numbers and terms implement |
+//! | `cover` | notes of what steps pass, for coverage |
+//! | `domain` | the trait that says what values are; numbers and terms implement it |
 //! | `work` | instructions that compute: expressions, variables, jumps, locks |
-//! | `cpu` | instructions that do more: marks, guards, processes, procedures, failures |
-//! | `concrete` | the domain of numbers, and expressions evaluated without making a step |
+//! | `cpu` | all other instructions: marks, guards, processes, procedures, failures |
+//! | `concrete` | the domain of numbers, and expressions evaluated outside of steps |
 //! | `state` | the state of a program with numbers |
-//! | `machine` | a program with numbers, in the middle of a run: what explorers drive |
+//! | `machine` | the machine over numbers that explorers drive |
 //! | `labelled` | the same, with labels for the steps |
 //! | `judge` | whether the history of an object's operations is linearizable |
-//! | `blocker`, `given` | what a process waits for; values from outside |
+//! | `blocker`, `given` | what a process waits for; values given by the user |
 //! | `symbolic` | the domain of terms, and the machine over it |
 //!
-//! `code/quick.rs` makes the most frequent steps of the domain of numbers without the interpreter;
-//! a test compares the two.
+//! `code/quick.rs` makes the most frequent steps over numbers without the interpreter; a test
+//! compares the two.
 
 pub(crate) mod blocker;
 mod concrete;

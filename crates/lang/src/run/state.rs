@@ -1,10 +1,10 @@
-//! The state of a running program: shared cells, and for each process where it is and its locals.
+//! The state of a running program: shared cells, and the position and locals of each process.
 
 use std::hash::{Hash, Hasher};
 
 use mazurka_core::MishapKind;
 
-/// Whether a process can go on.
+/// Whether a process can continue, or how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Life {
     Unborn,
@@ -16,7 +16,7 @@ pub(crate) enum Life {
 }
 
 impl Life {
-    /// What becomes of a process to which this has happened.
+    /// Returns the life of a process after this mishap.
     pub fn after(mishap: MishapKind) -> Self {
         match mishap {
             MishapKind::Failure => Life::Failed,
@@ -33,16 +33,16 @@ impl Life {
 /// The registers of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Registers {
-    /// The next instruction: a mark, while the process is alive and between steps.
+    /// The next instruction. It is a mark while the process is alive and between steps.
     pub pc: u32,
     /// Where the current frame starts and ends.
     pub frame: u32,
     pub top: u32,
-    /// How many children it has started.
+    /// The number of children it has started.
     pub children: u32,
-    /// How many inputs it has asked for.
+    /// The number of inputs it has asked for.
     pub inputs: u32,
-    /// How many steps it has made. Not part of what states are compared by.
+    /// The number of steps it has made, which is ignored when states are compared.
     pub steps: u32,
     pub life: Life,
 }
@@ -58,7 +58,8 @@ pub(crate) const UNBORN: Registers = Registers {
 };
 
 impl Registers {
-    /// The registers of a new process: its first instruction, and the size of its frame.
+    /// Returns the registers of a new process, given its first instruction and the size of
+    /// its frame.
     pub fn at(pc: u32, frame: u32) -> Self {
         Self {
             pc,
@@ -69,18 +70,18 @@ impl Registers {
     }
 }
 
-/// A process, with locals that are numbers or terms.
+/// A process whose locals are numbers or terms.
 #[derive(Debug)]
 pub(crate) struct Process<V, X> {
     pub registers: Registers,
     /// Frames of locals, each after the first preceded by the return address and the caller's
     /// frame. Slots from `top` on are zero.
     pub stack: Vec<V>,
-    /// What else a domain of values keeps for each process.
+    /// Further data that a domain keeps for each process.
     pub extra: X,
 }
 
-// By hand, so that copying into a state that is there already uses its memory.
+// Implemented by hand, so that copying into an existing state reuses its memory.
 impl<V: Clone, X: Clone> Clone for Process<V, X> {
     fn clone(&self) -> Self {
         Self {
@@ -106,7 +107,7 @@ impl<V, X: Default> Process<V, X> {
         }
     }
 
-    /// A process that has not run yet, with a frame of zeros.
+    /// Makes a process that has not run yet, with a frame of zeros.
     pub fn new(pc: u32, frame: u32, zero: V) -> Self
     where
         V: Clone,
@@ -118,7 +119,7 @@ impl<V, X: Default> Process<V, X> {
         }
     }
 
-    /// Makes it as if it had never been started. Keeps its memory.
+    /// Resets it to a process that was never started. Keeps its memory.
     pub fn forget(&mut self) {
         self.registers = UNBORN;
         self.stack.clear();
@@ -127,7 +128,7 @@ impl<V, X: Default> Process<V, X> {
 }
 
 impl Process<i64, ()> {
-    /// Where it rests, and where the calls that it is in return to.
+    /// Returns where it rests, then the return addresses of its calls.
     pub fn stands_at(&self) -> impl Iterator<Item = u32> {
         let mut next = Some((self.registers.pc, self.registers.frame as usize));
         std::iter::from_fn(move || {
@@ -140,7 +141,7 @@ impl Process<i64, ()> {
         })
     }
 
-    /// Everything that can matter later.
+    /// Returns everything that can matter later.
     fn essence(&self) -> Essence<'_> {
         let r = &self.registers;
         let alive = r.life == Life::Alive;
@@ -152,10 +153,10 @@ impl Process<i64, ()> {
     }
 }
 
-/// Program point, frame, numbers of children and inputs, and locals, while it is alive.
+/// For a live process: program point, frame, numbers of children and inputs, and locals.
 type Essence<'a> = (Life, Option<(u32, u32, u32, u32, &'a [i64])>);
 
-/// A state of a program. States are equal if everything that can matter later is equal.
+/// A state of a program. Two states are equal if they agree in everything that can matter later.
 #[derive(Debug)]
 pub struct State {
     pub(crate) cells: Vec<i64>,

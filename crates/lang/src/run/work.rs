@@ -1,4 +1,4 @@
-//! Instructions that compute.
+//! Instructions that compute: expressions, variables, jumps, locks.
 
 use mazurka_core::{Access, AccessKind};
 use rustc_hash::FxHashSet;
@@ -11,10 +11,11 @@ use crate::check::hir::Type;
 use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Op, Range};
 
-/// To replace an element that may be any one costs some terms.
+/// The number of elements handled between two looks at the clock. A write to an unknown element
+/// makes some terms for each element of its array.
 const ELEMENTS_BETWEEN_LOOKS: u32 = 1024;
 
-/// What instructions that compute work on.
+/// What the computing instructions work on.
 pub(crate) struct Work<'a, 's, D: Domain> {
     pub code: &'a Code,
     pub domain: &'a mut D,
@@ -29,7 +30,7 @@ pub(crate) struct Work<'a, 's, D: Domain> {
     pub frame: u32,
 }
 
-/// The operand on top. The compiler balances operands.
+/// Pops the top operand. The compiler balances operands.
 #[inline(always)]
 pub(super) fn pop<V>(operands: &mut Vec<V>) -> V {
     match operands.pop() {
@@ -44,8 +45,8 @@ fn unbalanced() -> ! {
 }
 
 impl<D: Domain> Work<'_, '_, D> {
-    /// Runs the instructions that compute, up to the next one that does more; a single one if the
-    /// domain pauses. Most of the time is spent here. Returns whether to call it again.
+    /// Runs computing instructions up to the next one of another kind, or only one if the domain
+    /// pauses. Returns whether to call it again. This is the hot loop of the interpreter.
     #[inline(always)]
     pub fn run(mut self, pc: &mut u32) -> Result<bool, Halt> {
         let ops = &self.code.ops[..];
@@ -179,7 +180,8 @@ impl<D: Domain> Work<'_, '_, D> {
                     self.unlock(cell)?;
                 }
                 Op::Jump(to) => {
-                    // Every loop jumps and every recursion calls: counting these bounds the work.
+                    // Every loop jumps and every recursion calls, so counting these
+                    // bounds the work.
                     if self.step.is_due() {
                         tidy(self.undo, &mut self.step.log);
                         if !D::KEEPS_ACCESSES {
@@ -237,7 +239,7 @@ impl<D: Domain> Work<'_, '_, D> {
         Ok(self.domain.values().arith(op, ty, a, b)?)
     }
 
-    /// An element of a constant array.
+    /// Pushes an element of a constant array.
     fn pick(&mut self, len: u32, ty: Type) -> Result<(), Halt> {
         let index = pop(self.operands);
         let range = Range { first: 0, len };
@@ -254,7 +256,8 @@ impl<D: Domain> Work<'_, '_, D> {
         Ok(())
     }
 
-    /// An index of a dimension. It may be of any type, and is an `int` then.
+    /// Checks an index of a dimension. The index may be of any integer type; its value is pushed as
+    /// an `int`.
     fn within(&mut self, len: u32) -> Result<(), Halt> {
         let index = pop(self.operands);
         let value = match self
@@ -272,7 +275,7 @@ impl<D: Domain> Work<'_, '_, D> {
         Ok(())
     }
 
-    /// Between the elements of an array that may be large.
+    /// Looks at the clock now and then while it handles the elements of a large array.
     fn look_now_and_then(&self, at: u32) -> Result<(), Halt> {
         if at.is_multiple_of(ELEMENTS_BETWEEN_LOOKS) {
             Ok(self.step.look()?)
@@ -300,7 +303,7 @@ impl<D: Domain> Work<'_, '_, D> {
     #[inline(always)]
     fn store(&mut self, cell: u32, value: Value<D>) {
         self.set_cell(cell, value);
-        // Empty if there are no invariants.
+        // `watched` is empty if there are no invariants.
         if let Some(invariants) = self.code.watched.get(cell as usize) {
             self.dirty.extend(invariants);
         }
@@ -332,8 +335,9 @@ impl<D: Domain> Work<'_, '_, D> {
     }
 }
 
-/// Drops what need not be taken back, where a loop has written the same places again and again: of
-/// each place the first value is enough. Else the log of one step could take any memory.
+/// Drops redundant entries of the undo log: where a loop has written the same places many
+/// times, the first value of each place is enough. Without this the log of one step could grow
+/// without bound.
 #[cold]
 fn tidy<V>(undo: &mut Vec<Undo<V>>, log: &mut Log) {
     if undo.len() < log.tidy_at {
@@ -350,13 +354,13 @@ fn tidy<V>(undo: &mut Vec<Undo<V>>, log: &mut Log) {
                 Undo::Frame { .. } | Undo::Inputs { .. } | Undo::Born(_) => true,
             }
     });
-    // So that each entry is looked at a few times at most.
+    // Keeps the total cost linear: each entry is visited a few times at most.
     let own = undo.len() - log.first;
     log.tidy_at = log.tidy_at.max(log.first + 2 * own);
 }
 
-/// Drops accesses that a loop in an atomic block has made before: the first read and the first
-/// write of each cell say all, in their order. Locks are taken and given back in turns.
+/// Drops repeated accesses of a loop in an atomic block: the first read and the first write of each
+/// cell are enough. Lock accesses stay, because acquires and releases alternate.
 #[cold]
 fn tidy_touched(step: &mut StepInProgress<'_>) {
     let (touched, log) = (&mut step.event.touched, &mut step.log);
@@ -371,7 +375,7 @@ fn tidy_touched(step: &mut StepInProgress<'_>) {
     log.tidy_touched_at = log.tidy_touched_at.max(2 * touched.len());
 }
 
-/// The instructions that only work on operands.
+/// Executes an instruction that only works on operands.
 #[inline]
 fn operate<V: Values>(values: &mut V, op: Op, operands: &mut Vec<V::Value>) -> Result<(), Fault> {
     let right = pop(operands);
@@ -393,25 +397,25 @@ fn operate<V: Values>(values: &mut V, op: Op, operands: &mut Vec<V::Value>) -> R
     Ok(())
 }
 
-/// Instructions that jumps between them do not leave.
+/// A range of instructions that its own jumps do not leave.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece<'a> {
-    /// The code that they are part of, up to the last of them.
+    /// The code that contains the range, up to its last instruction.
     pub ops: &'a [Op],
-    /// The place of the first of them.
+    /// The index of its first instruction.
     pub first: usize,
 }
 
 impl<'a> Piece<'a> {
-    /// Code that is all of one piece.
+    /// Makes a piece of all of the code.
     #[inline]
     pub fn whole(ops: &'a [Op]) -> Self {
         Self { ops, first: 0 }
     }
 }
 
-/// Evaluates instructions that only read, without making a step. None where another instruction is
-/// in the way, or a value that is not known.
+/// Evaluates instructions that only read, without making a step. `None` if it meets another kind of
+/// instruction, or needs a value that is unknown.
 #[inline]
 pub(crate) fn peek<V: Values>(
     values: &mut V,

@@ -1,4 +1,4 @@
-//! The syntax tree, as written: names unresolved, nothing folded.
+//! The syntax tree as written: names are not resolved, constants are not folded.
 
 use std::rc::Rc;
 
@@ -6,7 +6,7 @@ use crate::check::hir::{Atomicity, BinaryOp, Leave, Type, UnaryOp};
 use mazurka_core::Kinds;
 use mazurka_diagnostics::Span;
 
-/// A name and where it stands.
+/// A name and its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name<'s> {
     pub text: &'s str,
@@ -17,7 +17,7 @@ pub(crate) struct Name<'s> {
 #[derive(Debug, Default)]
 pub(crate) struct File<'s> {
     pub items: Vec<Item<'s>>,
-    /// Where each declaration stands, and the number of its first item.
+    /// The place of each declaration, and the index of its first item.
     pub extents: Vec<(Span, usize)>,
 }
 
@@ -66,13 +66,13 @@ pub(crate) enum Item<'s> {
         span: Span,
     },
     Observe(Vec<Name<'s>>),
-    /// `refines "other.maz" via { x -> y }`: names, with fields, and where they stand.
+    /// `refines "other.maz" via { x -> y }`: names with fields, and their places.
     Refines {
         file: Text<'s>,
         via: Vec<(Dotted, Dotted)>,
         span: Span,
     },
-    /// The variables that were declared last, where `ghost` stood before `var`.
+    /// The variables of the declaration before, which had `ghost` before `var`.
     Ghosts(Vec<Name<'s>>),
     /// `allows deadlock`: violations of these kinds do not count.
     Allows(Kinds, Span),
@@ -89,7 +89,7 @@ pub(crate) enum Item<'s> {
         range: Option<Range<'s>>,
         body: Vec<Stmt<'s>>,
     },
-    /// The procedure that was declared last is an operation.
+    /// Says that the procedure before it is an operation.
     Operation(OperationResult<'s>),
     Spec(Spec<'s>),
 }
@@ -98,9 +98,9 @@ pub(crate) enum Item<'s> {
 #[derive(Debug)]
 pub(crate) struct OperationResult<'s> {
     pub name: Name<'s>,
-    /// The type of what it returns.
+    /// The type of its result.
     pub ty: Option<TypeExpr<'s>>,
-    /// Where all of this stands.
+    /// The place of all of this.
     pub head: Span,
 }
 
@@ -109,23 +109,23 @@ pub(crate) struct OperationResult<'s> {
 pub(crate) struct Spec<'s> {
     pub clients: Expr<'s>,
     pub operations: Expr<'s>,
-    /// What stands in the braces.
+    /// The contents of the braces.
     pub items: Vec<Item<'s>>,
-    /// What stands before them.
+    /// The place of what is before them.
     pub head: Span,
 }
 
-/// `semaphore s[3] = 1`, `cond c`: something that processes synchronise with.
+/// `semaphore s[3] = 1`, `cond c`: a synchronisation object.
 #[derive(Debug)]
 pub(crate) struct Object<'s> {
     pub kind: ObjectKind,
     pub name: Name<'s>,
     pub dims: Vec<Expr<'s>>,
-    /// For a channel without a capacity, where that is said; its last size is a limit.
+    /// For a channel without a capacity, the place that says so; its last size is a limit.
     pub unbounded: Option<Span>,
-    /// What stands behind `=`.
+    /// The value after `=`.
     pub value: Option<Expr<'s>>,
-    /// The messages of a channel.
+    /// The type of the messages of a channel.
     pub ty: Option<TypeExpr<'s>>,
 }
 
@@ -135,7 +135,7 @@ pub(crate) enum ObjectKind {
     Semaphore,
     RwLock,
     Cond,
-    /// `spurious cond c`: a process that waits may wake for no reason.
+    /// `spurious cond c`: a waiting process may wake up for no reason.
     SpuriousCond,
     Barrier,
     Channel,
@@ -150,14 +150,14 @@ impl ObjectKind {
         ("chan", Self::Channel),
     ];
 
-    /// How it is declared.
+    /// Returns the word that declares it.
     pub fn noun(self) -> &'static str {
         let found = Self::ALL.iter().find(|(_, one)| *one == self);
         found.map_or("cond", |(word, _)| word)
     }
 }
 
-/// A parameter or a field, with its type; names in one list share it.
+/// A parameter or a field, with its type, which the names of one list share.
 pub(crate) type Param<'s> = (Name<'s>, Rc<TypeExpr<'s>>);
 
 /// `fn f(a: int): int { let b = a + 1; b * b }`
@@ -197,7 +197,7 @@ pub(crate) enum TemporalKind {
 /// A type.
 #[derive(Debug)]
 pub(crate) struct TypeExpr<'s> {
-    /// `atomic` before it, where it stands.
+    /// The place of `atomic` before it.
     pub atomic: Option<Span>,
     pub base: Base<'s>,
     /// The size of each dimension.
@@ -205,10 +205,10 @@ pub(crate) struct TypeExpr<'s> {
     pub span: Span,
 }
 
-/// What the elements of a type are.
+/// The type of the elements.
 #[derive(Debug)]
 pub(crate) enum Base<'s> {
-    /// Could not be read, and that was reported.
+    /// Could not be parsed, which was reported.
     Poison,
     Plain(Type),
     /// An `enum` or a `struct`.
@@ -231,7 +231,7 @@ pub(crate) enum Init<'s> {
 }
 
 impl Init<'_> {
-    /// Where it stands.
+    /// Returns its place.
     pub fn span(&self) -> Span {
         match self {
             Init::Value(expr) => expr.span,
@@ -247,7 +247,7 @@ pub(crate) struct Stmt<'s> {
 }
 
 impl<'s> Stmt<'s> {
-    /// Calls `visit` on the statements right inside it.
+    /// Calls `visit` on the statements directly inside it.
     pub fn for_each_inner(&self, visit: &mut dyn FnMut(&Stmt<'s>)) {
         match &self.kind {
             StmtKind::Block(body)
@@ -284,7 +284,7 @@ impl<'s> Stmt<'s> {
 
 #[derive(Debug)]
 pub(crate) enum StmtKind<'s> {
-    /// A statement with a mistake that has been reported.
+    /// A statement with a mistake that was reported.
     Poison,
     Skip,
     End,
@@ -326,11 +326,11 @@ pub(crate) enum StmtKind<'s> {
     Send(Expr<'s>, Expr<'s>),
     /// `c ? x`
     Receive(Expr<'s>, Expr<'s>),
-    /// `select { e |> s [] c ? x |> t [] else |> u }`, with the place of its word.
+    /// `select { e |> s [] c ? x |> t [] else |> u }`, with the place of the keyword.
     Select(Span, Vec<Alternative<'s>>, Option<Vec<Stmt<'s>>>),
     /// `let ok = try acquire(s)`, `ok := try lock(m)`
     Try(Kept<'s>, Box<Stmt<'s>>),
-    /// An operation on an atomic variable whose result, if it has one, is not used.
+    /// An operation on an atomic variable whose result, if any, is not used.
     Operation(Expr<'s>),
     Assert(Expr<'s>, Option<Text<'s>>),
     Assume(Expr<'s>),
@@ -351,26 +351,26 @@ pub(crate) struct Alternative<'s> {
     pub body: Vec<Stmt<'s>>,
 }
 
-/// When an alternative is open.
+/// The condition under which an alternative is open.
 #[derive(Debug)]
 pub(crate) enum Gate<'s> {
-    /// Where it holds, or, if it is a call, where that operation need not wait.
+    /// If the condition holds or, if it is a call, if that operation need not wait.
     When(Expr<'s>),
-    /// Where the operation need not wait; it is done then.
+    /// If the operation need not wait; the step then performs it.
     Does(Box<Stmt<'s>>),
 }
 
-/// Where a result goes.
+/// Where a result is stored.
 #[derive(Debug)]
 pub(crate) enum Kept<'s> {
     Let(Name<'s>),
     Place(Expr<'s>),
 }
 
-/// A name with fields, `m.from`, and where it stands.
+/// A name with fields, `m.from`, and its place.
 pub(crate) type Dotted = (String, Span);
 
-/// A string, as it stands in the source.
+/// A string as written in the source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'s> {
     pub quoted: &'s str,
@@ -387,13 +387,13 @@ pub(crate) enum Spawned<'s> {
 pub(crate) struct Expr<'s> {
     pub kind: ExprKind<'s>,
     pub span: Span,
-    /// Height of the tree, kept so that no tree is built that a later walk could not survive.
+    /// The height of the tree, limited so that every later walk has enough stack.
     pub depth: u16,
 }
 
 #[derive(Debug)]
 pub(crate) enum ExprKind<'s> {
-    /// An expression with a mistake that has been reported.
+    /// An expression with a mistake that was reported.
     Poison,
     Int(u64),
     Bool(bool),
@@ -420,7 +420,7 @@ pub(crate) enum ExprKind<'s> {
         operation: Name<'s>,
         args: Vec<Expr<'s>>,
     },
-    /// A call; only a statement may be one.
+    /// A call, which is allowed only as a statement.
     Call(Name<'s>, Vec<Expr<'s>>),
     Unary(UnaryOp, Box<Expr<'s>>),
     Binary(BinaryOp, Span, Box<Expr<'s>>, Box<Expr<'s>>),
@@ -436,15 +436,15 @@ pub(crate) enum Selector<'s> {
     Field(Name<'s>),
 }
 
-/// The cases of a `match`, and what stands behind `else`.
+/// The cases of a `match`, and the `else` case.
 #[derive(Debug)]
 pub(crate) struct Cases<'s, T> {
-    /// Some members, and what is done or given for them.
+    /// The members of each case, and its value or statements.
     pub cases: Vec<(Vec<Name<'s>>, T)>,
     pub other: Option<(Span, Box<T>)>,
 }
 
-/// How the values of an expression are put together.
+/// How the values of an expression are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantifier {
     Forall,
@@ -465,7 +465,7 @@ impl Quantifier {
         ("max", Self::Max),
     ];
 
-    /// How it is written.
+    /// Returns its keyword.
     pub fn word(self) -> &'static str {
         let found = Self::ALL.iter().find(|(_, one)| *one == self);
         found.map_or("", |(word, _)| word)
@@ -481,7 +481,7 @@ pub(crate) struct Quantified<'s> {
     pub body: Expr<'s>,
 }
 
-/// What a quantifier goes through.
+/// What a quantifier ranges over.
 #[derive(Debug)]
 pub(crate) enum Over<'s> {
     Range(Expr<'s>, Expr<'s>),

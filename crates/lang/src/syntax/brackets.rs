@@ -1,6 +1,6 @@
-//! Pairs the brackets before parsing. What is not closed is closed here, what closes
-//! nothing is dropped, each with one diagnostic; so the parser only ever sees balanced
-//! tokens, can jump over a group in one step, and never reports a bracket twice.
+//! Pairs the brackets before parsing. An unclosed bracket is closed here, and a closing bracket
+//! without a partner is dropped, each with one diagnostic. So the parser only sees balanced tokens,
+//! can skip a group in one step, and never reports a bracket twice.
 
 use super::token::{Kind, Token};
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -8,19 +8,19 @@ use mazurka_diagnostics::{Diagnostic, Span};
 /// Balanced tokens.
 pub(crate) struct Balanced {
     pub tokens: Vec<Token>,
-    /// For each bracket the index of the other one; for everything else its own index.
+    /// For each bracket, the index of the other one; for any other token, its own index.
     pub partner: Vec<u32>,
-    /// A `}` that closed nothing was dropped.
+    /// Whether a `}` without a partner was dropped.
     pub stray_brace: bool,
 }
 
-/// An opening bracket that waits for its partner.
+/// An opening bracket without a partner so far.
 struct OpenBracket {
     /// Index of the token.
     index: usize,
     /// Column of the first token on its line.
     indent: u32,
-    /// For `(` and `[`: where one would be closed if its partner never comes.
+    /// For `(` and `[`: where to close it if no partner follows.
     close_before: Option<usize>,
 }
 
@@ -49,7 +49,8 @@ pub(crate) fn balance(
         ..
     } = pass;
     let stray_brace = dropped.iter().any(|&at| tokens[at].kind == Kind::RBrace);
-    // Stable: closers inserted at one place stay in the order in which they were popped.
+    // A stable sort: closing brackets inserted at one place stay in the order in which they
+    // were popped.
     inserted.sort_by_key(|(at, _)| *at);
     let tokens = rebuild(&tokens, &inserted, &dropped);
     let partner = pair(&tokens);
@@ -60,25 +61,26 @@ pub(crate) fn balance(
     }
 }
 
+/// The pass over the tokens, with the brackets that are open.
 struct Pass<'t, 'd> {
     tokens: &'t [Token],
     diagnostics: &'d mut Vec<Diagnostic>,
     stack: Vec<OpenBracket>,
     inserted: Vec<(usize, Kind)>,
     dropped: Vec<usize>,
-    /// A pair of braces whose lines are indented differently: the usual sign that the
-    /// opening one lacks its partner and has taken that of a block around it.
+    /// A pair of braces whose lines have different indentations. Usually the opening one lacks its
+    /// partner and has taken that of an enclosing block.
     suspect: Option<(usize, usize)>,
-    /// The token at which an unclosed bracket was noticed last.
+    /// The token at which an unclosed bracket was last reported.
     reported_at: Option<usize>,
-    /// For each token the indentation of its line, and whether it is the first there.
+    /// For each token, the indentation of its line, and whether it is the first token there.
     indents: Vec<u32>,
     first: Vec<bool>,
-    /// How many braces are open.
+    /// The number of open braces.
     braces: usize,
 }
 
-/// How far outwards the partner of `)` or `]` is looked for; keeps hostile input linear.
+/// How far outwards the partner of `)` or `]` is searched; keeps hostile input linear.
 const REACH: usize = 256;
 
 impl Pass<'_, '_> {
@@ -120,7 +122,7 @@ impl Pass<'_, '_> {
         open.is_some_and(|open| self.tokens[open.index].kind == Kind::LBracket)
     }
 
-    /// A place where an unclosed `(` or `[` has most likely ended.
+    /// Records a place where an unclosed `(` or `[` has most likely ended.
     fn note_separator(&mut self, index: usize) {
         if let Some(open) = self.stack.last_mut()
             && self.tokens[open.index].kind != Kind::LBrace
@@ -134,14 +136,14 @@ impl Pass<'_, '_> {
         let fits = |open: &OpenBracket| self.tokens[open.index].kind.closer() == Some(kind);
         let mut outwards = self.stack.iter().rev();
         let depth = if kind == Kind::RBrace {
-            // Whatever is skipped on the way is popped, so this is linear in total.
+            // Everything skipped on the way is popped, so this is linear in total.
             if self.braces > 0 {
                 outwards.position(fits)
             } else {
                 None
             }
         } else {
-            // Inside braces `)` never closes a `(` outside of them.
+            // A `)` inside braces never closes a `(` outside of them.
             outwards
                 .take(REACH)
                 .take_while(|open| self.is_not_brace(open))
@@ -189,7 +191,8 @@ impl Pass<'_, '_> {
         self.tokens[open.index].kind != Kind::LBrace
     }
 
-    /// A process or procedure stands in no block: what is open and not further left is unclosed.
+    /// A process or procedure is never inside a block, so this closes all open `(` and `[`, and all
+    /// braces that are not further left.
     fn item(&mut self, index: usize, indent: u32) {
         while let Some(open) = self.stack.last()
             && (indent <= open.indent || self.is_not_brace(open))
@@ -204,8 +207,8 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Where a block ends by its indentation: the first token after it on a line that is
-    /// not further right than the line that opens it.
+    /// Returns where a block ends by its indentation: the first token after it on a line that is
+    /// not indented more than the line that opens it.
     fn outdented(&self, open: usize) -> Option<usize> {
         let limit = self.indents[open];
         let mut depth = 0;
@@ -268,7 +271,7 @@ impl Pass<'_, '_> {
             }
             None => {}
         }
-        // Of many brackets left open at one place the innermost tells enough.
+        // If several brackets are unclosed at one place, the innermost is enough.
         if self.reported_at != Some(index) {
             self.reported_at = Some(index);
             self.diagnostics.push(diagnostic);
@@ -311,7 +314,7 @@ fn pair(tokens: &[Token]) -> Vec<u32> {
     partner
 }
 
-/// The indentation of lines, asked for in ascending order.
+/// The indentations of lines; places must be asked for in ascending order.
 struct Indents<'s> {
     source: &'s str,
     line_end: usize,
@@ -331,7 +334,7 @@ impl<'s> Indents<'s> {
         }
     }
 
-    /// The indentation of the line of a byte, and whether the byte is the first of it.
+    /// Returns the indentation of the line of a byte, and whether the byte is the first of it.
     fn indent_at(&mut self, at: u32) -> (u32, bool) {
         while self.next_line <= self.source.len()
             && (self.next_line == 0 || at as usize > self.line_end)

@@ -1,26 +1,26 @@
-//! `include "file.maz"`: a text with the files that it names.
+//! `include "file.maz"`: expands a text with the files that it includes.
 //!
-//! A file stands behind the line that names it, between marks that say where everything comes from
-//! ([`mazurka_diagnostics::mark`]), so all later stages know one text. What cannot be included
-//! leaves a mark with the reason, which the parser reports where it was asked for.
+//! The text of a file is inserted after the line that includes it, between marks that record its
+//! origin ([`mazurka_diagnostics::mark`]). So all later stages see a single text. A file that
+//! cannot be included leaves a mark with the reason, which the parser reports at the `include`.
 
 use mazurka_diagnostics::{MARK, Span, mark, refusal};
 
 use super::lexer::lex;
 use super::token::Kind;
 
-/// Files may include each other this deep.
+/// The deepest nesting of includes.
 const DEEPEST: usize = 16;
-/// No program includes more files.
+/// The most files of a program.
 const MOST_FILES: usize = 200;
-/// No program is longer, in bytes.
+/// The greatest length of a program, in bytes.
 const LONGEST: usize = 16 << 20;
 
-/// The text of a program with all files that it includes. `read` gives the text of a file, whose
-/// name is relative to the folder of the program, or says why there is none.
+/// Returns the text of a program with all files that it includes. `read` returns the text of a
+/// file, whose name is relative to the folder of the program, or says why it cannot be read.
 ///
-/// A file that was included before is not included again. What cannot be included is a mistake that
-/// [`load`](crate::load) reports.
+/// A file that was included before is not included again. A file that cannot be included is a
+/// mistake that [`load`](crate::load) reports.
 ///
 /// ```
 /// use mazurka_lang::{expand, load};
@@ -45,7 +45,8 @@ pub fn expand(source: &str, read: &mut dyn FnMut(&str) -> Result<String, String>
     expansion.text
 }
 
-/// The text of one file, with blanks where it includes others: what is left stands where it stood.
+/// Returns the text of one file with its includes replaced by blanks, so that all places
+/// stay the same.
 pub(crate) fn without_includes(source: &str) -> String {
     let mut text = source.replace(MARK, "\u{1f}");
     for include in includes(source) {
@@ -55,9 +56,10 @@ pub(crate) fn without_includes(source: &str) -> String {
     text
 }
 
+/// The text made so far, and the files that it contains.
 struct Expansion<'r> {
     read: &'r mut dyn FnMut(&str) -> Result<String, String>,
-    /// The files that are being read, each included by the one before it.
+    /// The files being read, each included by the one before it.
     open: Vec<String>,
     known: Vec<String>,
     text: String,
@@ -66,9 +68,9 @@ struct Expansion<'r> {
 /// An `include` of a file.
 struct Include<'s> {
     path: &'s str,
-    /// Where it stands.
+    /// Its place.
     span: Span,
-    /// The byte behind its line.
+    /// The end of its line.
     line_end: usize,
     /// Whether nothing else is on its line.
     alone: bool,
@@ -76,7 +78,7 @@ struct Include<'s> {
 
 impl Expansion<'_> {
     fn file(&mut self, name: &str, source: &str) {
-        // No file has marks of its own: then this is a character that the lexer refuses.
+        // A file must not contain marks; they become a character that the lexer refuses.
         let source = source.replace(MARK, "\u{1f}");
         let mut at = 0;
         for include in includes(&source) {
@@ -107,7 +109,7 @@ impl Expansion<'_> {
         self.text += &source[at..];
     }
 
-    /// The name and the text of a file; none if it is there already.
+    /// Returns the name and the text of a file; `None` if it is already included.
     fn included(
         &mut self,
         by: &str,
@@ -161,7 +163,7 @@ fn below(path: &str) -> Result<(), String> {
     }
 }
 
-/// The includes of a file, outside of all blocks.
+/// Returns the includes of a file that are outside of all blocks.
 fn includes(source: &str) -> Vec<Include<'_>> {
     if !source.contains("include") {
         return Vec::new();
@@ -186,7 +188,7 @@ fn includes(source: &str) -> Vec<Include<'_>> {
         let rest = &source[end..];
         let line = rest.split_inclusive('\n').next().unwrap_or("");
         let behind = line.trim().trim_start_matches(';').trim_start();
-        // What stands before it on the line ends there: a comment may have begun earlier.
+        // Looks back to the previous token, because a comment may start on an earlier line.
         let before = at
             .checked_sub(1)
             .map(|before| tokens[before].span.end as usize);
@@ -207,7 +209,7 @@ mod tests {
     use super::expand;
     use crate::load;
 
-    /// The reason why the first of some files cannot be read; each includes what its text says.
+    /// Returns the reason why the first of some files cannot be read.
     fn refused(files: &[(&str, &str)]) -> String {
         let read = &mut |name: &str| {
             let found = files.iter().find(|(known, _)| *known == name);

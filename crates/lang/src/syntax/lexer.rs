@@ -1,5 +1,5 @@
-//! From text to tokens. Signs of other languages are reported here and replaced by
-//! the one that was probably meant, so that the parser need not know about them.
+//! From text to tokens. Operators of other languages are reported here and replaced by the one that
+//! was probably meant, so the parser need not know them.
 
 use super::token::{KEYWORDS, Kind, Token, word};
 use mazurka_diagnostics::{Diagnostic, MARK, Span};
@@ -21,16 +21,17 @@ pub(crate) fn lex(source: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token>
     lexer.tokens
 }
 
+/// A lexer at a position in the text.
 struct Lexer<'s, 'd> {
     source: &'s str,
     at: usize,
     tokens: Vec<Token>,
-    /// Whether it is in a temporal property: there a dot stands between a process and its local.
+    /// Whether it is in a temporal property, where a dot separates a process and its local.
     temporal: bool,
     diagnostics: &'d mut Vec<Diagnostic>,
 }
 
-/// What the signs with more than one character mean, the longest first.
+/// The tokens of more than one character, the longest first.
 const SIGNS: &[(&str, Kind)] = &[
     ("|>*", Kind::GuardLoop),
     ("▷*", Kind::GuardLoop),
@@ -80,7 +81,7 @@ const SIGNS: &[(&str, Kind)] = &[
     ("~", Kind::Tilde),
 ];
 
-/// Signs of other languages: what to write here, and which token to go on with.
+/// Operators of other languages: what to write instead, and the token to continue with.
 const FOREIGN_SIGNS: &[(&str, &str, Kind)] = &[
     ("===", "write `==`", Kind::EqEq),
     ("!==", "write `!=`", Kind::NotEq),
@@ -138,13 +139,13 @@ impl Lexer<'_, '_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// The length of the longest start of the rest whose characters all pass.
+    /// Returns the length of the longest prefix of the rest whose characters all pass.
     fn while_chars(&self, pass: impl Fn(char) -> bool) -> usize {
         let rest = self.rest();
         rest.find(|c| !pass(c)).unwrap_or(rest.len())
     }
 
-    /// Reads one token (or blank, or comment); false at the end.
+    /// Reads one token (or blank, or comment); returns false at the end.
     fn token(&mut self) -> bool {
         let Some(first) = self.rest().chars().next() else {
             return false;
@@ -194,7 +195,7 @@ impl Lexer<'_, '_> {
                     .label("expected digits only")
                     .help(help);
             self.report(diagnostic);
-            // A number, so that the expression around it stays whole.
+            // Treats it as a number, so that the expression around it stays whole.
             self.push(Kind::Int, end);
         } else if fraction {
             let more = after[1..].find(|c: char| !c.is_ascii_digit());
@@ -279,12 +280,13 @@ impl Lexer<'_, '_> {
 
     fn sign(&mut self) {
         let rest = self.rest();
-        // Between a variable and its field or operation; elsewhere it is of another language.
+        // A dot is allowed between a variable and its field or operation; elsewhere it comes from
+        // another language.
         let dotted = rest.strip_prefix('.').filter(|rest| !rest.starts_with('.'));
         if dotted.is_some_and(|rest| self.temporal || opens_name(rest)) {
             return self.push(Kind::Dot, self.at + 1);
         }
-        // A receive, `c ? x`; in other languages `a ? b : c` is a value.
+        // A receive, `c ? x`; in other languages `a ? b : c` is an expression.
         if rest
             .strip_prefix('?')
             .is_some_and(|rest| !is_conditional(rest))
@@ -299,7 +301,7 @@ impl Lexer<'_, '_> {
         let foreign = FOREIGN_SIGNS
             .iter()
             .find(|(sign, ..)| rest.starts_with(sign));
-        // None of the longer ones could be read as a sequence of ours in a right program.
+        // No correct program contains a longer foreign sign as a sequence of known ones.
         let foreign =
             foreign.filter(|(sign, ..)| known.is_none_or(|(ours, _)| sign.len() > ours.len()));
         if let Some(&(sign, help, kind)) = foreign {
@@ -320,7 +322,7 @@ impl Lexer<'_, '_> {
         }
     }
 
-    /// Whether the braces of `refines "other.maz" via { … }` are open here.
+    /// Whether this is inside the braces of `refines "other.maz" via { … }`.
     fn in_via(&self) -> bool {
         let inside = |token: &&Token| {
             use Kind::{Comma, Dot, Gt, Ident, Minus};
@@ -364,7 +366,7 @@ impl Lexer<'_, '_> {
     }
 }
 
-/// The value of a string token: without quotes, escapes resolved.
+/// Returns the value of a string token: without quotes, with escapes resolved.
 pub(crate) fn unescape(text: &str) -> String {
     let inner = text.strip_prefix('"').unwrap_or(text);
     let inner = inner.strip_suffix('"').unwrap_or(inner);
@@ -379,7 +381,7 @@ pub(crate) fn unescape(text: &str) -> String {
     value
 }
 
-/// What a character after a backslash stands for.
+/// Returns what a character after a backslash stands for.
 pub(crate) fn escaped(c: char) -> char {
     match c {
         'n' => '\n',
@@ -388,7 +390,7 @@ pub(crate) fn escaped(c: char) -> char {
     }
 }
 
-/// Whether a name stands here, and no word of the language.
+/// Whether a name begins here, and not a keyword.
 fn opens_name(text: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let rest = text.trim_start_matches(is_part);
@@ -397,10 +399,10 @@ fn opens_name(text: &str) -> bool {
     name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !known
 }
 
-/// Whether what follows a `?` is `b : c`, as in C, or nothing that can be received into.
+/// Whether a `?` is followed by `b : c`, as in C, or by nothing that can be received into.
 fn is_conditional(rest: &str) -> bool {
     let end = rest.find([';', '\n', '}']).unwrap_or(rest.len());
-    // Behind `c ? x |>` the alternative of a `select` goes on.
+    // After `c ? x |>` the alternative of a `select` continues.
     let end = rest[..end].find("|>").unwrap_or(end);
     let mut colons = rest[..end].match_indices(':');
     let mut names = rest.trim_start_matches(' ').chars();

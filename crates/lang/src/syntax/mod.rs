@@ -1,7 +1,7 @@
 //! From text to syntax tree: [`lexer`], then [`brackets`], then [`parser`].
 //!
-//! Each stage reports what is wrong and hands on something the next one can work
-//! with, so that one run finds every mistake in the file.
+//! Each stage reports mistakes and returns something that the next one can work with, so one run
+//! finds every mistake in the file.
 
 pub(crate) mod ast;
 pub(crate) mod brackets;

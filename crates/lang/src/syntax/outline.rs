@@ -1,5 +1,5 @@
-//! Where the statements of a program stand in its text, for those who change the text and leave its
-//! comments and its layout as they are.
+//! The places of the statements of a program, for tools that change the text but keep its comments
+//! and layout.
 
 use mazurka_diagnostics::Span;
 
@@ -24,16 +24,16 @@ pub struct Outline {
     pub bodies: Vec<Body>,
     /// The locks, and whether each is an array.
     pub locks: Vec<(String, bool)>,
-    /// The shared variables, ghosts aside.
+    /// The shared variables without ghosts.
     pub variables: Vec<String>,
-    /// Semaphores, conditions, channels and the like.
+    /// Semaphores, condition variables, channels and the like.
     pub objects: Vec<String>,
-    /// Procedures and functions: what a call of one does is not in its text.
+    /// Procedures and functions, because the text of a call does not show its effects.
     pub callables: Vec<String>,
     /// The number of items of the file.
     pub items: usize,
-    /// Where the names of the first and the last variable or lock stand that is declared before
-    /// the first body.
+    /// The places of the names of the first and the last variable or lock declared before the
+    /// first body.
     pub variable_places: Option<(usize, usize)>,
 }
 
@@ -44,47 +44,47 @@ pub struct Body {
     pub block: Block,
 }
 
-/// Statements that follow each other.
+/// A sequence of statements.
 pub type Block = Vec<Statement>;
 
 /// A statement, without what follows it.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// Where it stands, without a `;` behind it.
+    /// Its place, without the `;` after it.
     pub span: Span,
-    /// What it is.
+    /// Its kind.
     pub role: Role,
-    /// The blocks right inside it.
+    /// The blocks directly inside it.
     pub blocks: Vec<Block>,
 }
 
-/// What a statement is, as far as a change wants to know.
+/// The kind of a statement, as far as a change needs to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// `lock(m)`, `lock(m[e])`: the name, and where the index stands.
+    /// `lock(m)`, `lock(m[e])`: the name, and the place of the index.
     Lock(String, Option<Span>),
     /// `unlock(m)`
     Unlock(String),
-    /// An assignment, a call or another statement that has no others inside.
+    /// An assignment, a call or another statement without nested ones.
     Step,
-    /// `assert`, `assume` and `error`: what the program says about itself.
+    /// `assert`, `assume` and `error`: statements about the program.
     Assert,
-    /// `let`, which is seen by what follows.
+    /// `let`, which is visible to later statements.
     Let,
-    /// `e |> s` and `await e`: it has a guard already.
+    /// `e |> s` and `await e`, which have a guard already.
     Guarded,
-    /// `spawn`, whether its process is kept in a variable or not.
+    /// `spawn`, with or without a handle.
     Spawn,
     /// `join`
     Join,
     /// `break`, `return`, `end` and the like.
     Leave,
-    /// It has others inside.
+    /// A statement with nested ones.
     Compound,
 }
 
 impl Outline {
-    /// Reads a program; none if it has mistakes.
+    /// Parses a program; `None` if it has mistakes.
     pub fn read(source: &str) -> Option<Self> {
         let parsed = parse(source);
         if !parsed.diagnostics.is_empty() {

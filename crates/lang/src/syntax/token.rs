@@ -1,9 +1,9 @@
-//! The words and signs of the language.
+//! The tokens of the language.
 
 use mazurka_diagnostics::Span;
 
-/// A word or sign and where it stands. A token with an empty span was put in by
-/// [`super::brackets`]; what is missing there has been reported already.
+/// A token and its place. A token with an empty span was inserted by [`super::brackets`]; the
+/// missing bracket was reported there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub kind: Kind,
@@ -20,9 +20,9 @@ macro_rules! kinds {
             Str,
             /// `bool`, `int`, `i8` … `u64`.
             TypeName,
-            /// `at`, `prove`, `goal`: kept for later.
+            /// `at`, `prove`, `goal`: reserved for later.
             Reserved,
-            /// Something that the lexer has complained about.
+            /// Something that the lexer has reported.
             Bad,
             Eof,
             $($word,)*
@@ -33,7 +33,7 @@ macro_rules! kinds {
         pub(crate) const KEYWORDS: &[(&str, Kind)] = &[$(($text, Kind::$word),)*];
 
         impl Kind {
-            /// How messages call it.
+            /// Returns its name in messages.
             pub(crate) fn describe(self) -> &'static str {
                 match self {
                     Kind::Ident => "a name",
@@ -71,7 +71,7 @@ kinds! {
     }
 }
 
-/// The kind of a word.
+/// Returns the kind of a word.
 pub(crate) fn word(text: &str) -> Kind {
     match text {
         "and" => Kind::AndAnd,
@@ -91,7 +91,7 @@ pub(crate) fn word(text: &str) -> Kind {
 }
 
 impl Kind {
-    /// The closing bracket that belongs to an opening one.
+    /// Returns the closing bracket for an opening one.
     pub(crate) fn closer(self) -> Option<Kind> {
         match self {
             Kind::LParen => Some(Kind::RParen),
@@ -101,7 +101,7 @@ impl Kind {
         }
     }
 
-    /// Whether it can only open a declaration or a process.
+    /// Whether it can only start a declaration or a process.
     pub(crate) fn opens_item(self) -> bool {
         use Kind::*;
         matches!(
@@ -120,14 +120,14 @@ impl Kind {
         ) || self.opens_temporal()
     }
 
-    /// Whether it opens a temporal property.
+    /// Whether it starts a temporal property.
     pub(crate) fn opens_temporal(self) -> bool {
         use Kind::*;
         matches!(self, Always | Eventually | InfinitelyOften | Whenever)
     }
 
-    /// Whether it is a word that can open nothing but a statement (so not `if`, which
-    /// can open an expression too, nor a name).
+    /// Whether it can only start a statement (unlike `if`, which can also start an expression, and
+    /// unlike a name).
     pub(crate) fn opens_statement(self) -> bool {
         use Kind::*;
         matches!(

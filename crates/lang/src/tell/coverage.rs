@@ -1,8 +1,8 @@
 //! What the runs of a search have reached, and what they have not.
 //!
-//! The interpreter notes little (`run/cover.rs`); which instructions were reached follows from it.
-//! All of it is the same in equivalent runs, so it does not depend on the engine: an instruction is
-//! never reached exactly if an `error` in its place would never be.
+//! The interpreter records little (`run/cover.rs`); the reached instructions follow from it.
+//! Equivalent runs reach the same instructions, so the result does not depend on the engine: an
+//! instruction is never reached exactly if an `error` in its place would never be.
 
 use std::collections::BTreeMap;
 use std::slice::from_ref;
@@ -16,8 +16,8 @@ use crate::code::{Code, Op};
 use crate::run::{FAILED, HELD, Reached};
 
 impl Code {
-    /// How much of the program runs have reached, and which sides of its branches. What the
-    /// compiler has made several times, for several processes, counts once.
+    /// Returns how much of the program runs have reached, and which sides of its branches. Code
+    /// that the compiler made several times, for several processes, counts once.
     pub fn coverage(&self, reached: &Reached) -> Coverage {
         let map = Map::new(self, reached);
         let mut statements = FxHashSet::default();
@@ -37,8 +37,8 @@ impl Code {
         }
     }
 
-    /// What was never reached or never goes one of its ways, as warnings. Only of a search that was
-    /// exhaustive can that be said.
+    /// Returns a warning for everything that was never reached or always takes the same branch.
+    /// This is valid only for an exhaustive search.
     pub fn vacuous(&self, reached: &Reached) -> Vec<Diagnostic> {
         let mut report = Vacuity {
             map: Map::new(self, reached),
@@ -48,7 +48,7 @@ impl Code {
             report.sequence(&process.body);
         }
         for procedure in &self.program.procedures {
-            // That it is never called is said of the call, or of the procedure.
+            // A warning about the call, or about the procedure, says that it is never called.
             let entered = !report.map.misses_all(&procedure.body);
             report.sequence_if(entered, &procedure.body);
         }
@@ -61,7 +61,7 @@ impl Code {
         processes.chain(procedures)
     }
 
-    /// The instructions that were reached.
+    /// Returns the instructions that were reached.
     fn reached_instructions(&self, reached: &Reached) -> Vec<bool> {
         let mut met = vec![false; self.ops.len()];
         let returning: FxHashSet<u32> = (0..self.ops.len() as u32)
@@ -110,7 +110,7 @@ impl Code {
                 | Op::Call(_)
                 | Op::SpawnCall(_)
                 | Op::SpawnBlock(_) => left.extend(passed.then_some(pc + 1)),
-                // It computes: a step that gets here gets past it, or fails.
+                // A computing instruction: a step that reaches it passes it, or fails.
                 _ => left.push(pc + 1),
             }
         }
@@ -118,7 +118,7 @@ impl Code {
     }
 }
 
-/// Places in the text, to be asked whether one of them is within another place.
+/// A set of places in the text; tells whether one of them is within another place.
 #[derive(Default)]
 struct Places(BTreeMap<u32, u32>);
 
@@ -128,24 +128,24 @@ impl Places {
         *end = span.end.min(*end);
     }
 
-    /// Whether one of them is within a place.
+    /// Whether one of them is within this place.
     fn touches(&self, span: Span) -> bool {
         let inside = self.0.range(span.start..span.end);
         inside.into_iter().any(|(_, &end)| end <= span.end)
     }
 }
 
-/// What became of a condition, in all instructions that decide it.
+/// What happened to a condition, over all instructions that decide it.
 #[derive(Clone, Copy, Default)]
 struct Fate {
-    /// Whether it belongs to a branch, so that both sides lead on.
+    /// Whether it belongs to a branch, both of whose sides lead on.
     branches: bool,
     met: bool,
     held: bool,
     failed: bool,
 }
 
-/// What was reached, by places in the text.
+/// What was reached, by place in the text.
 struct Map<'a> {
     code: &'a Code,
     /// Where there are instructions.
@@ -185,7 +185,7 @@ impl<'a> Map<'a> {
         self.conditions.get(&span).copied().unwrap_or_default()
     }
 
-    /// Whether the checker has made it of another statement.
+    /// Whether the checker made it from another statement.
     fn is_lowered(&self, stmt: &Stmt) -> bool {
         self.code.program.lowered.contains(&stmt.span)
     }
@@ -195,18 +195,18 @@ impl<'a> Map<'a> {
         self.code.program.alternatives.contains(&test.span)
     }
 
-    /// Whether a statement has instructions, and none was reached.
+    /// Whether a statement has instructions and none was reached.
     fn misses(&self, stmt: &Stmt) -> bool {
         self.all.touches(stmt.span) && !self.met.touches(stmt.span)
     }
 
-    /// Whether statements have instructions, and none was reached.
+    /// Whether statements have instructions and none was reached.
     fn misses_all(&self, stmts: &[Stmt]) -> bool {
         let any = stmts.iter().any(|stmt| self.all.touches(stmt.span));
         any && !stmts.iter().any(|stmt| self.met.touches(stmt.span))
     }
 
-    /// A place up to the end of its first line.
+    /// Returns a place up to the end of its first line.
     fn first_line(&self, span: Span) -> Span {
         let line = span.text(&self.code.source).lines().next().unwrap_or("");
         Span {
@@ -215,7 +215,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// All branches in the order of the text.
+    /// Returns all branches in the order of the text.
     fn branches(&self) -> Vec<Branch> {
         let branches = self.conditions.iter().filter(|(_, fate)| fate.branches);
         let mut all: Vec<(Span, Fate)> = branches.map(|(&span, &fate)| (span, fate)).collect();
@@ -229,7 +229,7 @@ impl<'a> Map<'a> {
     }
 }
 
-/// Looks for what never happens.
+/// Finds what never happens, and warns about it.
 struct Vacuity<'a> {
     map: Map<'a>,
     warnings: Vec<Diagnostic>,
@@ -239,12 +239,12 @@ struct Vacuity<'a> {
 const LONGEST_QUOTED: usize = 60;
 
 impl Vacuity<'_> {
-    /// Statements one after the other. Where one is not reached, neither are those behind it.
+    /// Handles a sequence of statements. If one is not reached, neither are those after it.
     fn sequence(&mut self, stmts: &[Stmt]) {
         let missed = stmts.iter().position(|stmt| self.map.misses(stmt));
         let (met, missed) = stmts.split_at(missed.unwrap_or(stmts.len()));
         met.iter().for_each(|stmt| self.stmt(stmt));
-        // An operation returns at its end, which stands at its head if no line says so.
+        // An operation without a `return` returns at its end, but the place of that is its head.
         let ends = |first: &Stmt, last: &Stmt| first.span.start < last.span.start;
         if let [first, ..] = missed
             && !met.last().is_some_and(|last| ends(first, last))
@@ -260,7 +260,7 @@ impl Vacuity<'_> {
         self.assertions(missed);
     }
 
-    /// The same for the body of something of which it is said elsewhere that it is not entered.
+    /// The same for a body; if it is not entered, another warning says so.
     fn sequence_if(&mut self, entered: bool, stmts: &[Stmt]) {
         if entered {
             self.sequence(stmts)
@@ -270,7 +270,7 @@ impl Vacuity<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
-        // What the checker has made of a statement is no condition of the file.
+        // A condition that the checker made is not one of the file.
         let lowered = self.map.is_lowered(stmt);
         match &stmt.kind {
             StmtKind::If(test, then, other) if self.map.is_alternative(test) => {
@@ -308,7 +308,8 @@ impl Vacuity<'_> {
             }
             StmtKind::Guard(test, body) => {
                 let fate = self.map.fate(test.span);
-                // If it is met and does not hold, it fails: its index is out of bounds, say.
+                // If it is reached and never holds, it fails, for example because an index is out
+                // of bounds.
                 if !fate.met {
                     let what = self.quoted("this guard", test.span);
                     self.never_taken(test.span, format!("{what} never opens"));
@@ -345,8 +346,8 @@ impl Vacuity<'_> {
         self.warnings.push(warning);
     }
 
-    /// A condition with two sides. A side that raises an alarm is meant not to be taken, and a
-    /// constant condition is a choice of who has set the constant.
+    /// Handles a condition with two sides. A side that raises an alarm is meant not to be taken,
+    /// and a constant condition is deliberate.
     fn branch(&mut self, test: &Expr, then: &[Stmt], other: &[Stmt]) {
         let fate = self.map.fate(test.span);
         let warning = match (fate.held, fate.failed) {
@@ -382,7 +383,7 @@ impl Vacuity<'_> {
         self.sequence_if(fate.held, body);
     }
 
-    /// Assertions among statements that are not reached.
+    /// Warns about assertions among statements that are not reached.
     fn assertions(&mut self, missed: &[Stmt]) {
         let mut visit = |stmt: &Stmt| {
             let is_assertion = matches!(&stmt.kind, StmtKind::Assert(test, _) if !is_false(test))
@@ -399,7 +400,7 @@ impl Vacuity<'_> {
         missed.iter().for_each(|stmt| stmt.walk(&mut visit));
     }
 
-    /// The text of a condition, or words for it if it is long.
+    /// Returns the text of a condition, or `words` if it is long.
     fn quoted(&self, words: &str, span: Span) -> String {
         let text = span.text(&self.map.code.source);
         if text.len() > LONGEST_QUOTED || text.contains('\n') {
@@ -418,8 +419,7 @@ fn is_false(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Const(0))
 }
 
-/// Whether statements are there to say that something is wrong: then it is good that they are not
-/// reached.
+/// Whether statements report that something is wrong, so that they should not be reached.
 fn is_alarm(stmts: &[Stmt]) -> bool {
     stmts.iter().any(|stmt| match &stmt.kind {
         StmtKind::Error(_) => true,
@@ -439,7 +439,7 @@ mod tests {
     use crate::run::{Heard, Listener};
     use crate::{Machine, compile, load};
 
-    /// Hears every instruction, which takes its time.
+    /// Hears every instruction, which is slow.
     #[derive(Default)]
     struct Instructions(FxHashSet<u32>);
 
@@ -465,7 +465,7 @@ mod tests {
         }
     }
 
-    /// No program here works before its first step, which no machine lets others hear of.
+    /// No program here does work before its first step, because no listener hears that.
     #[test]
     fn what_is_noted_tells_all_that_is_reached() {
         let programs = [

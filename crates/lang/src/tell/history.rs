@@ -1,4 +1,4 @@
-//! Calls of an object's operations in words.
+//! Calls of an object's operations as text.
 
 use mazurka_core::record::{HistoryOperation, Place, Step};
 use mazurka_core::{AccessKind, Execution, Mishap};
@@ -9,7 +9,7 @@ use crate::code::history::Linear;
 use crate::run::machine::Machine;
 
 impl Code {
-    /// Whether a mishap is that a history is not linearizable.
+    /// Whether a mishap says that a history is not linearizable.
     pub(super) fn is_about_history(&self, mishap: &Mishap) -> bool {
         let linear = self.linear.as_ref();
         linear.is_some_and(|linear| {
@@ -17,7 +17,7 @@ impl Code {
         })
     }
 
-    /// Whether a cell is of a variable that no source text names.
+    /// Whether a cell belongs to a variable that the source does not name.
     pub(super) fn is_hidden(&self, cell: u32) -> bool {
         let at = self.first_cells.partition_point(|&first| first <= cell);
         let var = self.program.vars.get(at.wrapping_sub(1));
@@ -36,8 +36,8 @@ impl Machine {
         self.code.linear.as_deref()
     }
 
-    /// What the event at a position did to the history. The last slots of clients are those that
-    /// `ended` says, and it goes on from there.
+    /// Returns what the event at a position did to the history. `ended` holds the next slot to
+    /// return of each client, and is updated.
     fn happenings(&self, linear: &Linear, at: usize, ended: &mut [usize]) -> Vec<Happening> {
         let mut all = Vec::new();
         for access in &self.events()[at].touched {
@@ -70,7 +70,7 @@ impl Machine {
         self.code.shown_result(call, result)
     }
 
-    /// Says what the last step calls or returns.
+    /// Adds what the last step calls or returns to its label.
     pub(super) fn tell_call(&self, step: &mut Step) {
         let Some(linear) = self.linear() else { return };
         let last = self.events().len() - 1;
@@ -92,7 +92,7 @@ impl Machine {
         }
     }
 
-    /// The calls of the current run, in their order.
+    /// Returns the calls of the current run, in order.
     pub(super) fn calls_of_run(&self) -> Vec<HistoryOperation> {
         let Some(linear) = self.linear() else {
             return Vec::new();
@@ -127,7 +127,8 @@ impl Machine {
         calls
     }
 
-    /// Why a history is not linearizable, in a sentence, and where that is asked for.
+    /// Returns a sentence about why a history is not linearizable, and the place of
+    /// the specification.
     pub(super) fn explain_history(&self, mishap: &Mishap) -> Option<(String, Option<Place>)> {
         let linear = self.linear()?;
         if !self.code.is_about_history(mishap) {

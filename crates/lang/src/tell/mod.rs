@@ -1,4 +1,4 @@
-//! What users read: runs in words, branches that were covered, properties beside a program.
+//! What users read: runs in words, covered branches, properties stated outside the program.
 
 mod coverage;
 mod history;

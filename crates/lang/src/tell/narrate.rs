@@ -1,4 +1,4 @@
-//! A run told step by step, and what went wrong in words.
+//! Runs told step by step, and mishaps in words.
 
 use mazurka_core::record::{Binding, Change, HistoryOperation, LockChange, Place, Step, Waiting};
 use mazurka_core::{
@@ -18,7 +18,7 @@ use crate::tell::values::{Facts, watched_by};
 use mazurka_diagnostics::Span;
 
 impl Code {
-    /// A cell as the source names it.
+    /// Returns a cell as the source names it.
     pub fn cell_name(&self, cell: u32) -> String {
         let find = |firsts: &[u32]| {
             firsts
@@ -45,19 +45,19 @@ impl Code {
         shape.element(cell - self.first_cells[at])
     }
 
-    /// The type of the local whose slot this is, in the body of an instruction.
+    /// Returns the type of the local in this slot, in the body of an instruction.
     pub(crate) fn local_type(&self, pc: u32, slot: u32) -> Type {
         let layout = &self.layouts[self.bodies[pc as usize] as usize];
         let at = layout.slots.partition_point(|&first| first <= slot) - 1;
         layout.names[at].ty
     }
 
-    /// The process that holds something, if a cell with this value says so.
+    /// Returns the process that holds an object, if a cell with this value says so.
     pub(super) fn holder(&self, cell: u32, value: i64) -> Option<u32> {
         let at = self.first_cells.partition_point(|&first| first <= cell) - 1;
         let var = self.program.vars.get(at).filter(|var| var.object)?;
         match (var.ty, var.shape.dims.last()) {
-            // No file can give a type this name; messages of channels may be of another one.
+            // No file can give a type this name, while messages of channels may be of other enums.
             (Type::Enum(id), _) if self.program.enums[usize::from(id)].name == "process" => {
                 u32::try_from(value - 1).ok()
             }
@@ -68,8 +68,8 @@ impl Code {
         }
     }
 
-    /// The object that a cell belongs to, as the source names it: without the field, and without
-    /// the process that the cell is about.
+    /// Returns the object that a cell belongs to, as the source names it: without the field, and
+    /// without the process that the cell is about.
     pub(super) fn object_name(&self, cell: u32) -> String {
         let name = self.cell_name(cell);
         match name.split_once(".readers") {
@@ -86,7 +86,7 @@ impl Code {
             .map_or(Type::Int, |var| var.ty)
     }
 
-    /// The label of the statement whose step begins at this mark.
+    /// Returns the label of the statement whose step begins at this mark.
     fn label_at(&self, mark: u32) -> Option<&str> {
         let (Op::Mark(step) | Op::Open(step)) = self.ops[mark as usize] else {
             return None;
@@ -97,14 +97,14 @@ impl Code {
         found.map(|(name, _)| name.as_str())
     }
 
-    /// The operation on an atomic variable, or the fence, that the step at this mark is, as it was
-    /// written.
+    /// Returns the source text of the operation on an atomic variable, or of the fence, that is the
+    /// step at this mark.
     fn operation_at(&self, mark: u32) -> Option<String> {
         let (Op::Mark(step) | Op::Open(step)) = self.ops[mark as usize] else {
             return None;
         };
         let step = &self.steps[step as usize];
-        // An update is a whole statement, and its name says what is done with the result.
+        // An update is a whole statement; its text says what happens to the result.
         let words = self.words(step.span);
         let told = self.program.lowered.contains(&step.span)
             || matches!(self.ops[mark as usize], Op::Mark(_))
@@ -118,26 +118,26 @@ impl Code {
         self.program.lowered.contains(&span) || self.program.orders.contains_key(&span)
     }
 
-    /// What stands in the source, on one line.
+    /// Returns the source text on one line.
     pub(super) fn words(&self, span: Span) -> String {
         let text = span.text(&self.source);
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// The name of the constant that stands here in the source, if one does and nothing else.
+    /// Returns the name of the constant at this place, if the place is nothing else.
     pub(crate) fn constant_at(&self, span: Span) -> Option<&str> {
         let text = self.source.get(span.start as usize..span.end as usize)?;
         self.program.constants.get(text).map(String::as_str)
     }
 
-    /// What a mishap is, in a sentence, and where. Messages are as they stand in the source.
+    /// Returns a sentence about a mishap, and its place. Messages are as written in the source.
     pub(crate) fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
         self.explain_with(mishap, None, Message::to_string)
     }
 
-    /// The same, with the messages of `assert` and `error` made by `show`. `cells` are those of
-    /// the state that it left, if they are numbers: they tell a property that is false from one
-    /// that has no value.
+    /// The same, with the messages of `assert` and `error` made by `show`. `cells`: those of
+    /// the state after the mishap, if they are numbers; they tell a false property from one
+    /// without a value.
     fn explain_with(
         &self,
         mishap: &Mishap,
@@ -206,12 +206,12 @@ impl Code {
                 };
                 (message, Some(code.place(span)))
             }
-            // Sites come from files too.
+            // A site may come from a file, so it may be wrong.
             _ => ("an unknown mishap".to_owned(), None),
         }
     }
 
-    /// Why a property has no value in a state; none if it has one.
+    /// Returns why a property has no value in a state; `None` if it has one.
     fn why_without_value(&self, property: &Checked, cells: &[i64]) -> Option<&'static str> {
         match evaluate(&self.snippets[property.snippet as usize], cells) {
             Err(Fault::OutOfBounds) => Some("an index is out of bounds"),
@@ -239,8 +239,8 @@ impl Code {
 }
 
 impl Machine {
-    /// What processes printed that ended before their first step. The first step of the run is of
-    /// another process, so each text says whose it is.
+    /// Returns what processes printed that ended before their first step. The first step of the run
+    /// is of another process, so each text names its process.
     fn printed_without_steps(&self) -> Vec<String> {
         let made_none = |&(at, _): &(usize, &Vec<String>)| {
             let registers = &self.state.processes[at].registers;
@@ -290,7 +290,7 @@ impl Narrator for Machine {
         if let Some(label) = self.code.label_at(pc) {
             step.label = format!("{label}: {}", step.label);
         }
-        // What a process printed before its first step is told with that.
+        // What a process printed before its first step is told with that step.
         if self.events().last().is_some_and(|event| event.number == 0)
             && let Some(first) = self.printed_at_start.get(process.index())
         {
@@ -433,7 +433,7 @@ impl Narrator for Machine {
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {
         let vars = self.code.program.vars.iter().enumerate();
-        // No source text names those with a `$`.
+        // The source does not name variables with a `$`.
         vars.filter(|(_, var)| !var.name.starts_with('$'))
             .filter(|&(at, _)| !observed_only || self.code.program.observes(at))
             .map(|(at, var)| {
@@ -454,7 +454,7 @@ impl Machine {
         self.name_of(self.table.path(process))
     }
 
-    /// The state in which a mishap has halted its process.
+    /// Returns the state in which a mishap has halted its process.
     fn facts(&self, mishap: &Mishap) -> Option<Facts<'_>> {
         let code = &*self.code;
         let (layout, locals) = match (Site::decode(mishap.site)?, mishap.process) {
@@ -514,7 +514,7 @@ impl Machine {
         }
     }
 
-    /// The locks that the last step took or released.
+    /// Returns the locks that the last step acquired or released.
     fn lock_changes(&self) -> Vec<LockChange> {
         let change = |&(cell, before): &(u32, i64)| {
             let now = self.state.cells[cell as usize];
@@ -532,7 +532,7 @@ impl Machine {
         let action = self.action_label(&scribe.actions, event);
         let mut guards: Vec<&Condition> = scribe.guards.first.iter().collect();
         let mut more = scribe.guards.more;
-        // The way through a block says less than what it does, and takes more room.
+        // The path through a block says less than its actions, and takes more room.
         if scribe.atomic && guards.len() > 1 && !scribe.actions.first.is_empty() {
             guards.retain(|condition| !condition.test);
             more = 0;
@@ -638,7 +638,8 @@ impl Machine {
         })
     }
 
-    /// The process that holds what another one waits for, if the checker has made variables of it.
+    /// Returns the process that holds what another one waits for, if the checker lowered that
+    /// to variables.
     fn holder_for(&self, process: ProcessId) -> Option<String> {
         let mut claims = Claims::new();
         self.claims(process, &mut claims);

@@ -1,10 +1,10 @@
-//! Expressions and statements as text, for labels: with the values of locals in place of
-//! their names (guarded-command paper, section 6, local scopes).
+//! Expressions and statements as text for labels, with the values of locals in place of their names
+//! (guarded-command paper, section 6, local scopes).
 
 use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Shape, UnaryOp};
 use crate::code::{Action, Code, Layout};
 
-/// What locals stand for: their values in a frame.
+/// A frame, which gives the values of locals.
 pub(crate) struct Scope<'a> {
     pub code: &'a Code,
     pub layout: &'a Layout,
@@ -25,12 +25,12 @@ impl Scope<'_> {
         )
     }
 
-    /// The value of a local that holds a process.
+    /// Returns the value of a local that holds a process.
     pub fn handle(&self, local: LocalId) -> Option<i64> {
         self.slot(local, 0)
     }
 
-    /// The value of an expression, if it is a constant or a local.
+    /// Returns the value of an expression, if it is a constant or a local.
     pub fn known(&self, expr: &Expr) -> Option<i64> {
         match expr.kind {
             ExprKind::Const(value) => Some(value),
@@ -43,7 +43,7 @@ impl Scope<'_> {
         self.tight(expr, 0)
     }
 
-    /// The expression, in parentheses if it binds weaker than its surroundings.
+    /// Prints an expression, in parentheses if it binds weaker than its surroundings.
     fn tight(&self, expr: &Expr, around: u8) -> String {
         let var = |var: crate::check::hir::VarId| &self.code.program.vars[var.0 as usize].name;
         let (text, strength) = match &expr.kind {
@@ -88,7 +88,7 @@ impl Scope<'_> {
             ExprKind::Unary(UnaryOp::BitNot, e) => (format!("~{}", self.tight(e, 12)), 12),
             ExprKind::Binary(op, a, b) => {
                 let (sign, strength) = operator(*op);
-                // Comparisons do not chain; the others associate to the left.
+                // Comparisons do not chain; the others are left-associative.
                 let left = if strength == 3 { 4 } else { strength };
                 let (a, b) = (self.tight(a, left), self.tight(b, strength + 1));
                 (format!("{a} {sign} {b}"), strength)
@@ -110,7 +110,7 @@ impl Scope<'_> {
         }
     }
 
-    /// An element of an array, whose index is the place in the flat one.
+    /// Prints an element of an array, given its flat index.
     fn element(&self, shape: &Shape, index: &Expr) -> String {
         let indices = flat_indices(&shape.dims, index);
         let indices: Vec<String> = match indices {
@@ -154,22 +154,22 @@ impl Scope<'_> {
         }
     }
 
-    /// A statement; `spawn` and `join` are named when their processes are known.
+    /// Prints a statement; `spawn` and `join` are named when their processes are known.
     pub fn action(&self, action: &Action) -> String {
         match action {
             Action::Assign(places, values) => {
                 let places: Vec<_> = places.iter().map(|p| self.place(p)).collect();
                 format!("{} := {}", places.join(", "), self.list(values))
             }
-            // What an operation returns.
+            // The result of an operation.
             Action::Let(name, values) if name.starts_with("$result") => {
                 format!("let result = {}", self.list(values))
             }
-            // What an operation reads before its step.
+            // A value that an operation reads before its step.
             Action::Let(name, values) if name.starts_with("$operand") => {
                 format!("argument {}", self.list(values))
             }
-            // What a `match` is about.
+            // The subject of a `match`.
             Action::Let(name, values) if name.starts_with('$') => {
                 format!("match {}", self.list(values))
             }
@@ -193,7 +193,7 @@ impl Scope<'_> {
     }
 }
 
-/// The indices that the checker has put together: `(i * m + j) * n + k`.
+/// Takes apart the flat index that the checker has made: `(i * m + j) * n + k`.
 fn flat_indices<'e>(dims: &[u32], index: &'e Expr) -> Option<Vec<&'e Expr>> {
     let mut rest = index;
     let mut indices = Vec::with_capacity(dims.len());

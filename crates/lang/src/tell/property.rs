@@ -1,9 +1,9 @@
-//! A property of states, given beside a program: an expression over its shared variables and over
-//! where its processes are.
+//! A property of states, stated outside the program: an expression over its shared variables and
+//! the positions of its processes.
 //!
-//! The text is read as the condition of an `ensures` at the end of the program, so it means what it
-//! means there. `at(process, line)`, which no program can say, becomes a variable that is declared
-//! for it. `deadlock` is about the whole state, so it stands beside `&&` and nowhere else.
+//! The text is read as the condition of an `ensures` at the end of the program, so it has the same
+//! meaning. `at(process, line)`, which no program can say, becomes a variable declared for it.
+//! `deadlock` is about the whole state, so it may stand only as an operand of a top-level `&&`.
 
 mod places;
 
@@ -41,7 +41,7 @@ pub struct Property {
     snippet: Vec<Op>,
     cells: Vec<u32>,
     points: Vec<(ProcessPath, usize)>,
-    /// The cell of the first variable that stands for a point.
+    /// The first cell of the variables that stand for points.
     first_point: u32,
     deadlock: bool,
     expr: Expr,
@@ -49,22 +49,22 @@ pub struct Property {
     pub(crate) code: std::sync::Arc<Code>,
 }
 
-/// Why a text is no property of a program.
+/// Why a text is not a property of a program.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum BadProperty {
-    /// An `at` is no point.
+    /// An `at` is malformed.
     #[error("{0}; write the name of a process and a line, as in `at(0.1, 12)`")]
     Point(String),
-    /// `deadlock` stands where it cannot.
+    /// `deadlock` stands where it may not.
     #[error("`deadlock` stands alone or beside `&&`, as in `deadlock && (x == 1 || at(0, 12))`")]
     Deadlock,
-    /// An `at` names a process or a line in which no process can ever be.
+    /// An `at` names a process that never exists, or a line at which the process never is.
     #[error("{0}")]
     Nowhere(String),
-    /// It is no condition over the program's shared variables.
+    /// The text is not a condition over the program's shared variables.
     #[error("this is no condition over the program's shared variables")]
     Mistakes {
-        /// What was read: the program, and the property after it.
+        /// The text that was read: the program, and the property after it.
         text: String,
         /// The mistakes in it.
         mistakes: Vec<Diagnostic>,
@@ -79,7 +79,7 @@ impl Property {
         while source.contains(&prefix) || text.contains(&prefix) {
             prefix.push('_');
         }
-        // Mistakes of the program are told when the property is read with it.
+        // Mistakes of the program are reported when the property is read with it.
         let program = load(source, settings).ok();
         let names = program.as_ref().map(process_names).unwrap_or_default();
         let labels = program.as_ref().map(|program| program.labels.clone());
@@ -91,7 +91,7 @@ impl Property {
             Some(span.line_of_all(source))
         };
         let is_variable = |program: hir::Program| program.vars.iter().any(|v| v.name == "deadlock");
-        // A label may be called `deadlock` too, so points are looked for first.
+        // A label may be called `deadlock` too, so points are replaced first.
         let (replaced, points) =
             points(text, &prefix, &names, &line_of).map_err(BadProperty::Point)?;
         let (replaced, deadlock) = if program.is_some_and(is_variable) {
@@ -141,13 +141,13 @@ impl Property {
         })
     }
 
-    /// The cells that it reads.
+    /// Returns the cells that it reads.
     pub fn cells(&self) -> &[u32] {
         &self.cells
     }
 
-    /// The points that it asks about: processes, and the lines of their next steps, counted through
-    /// all files.
+    /// Returns the points that it mentions: processes and the lines of their next steps, counted
+    /// through all files.
     pub fn points(&self) -> &[(ProcessPath, usize)] {
         &self.points
     }
@@ -157,12 +157,13 @@ impl Property {
         self.deadlock
     }
 
-    /// The condition, in which points are variables.
+    /// Returns the condition, in which points are variables.
     pub fn expr(&self) -> &Expr {
         &self.expr
     }
 
-    /// The first cell of a variable of the condition, or as an error the point that it stands for.
+    /// Returns the first cell of a variable of the condition, or as an error the point that it
+    /// stands for.
     pub fn cell_or_point(&self, var: VarId) -> Result<u32, usize> {
         let cell = self.code.first_cells[var.0 as usize];
         match cell.checked_sub(self.first_point) {
@@ -171,13 +172,13 @@ impl Property {
         }
     }
 
-    /// Whether it holds where cells have these values and processes are at its points or not. Where
-    /// it cannot be evaluated (a division by zero), it does not.
+    /// Whether it holds for these cells and points. It does not if it cannot be evaluated (a
+    /// division by zero).
     pub fn holds(&self, value: &dyn Fn(u32) -> i64, at: &[bool]) -> bool {
         self.decide(value, at) == Some(true)
     }
 
-    /// The same; none where a number in it leaves 64 bits.
+    /// The same; `None` if a number in it exceeds 64 bits.
     pub fn decide(&self, value: &dyn Fn(u32) -> i64, at: &[bool]) -> Option<bool> {
         let mut cells = vec![0; self.first_point as usize + at.len()];
         for &cell in &self.cells {
@@ -194,8 +195,8 @@ impl Property {
     }
 }
 
-/// Replaces each `deadlock` by `true`, and says whether there is one; none if it is not one of the
-/// conditions that must hold together.
+/// Replaces each `deadlock` by `true`, and returns whether there is one; `None` if one is not an
+/// operand of a top-level `&&`.
 fn deadlocks(text: &str) -> Option<(String, bool)> {
     let mut replaced = String::new();
     let mut rest = text;
@@ -224,8 +225,8 @@ fn deadlocks(text: &str) -> Option<(String, bool)> {
     (!found || !or).then_some((replaced, found))
 }
 
-/// A line of the file that a text began with, counted through all files; what lies beyond the file
-/// stays beyond the text.
+/// Returns the number of a line of the main file, counted through all files; `usize::MAX` if the
+/// file has no such line.
 fn own_line(source: &str, line: usize) -> usize {
     if !source.contains(MARK) {
         return line;
@@ -245,7 +246,7 @@ fn own_line(source: &str, line: usize) -> usize {
     usize::MAX
 }
 
-/// How many parentheses are open after a text.
+/// Returns the number of open parentheses at the end of a text.
 fn depth(text: &str) -> i32 {
     let step = |c: char| i32::from(c == '(') - i32::from(c == ')');
     text.chars().map(step).sum()
@@ -288,7 +289,7 @@ fn points(
     Ok((replaced, points))
 }
 
-/// Where the parenthesis is closed that was opened before a text.
+/// Returns the position of the parenthesis that closes one opened before the text.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 1;
     text.char_indices().find_map(|(at, c)| {
@@ -297,7 +298,7 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// Where a word stands next.
+/// Returns the position of the next occurrence of a word.
 fn next_word(text: &str, word: &str) -> Option<usize> {
     let name = |c: char| c.is_alphanumeric() || c == '_';
     let found = text.match_indices(word).find(|(at, _)| {
@@ -309,12 +310,12 @@ fn next_word(text: &str, word: &str) -> Option<usize> {
 }
 
 impl Machine {
-    /// The value of a cell.
+    /// Returns the value of a cell.
     pub fn value(&self, cell: u32) -> i64 {
         self.state.cells.get(cell as usize).copied().unwrap_or(0)
     }
 
-    /// The line of the next step of a process, counted through all files, if it is alive.
+    /// Returns the line of the next step of a live process, counted through all files.
     pub fn line(&self, process: ProcessId) -> Option<usize> {
         let step = self.resting(process)?;
         let span = self.code.steps[step as usize].span;

@@ -1,4 +1,4 @@
-//! Hears a step as it is made, and writes down what its label says.
+//! Listens to a step as it is made, and collects what its label says.
 
 use rustc_hash::FxHashSet;
 
@@ -7,28 +7,28 @@ use crate::run::{Heard, Listener};
 use crate::tell::pretty::Scope;
 use crate::tell::values::Facts;
 
-/// How many guards, and how many actions, of one step are told: a loop in an atomic block may have
-/// millions.
+/// The most guards, and the most actions, of one step that are told: a loop in an atomic block may
+/// have millions.
 const MOST_TOLD: usize = 100;
 
-/// Writes down what it hears.
+/// Collects the guards, actions, prints and reads of a step.
 #[derive(Default)]
 pub(super) struct Scribe {
     pub guards: Few<Condition>,
-    /// Whether a block is made as one step.
+    /// Whether the step is an atomic block.
     pub atomic: bool,
-    /// The alternative of a `select` that was chosen, and whether one could be: not if a condition
-    /// fails.
+    /// The chosen alternative of a `select`, and whether one could be chosen: not if a
+    /// condition fails.
     pub alternative: Option<String>,
     pub chose: bool,
     pub actions: Few<NarratedAction>,
     pub printed: Few<String>,
-    /// What the cells held when they were first read, in that order.
+    /// The values of cells when they were first read, in order.
     pub reads: Vec<(u32, i64)>,
     read: FxHashSet<u32>,
 }
 
-/// The first of many, and how many more there are.
+/// The first items of a sequence, and the number of further ones.
 pub(super) struct Few<T> {
     pub first: Vec<T>,
     pub more: usize,
@@ -42,7 +42,7 @@ impl<T> Default for Few<T> {
 }
 
 impl<T> Few<T> {
-    /// Adds one; it is made only if it is told.
+    /// Adds an item; `make` is called only if it is kept.
     fn push(&mut self, make: impl FnOnce() -> T) {
         if self.first.len() < MOST_TOLD {
             self.first.push(make())
@@ -52,7 +52,7 @@ impl<T> Few<T> {
     }
 }
 
-/// The texts of a step, and how many more there are.
+/// Returns the texts of a step, and how many more there are.
 pub(super) fn printed(all: Few<String>) -> Vec<String> {
     let Few { mut first, more } = all;
     if more > 0 {
@@ -61,7 +61,7 @@ pub(super) fn printed(all: Few<String>) -> Vec<String> {
     first
 }
 
-/// Hears what is printed, and nothing else.
+/// Collects only what is printed.
 #[derive(Default)]
 pub(crate) struct Prints {
     texts: Few<String>,
@@ -85,16 +85,16 @@ impl Listener for Prints {
     }
 }
 
-/// A condition that let the step go the way it went.
+/// A condition that decided the path of the step.
 pub(super) struct Condition {
     pub text: String,
-    /// Whether the step could have gone another way; otherwise it would have had to wait.
+    /// Whether the step could have taken another path; otherwise it would have waited.
     pub test: bool,
 }
 
 pub(super) enum NarratedAction {
     Text(String),
-    /// Named when the step has been made.
+    /// Named after the step has been made.
     Spawn,
     Join(Option<i64>),
 }
@@ -141,7 +141,7 @@ impl Listener for Scribe {
         };
         match note {
             Note::Guard(_) if top == 0 => {}
-            // What it does then says it.
+            // The action of a lowered statement says it all.
             Note::Guard(guard) if code.program.lowered.contains(&guard.span) => {}
             Note::Guard(guard) => self.guards.push(|| Condition {
                 text: scope.expr(guard),
@@ -154,7 +154,7 @@ impl Listener for Scribe {
                 },
                 test: true,
             }),
-            // Absorbed by a guard or not at all: then its accesses speak for it.
+            // If no guard absorbs the statement, its accesses are told instead.
             Note::Action(..) if op == Op::BeginSimple && !heard.open => {}
             Note::Action(Action::Spawn, _) => self.actions.push(|| NarratedAction::Spawn),
             Note::Action(Action::Join(handle), _) => {
@@ -200,7 +200,7 @@ impl Scribe {
 }
 
 impl Code {
-    /// What the `print` at an instruction shows.
+    /// Returns what the `print` at an instruction shows.
     fn printed(&self, pc: u32, heard: &Heard<'_>) -> String {
         let Some(message) = self.messages.get(&pc) else {
             return String::new();

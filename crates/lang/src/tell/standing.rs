@@ -1,4 +1,4 @@
-//! Where the processes of a state stand: their places and locals, and the locks that they hold.
+//! Where the processes of a state are: their places and locals, and the locks that they hold.
 
 use mazurka_core::record::{Binding, Place};
 use mazurka_core::{HeldLock, Narrator, ProcessId};
@@ -9,15 +9,15 @@ use crate::code::{Code, Note, Op};
 use crate::run::machine::Machine;
 use crate::run::state::Life;
 
-/// A procedure or a process body that a process is in.
+/// A position in a procedure or a process body.
 struct Standpoint<'a> {
     pc: u32,
     locals: &'a [i64],
 }
 
 impl Code {
-    /// What a step does that starts at a mark, in the words of the source. A statement that is made
-    /// in several steps is in each of them.
+    /// Returns the step that starts at a mark, with its source text. A statement with several steps
+    /// is named in each of them.
     pub(super) fn step_at(&self, mark: u32) -> Place {
         let (span, rest) = match self.ops.get(mark as usize) {
             Some(Op::Mark(step) | Op::Open(step)) => (
@@ -42,13 +42,13 @@ impl Code {
 }
 
 impl Machine {
-    /// The line of the step that a process rests at.
+    /// Returns the line of the step at which a process rests.
     pub(super) fn resting_line(&self, process: ProcessId) -> Option<usize> {
         let step = &self.code.steps[self.resting(process)? as usize];
         Some(step.span.line_column(&self.code.source).0)
     }
 
-    /// The locks that are held.
+    /// Returns the locks that are held.
     pub(super) fn held_locks(&self) -> Vec<HeldLock> {
         let code = &self.code;
         let locks = code.first_lock..code.initial.len() as u32;
@@ -69,7 +69,7 @@ impl Machine {
         locks.filter_map(held).chain(objects).collect()
     }
 
-    /// The locals that can still matter to a process that is alive, the outermost first.
+    /// Returns the locals that can still matter to a live process, the outermost first.
     pub(super) fn live_locals(&self, process: ProcessId) -> Vec<Binding> {
         let mut all = Vec::new();
         for standpoint in self.standpoints(process).iter().rev() {
@@ -78,7 +78,7 @@ impl Machine {
         all
     }
 
-    /// The bodies that a process is in, the innermost first.
+    /// Returns the bodies that a process is in, the innermost first.
     fn standpoints(&self, process: ProcessId) -> Vec<Standpoint<'_>> {
         let state = self.state.processes.get(process.index());
         let Some(state) = state.filter(|state| state.registers.life == Life::Alive) else {
@@ -91,7 +91,7 @@ impl Machine {
             let locals = &state.stack[frame..top];
             all.push(Standpoint { pc, locals });
             if frame > 0 {
-                // The return address and the caller's frame are before the frame.
+                // The return address and the caller's frame are stored before the frame.
                 (top, frame) = (frame - 2, state.stack[frame - 1] as usize);
             }
         }
@@ -106,7 +106,7 @@ impl Machine {
         for (local, &first) in layout.names.iter().zip(&layout.slots) {
             let slots = first..first + local.len.unwrap_or(1);
             let matters = live.iter().any(|slot| slots.contains(&slot.at));
-            // No source text names those with a `$`.
+            // The source does not name locals with a `$`.
             if !matters || local.name.starts_with('$') {
                 continue;
             }

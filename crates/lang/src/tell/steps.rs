@@ -1,4 +1,4 @@
-//! Which places of a text are steps, and what each may touch: for editors.
+//! Which places of a text are steps, and what each may touch; for editors.
 
 use mazurka_core::AccessKind;
 use mazurka_diagnostics::Span;
@@ -12,15 +12,15 @@ pub struct StepPlace {
     pub span: Span,
     /// Whether the step may have to wait.
     pub waits: bool,
-    /// The shared variables that it may only read.
+    /// The shared variables that it may read but not write.
     pub reads: Vec<String>,
-    /// The shared variables that it may write, and the locks that it may take or release.
+    /// The shared variables that it may write, and the locks that it may acquire or release.
     pub writes: Vec<String>,
 }
 
 impl Code {
-    /// The steps of a program, in the order of the text, each place once. What the step of a guard
-    /// or of an `atomic` block covers is part of that step.
+    /// Returns the steps of a program, in the order of the text, each place once. What a guard or
+    /// an `atomic` block covers is part of its step.
     ///
     /// ```
     /// let source = "var x, y: int = 0  process { await x == 1; y := x }";
@@ -88,7 +88,7 @@ impl Code {
                 AccessKind::Read => &mut place.reads,
                 AccessKind::Write | AccessKind::Acquire | AccessKind::Release => &mut place.writes,
             };
-            // All elements of an array have one name here, so the cells between are not asked.
+            // All elements of an array have one name here, so it is enough to name the first.
             let variables = self.first_cells.iter().chain(&self.lock_cells);
             let inside = variables.filter(|cell| (first..end).contains(*cell));
             let cells = inside.copied().chain((first < end).then_some(first));

@@ -9,13 +9,13 @@ use crate::code::numbers::{arith, compare, negate, wrap};
 use crate::code::{Arith, Compare, Layout};
 use crate::tell::pretty::Scope;
 
-/// A state in which expressions have values: that of a frame, and of shared memory.
+/// A state in which expressions have values: a frame, and shared memory.
 pub(crate) struct Facts<'a> {
     pub scope: Scope<'a>,
     pub cells: &'a [i64],
 }
 
-/// The locals that a temporal property speaks of, by their names in it, with their values.
+/// Returns the locals that a temporal property mentions, by their names in it, with their values.
 pub(crate) fn watched_by(machine: &Machine, property: Temporal) -> Vec<Binding> {
     let code = &*machine.code;
     let Some(frame) = code.layouts.last() else {
@@ -59,24 +59,25 @@ pub(crate) fn watched_by(machine: &Machine, property: Temporal) -> Vec<Binding> 
     found
 }
 
-/// Whether a variable that is mentioned can be looked at.
+/// Which mentioned variables can be shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
     Anywhere,
-    /// What is shared was read earlier, and may have changed since.
+    /// Shared variables were read earlier, and may have changed since.
     LocalsOnly,
 }
 
 impl Facts<'_> {
-    /// The variables that a condition mentions, with their values. `read` is the condition as it
-    /// was evaluated: with temporaries for what was read in earlier steps.
+    /// Returns the variables that a condition mentions, with their values. `read` is the condition
+    /// as evaluated: with temporaries for values read in earlier steps.
     pub fn mentioned(&self, condition: &Expr, read: &Expr) -> Vec<Binding> {
         let mut found = Vec::new();
         self.collect([condition, read], Look::Anywhere, &mut found);
         found
     }
 
-    /// A message with its values; those of the failed condition are as it saw them.
+    /// Returns a message with its values; variables of the failed condition have the values
+    /// that it saw.
     pub fn message(&self, message: &Message, seen: &[Binding]) -> String {
         message.with(|name, expr| {
             let value = match (&expr.kind, self.name(expr)) {
@@ -131,14 +132,14 @@ impl Facts<'_> {
                     }
                 }
             }
-            // It was computed in an earlier step, as a whole.
+            // It was computed as a whole in an earlier step.
             (_, ExprKind::Local(_)) => self.collect([said, said], Look::LocalsOnly, found),
             _ => {}
         }
     }
 
-    /// Whether an expression can be looked at though it may not have been evaluated: if it has, it
-    /// was not in earlier steps.
+    /// Whether an expression can be evaluated now, even if the run skipped it: no part of it was
+    /// read in an earlier step.
     fn is_known(&self, expr: &Expr) -> bool {
         let mut known = true;
         expr.walk(&mut |e| {
@@ -164,12 +165,12 @@ impl Facts<'_> {
         }
     }
 
-    /// A variable or an element as the source would name it, with the value of its index.
+    /// Returns a variable or an element as the source would name it, with the value of its index.
     fn name(&self, expr: &Expr) -> Option<String> {
         let vars = &self.scope.code.program.vars;
         let locals = &self.scope.layout.names;
         let (shape, index) = match &expr.kind {
-            // A temporary holds what was read here in an earlier step.
+            // A temporary holds a value that was read in an earlier step.
             ExprKind::Local(local) if locals[local.0 as usize].name.starts_with('$') => {
                 return Some(expr.span.text(&self.scope.code.source).trim().to_owned());
             }
@@ -192,7 +193,7 @@ impl Facts<'_> {
         self.scope.code.program.show(value, ty)
     }
 
-    /// The value of an expression without choices; none if it has none.
+    /// Returns the value of an expression without choices; `None` if it is undefined.
     fn value(&self, expr: &Expr) -> Option<i64> {
         let code = self.scope.code;
         match &expr.kind {

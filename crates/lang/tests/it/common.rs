@@ -1,4 +1,4 @@
-//! A checked program as text, with every grouping shown.
+//! Prints a checked program as text, with every grouping shown.
 
 use mazurka_lang::hir::*;
 

@@ -1,8 +1,8 @@
-//! Words of neighbouring languages: each gets a hint that shows what to write here.
+//! Words of other languages: each gets a hint that shows what to write instead.
 
 use mazurka_lang::load;
 
-/// The first hint about a text.
+/// Returns the first hint about a text.
 #[track_caller]
 fn hint(source: &str) -> String {
     let mistakes = load(source, &[]).expect_err("a mistake");
@@ -63,7 +63,7 @@ fn statements_of_other_languages_get_a_hint() {
     }
 }
 
-/// In two steps another process could come between the look and the change.
+/// With two steps, another process could run between the test and the change.
 #[test]
 fn what_reads_and_writes_is_shown_as_one_step() {
     for call in [

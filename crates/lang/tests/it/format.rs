@@ -1,4 +1,4 @@
-//! The layout of programs: what it looks like, and that it changes nothing else.
+//! The formatter: what programs look like, and that nothing else changes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -104,11 +104,11 @@ fn mistakes_are_told_where_they_stand() {
         (mistakes.len(), mistakes[0].code, place),
         (1, "M0101", (2, 16))
     );
-    // What is a mark of included files inside the tool is no comment outside of it.
+    // The mark of included files is valid only inside the tool.
     assert!(format("\u{1e}1 a.maz\nprocess { skip }").is_err());
 }
 
-/// Every `.maz` file of the corpus and the examples.
+/// Returns every `.maz` file of the corpus and the examples.
 fn programs() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut folders = vec![root.join("corpus"), root.join("examples")];
@@ -153,11 +153,11 @@ fn all_programs_of_the_repository_are_laid_out() {
     );
 }
 
-/// What the checker makes of a program, without the places.
+/// Returns what the checker makes of a program, without places.
 fn meaning(source: &str) -> String {
     let read = &mut |_: &str| Ok(String::new());
     let shown = format!("{:?}", load(&expand(source, read), &[]));
-    // What follows are maps by places, in an order of their own.
+    // Maps by place follow, in no fixed order.
     let shown = shown.split(", orders: {").next().unwrap_or_default();
     let mut parts = shown.split("Span { start: ");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -166,7 +166,7 @@ fn meaning(source: &str) -> String {
     })
 }
 
-/// The comments of a text without strings, in their order, without blanks at the ends.
+/// Returns the comments of a text without strings, in order, without trailing blanks.
 fn comments(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -182,7 +182,7 @@ fn comments(text: &str) -> Vec<&str> {
     found
 }
 
-/// The text with other blanks: `choices` says what becomes of each run of them.
+/// Returns the text with other blanks: `choices` says what replaces each run of blanks.
 fn respaced(text: &str, choices: &[u8], commented: bool) -> String {
     let mut choices = choices.iter().cycle();
     let mut out = String::new();
@@ -208,7 +208,7 @@ fn respaced(text: &str, choices: &[u8], commented: bool) -> String {
     out
 }
 
-/// Programs in which blanks can be changed anywhere outside of comments.
+/// Returns programs in which blanks can be changed anywhere outside of comments.
 fn plain() -> &'static [String] {
     static PLAIN: OnceLock<Vec<String>> = OnceLock::new();
     PLAIN.get_or_init(|| {

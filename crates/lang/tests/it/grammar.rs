@@ -1,4 +1,4 @@
-//! Every form of the grammar, read as the language's description says.
+//! Every form of the grammar, parsed as the language description says.
 
 use crate::common::Dump;
 use mazurka_lang::hir::{Atomicity, ExprKind, Program, Type};
@@ -21,7 +21,7 @@ fn program(source: &str) -> Program {
     load(source, &[]).unwrap_or_else(|mistakes| panic!("{source}\n{mistakes:#?}"))
 }
 
-/// The body of a process with these statements.
+/// Returns the body of a process with these statements.
 fn body(statements: &str) -> String {
     let source = format!("{HEAD} process {{ {statements} }}");
     let program = program(&source);
@@ -39,7 +39,7 @@ fn codes(source: &str) -> Vec<&'static str> {
     mistakes.iter().map(|mistake| mistake.code).collect()
 }
 
-/// The codes of the mistakes in a process with these statements.
+/// Returns the codes of the mistakes in a process with these statements.
 fn wrong(statements: &str) -> Vec<&'static str> {
     codes(&format!("{HEAD} process {{ {statements} }}"))
 }
@@ -559,7 +559,7 @@ fn settings_override_constants_and_initial_values() {
 
 #[test]
 fn figures_of_the_papers_can_be_pasted() {
-    // Guarded-command paper, Example 5, as it is printed.
+    // Guarded-command paper, Example 5, as printed.
     let example5 = "x ↦ 0, y ↦ 0, flag ↦ true,
         True ▷ spawn(x == 0 ∨ flag ▷ x := 2 * x);           // ι1
         True ▷ spawn(x := x + 2 ◁ flag ▷ x := x - 1; True ▷ flag := ¬flag; // ι2
@@ -574,7 +574,7 @@ fn figures_of_the_papers_can_be_pasted() {
         .collect();
     use mazurka_lang::hir::Type::{Bool, Int};
     assert_eq!(types, [("x", Int), ("y", Int), ("flag", Bool)]);
-    // Its Example 2, in parallel, and a line of its own for the state.
+    // Its Example 2, in parallel, with the state on a separate line in one variant.
     for text in [
         "x ↦ 1, y ↦ 2, { x := x+1 ∥ y := 3 }",
         "x ↦ 1, y ↦ 2\n{ x := x+1 ∥ y := 3 }",
@@ -609,7 +609,7 @@ fn figures_of_the_papers_can_be_pasted() {
     // A procedure may have that name.
     let called = "var x: int = 0 proc new(k: int) { x := k } process { new(3) }";
     assert!(mazurka_lang::load(called, &[]).is_ok());
-    // What is wrong is said, and nothing panics.
+    // Mistakes are reported, without a panic.
     for text in [
         "x ↦",
         "x ↦ 1,",
@@ -640,7 +640,7 @@ fn an_inner_scope_takes_precedence() {
     assert!(machine.is_final());
     let values: Vec<i64> = (0..3).map(|cell| machine.value(cell)).collect();
     assert_eq!(values, [2, 6, 5]);
-    // What is never read is told of the local and not of what it hides.
+    // The warning about an unread variable is about the local, not about the variable it hides.
     let unread = "var x: int = 0 ensures x == 1
         process { { let x = 5; skip }; x := 1 }";
     let program = mazurka_lang::load(unread, &[]).expect("a program");

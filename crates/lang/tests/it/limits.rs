@@ -1,10 +1,10 @@
-//! Hostile and very large input: a diagnostic or a program, soon, and no stack overflow.
+//! Hostile and very large input: a diagnostic or a program in a short time, without stack overflow.
 
 use std::time::{Duration, Instant};
 
 use mazurka_lang::load;
 
-/// The codes of the mistakes, each once.
+/// Returns the codes of the mistakes, each once.
 fn codes(source: &str) -> Vec<&'static str> {
     let start = Instant::now();
     let mut codes: Vec<&str> = match load(source, &[]) {
@@ -22,7 +22,7 @@ fn codes(source: &str) -> Vec<&'static str> {
     };
     codes.sort_unstable();
     codes.dedup();
-    // Generous, for debug builds on a busy machine; what is quadratic takes minutes.
+    // Generous, for debug builds on a busy machine; quadratic code takes minutes.
     let time = start.elapsed();
     assert!(time < Duration::from_secs(20), "{time:?}");
     codes
@@ -104,7 +104,7 @@ fn deepest_allowed_programs_can_be_walked_and_dropped() {
     assert_eq!(codes(&statement(&text)), [""; 0]);
 }
 
-/// How often a text may stand around another.
+/// Returns how often a text may be nested around another.
 fn deepest(before: &str, (open, inner, close): (&str, &str, &str)) -> usize {
     let fits = |times: usize| {
         let (open, close) = (open.repeat(times), close.repeat(times));
@@ -121,7 +121,7 @@ fn deepest(before: &str, (open, inner, close): (&str, &str, &str)) -> usize {
 
 #[test]
 fn every_nesting_goes_as_deep_as_the_message_says() {
-    // 128 statements: 127 around the innermost, whatever they are.
+    // 128 statements: 127 around the innermost, of any kind.
     for (open, close) in [
         ("{ ", " }"),
         ("(", ")"),
@@ -277,7 +277,7 @@ fn programs_that_expand_too_far() {
     assert_eq!(codes(&statement(&text)), ["M0410"]);
 }
 
-/// What the checker writes out may grow with each declaration, and deep.
+/// Expanded code may grow with each declaration, in size and in depth.
 #[test]
 fn what_is_written_out_is_limited() {
     let codes = |source: &str| -> Vec<&str> {

@@ -1,4 +1,4 @@
-//! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
+//! The integration tests of this crate, as one program, because linking dominates `cargo test`.
 
 mod common;
 mod concolic;

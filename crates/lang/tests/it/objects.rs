@@ -1,4 +1,4 @@
-//! What processes synchronise with: words that stay names, and what runs say.
+//! Synchronisation objects: keywords that stay names, and how runs are told.
 
 use std::sync::Arc;
 

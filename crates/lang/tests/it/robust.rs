@@ -1,13 +1,13 @@
-//! Whatever stands in a file: no panic, an end, and places that lie in the file.
+//! Any file content: no panic, termination, and places that lie in the file.
 
 use mazurka_lang::{expand, load};
 use proptest::prelude::*;
 
-// What cargo-fuzz calls, too.
+// Shared with cargo-fuzz.
 #[path = "../../../../fuzz/src/maz.rs"]
 mod maz;
 
-/// Loads it and looks at every place that is mentioned; the same for a text that includes it.
+/// Loads a text and looks up every place that is mentioned; the same for a text that includes it.
 fn check(source: &str) {
     maz::read(source);
     if source.contains("include") || source.contains('\u{1e}') {
@@ -59,7 +59,7 @@ process { while true { select { w & 3 == 1 |> print \"{w}\"; w := ~w << 1 [] c ?
 process { c ! w + 1 }",
 ];
 
-/// Words, signs and blanks of a program, so that mutations respect token borders.
+/// Splits a program into words, signs and blanks, so that mutations respect token borders.
 fn tokens(source: &str) -> Vec<String> {
     let mut result: Vec<String> = Vec::new();
     let class = |c: char| match c {
@@ -143,7 +143,7 @@ fn truncation_anywhere() {
             check(&source[..at]);
             check(&source[at..]);
         }
-        // In the middle of a character, as a broken file would be read.
+        // Cuts in the middle of a character, as in a damaged file.
         for at in 0..source.len() {
             check(&String::from_utf8_lossy(&source.as_bytes()[..at]));
         }

@@ -1,4 +1,5 @@
-//! `select`: where its alternatives end, what is one step with the choice, and what runs say.
+//! `select`: where its alternatives end, what belongs to the step of the choice, and how
+//! runs are told.
 
 use std::sync::Arc;
 
@@ -34,13 +35,13 @@ fn a_text_does_not_part_a_choice_from_what_it_guards() {
             .expect("the assignment to x");
         assert_eq!(machine.status(ProcessId(0)), Status::Ended, "{body}");
     }
-    // Nor does a ghost.
+    // Nor does a ghost assignment.
     let source = "var free: bool = true ghost var g: int = 0 ensures g == 1 \
         process { select { free |> g := 1; free := false [] else |> end } }";
     let run = machine(source).narrate(&"0=0".parse().unwrap()).unwrap();
     let state: Vec<&str> = run.state.iter().map(|binding| &*binding.value).collect();
     assert_eq!(state, ["false", "1"]);
-    // What stands behind `else` belongs to the step too, and is shown with it.
+    // What follows `else` belongs to the step too, and is shown with it.
     let source =
         "var x: int = 0 process { select { x == 1 |> skip [] else |> print \"{x}\"; x := 2 } }";
     let run = machine(source).narrate(&"0".parse().unwrap()).unwrap();
@@ -101,7 +102,7 @@ fn every_statement_may_stand_before_the_next_alternative() {
     machine(
         "var x: int = 0 proc p() { select { x == 0 |> return [] x == 1 |> skip } } process { p() }",
     );
-    // The words are names there, too.
+    // The keywords are names there, too.
     machine(
         "var break: int[2] = 0 process { select { break[0] == 0 |> break[1] := 1 [] break[1] == 0 |> break[0] := break[1] [] break[0] == 1 |> skip } }",
     );

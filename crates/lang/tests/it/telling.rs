@@ -1,4 +1,4 @@
-//! What is told of a step stays short, however much the step does.
+//! The text about a step stays short, however much the step does.
 
 use std::sync::Arc;
 
@@ -23,9 +23,9 @@ fn of_many_actions_the_first_are_told() {
     let told = step.label.matches("x := x + 1").count();
     let more = step.label.rsplit("… and ").next().expect("an end");
     let more: usize = more.trim_end_matches(" more").parse().expect("a number");
-    // And `y := x`, which is not told.
+    // The omitted ones include `y := x`.
     assert!(told + more > 5000, "{told} and {more}");
-    // What was read first, and what has changed, is whole.
+    // First reads and changes are complete.
     let reads: Vec<_> = step.reads.iter().map(|r| (&*r.name, &*r.value)).collect();
     assert_eq!(reads, [("x", "0")]);
     let change = |c: &mazurka_core::record::Change| (c.name.clone(), c.from.clone(), c.to.clone());
@@ -57,7 +57,7 @@ fn a_state_is_told_element_by_element() {
     assert_eq!(state, ["[1, -2, 1]", "true"]);
 }
 
-/// The first mishap of a run, in words and with the values that it is about.
+/// Returns the first mishap of a run, in words, with the values that it mentions.
 fn failure(source: &str, schedule: &str) -> (String, Vec<(String, String)>) {
     let program = load(source, &[]).expect("a program");
     let code = compile(&program, source).expect("code");
@@ -98,7 +98,7 @@ fn values_are_those_of_the_frame_in_which_it_failed() {
         process { let n = 5; check(n + 1); x := n }";
     let (_, values) = failure(source, "0 0");
     assert_eq!(pairs(&values), [("twice", "12"), ("x", "6")]);
-    // Before any step, in a process that has no step at all.
+    // Before any step, in a process without steps.
     let (_, values) = failure("process { let s = 4; assert s == 0 }", "");
     assert_eq!(pairs(&values), [("s", "4")]);
 }
@@ -190,7 +190,7 @@ fn labels_name_constants_and_not_parameters() {
     let label = |source: &str| first_step(source).label;
     let source = "const M = 2 var st: int[3] = 0 process (p in 1..2) { st[p] == 0 |> st[p] := M }";
     assert_eq!(label(source), "st[1] == 0 ▷ st[1] := M");
-    // What is folded has no name of its own.
+    // A folded expression has no name of its own.
     let source = "const M = 2 var x: int = 0 process (p in 1..2) { x := M + p }";
     assert_eq!(label(source), "x := 3");
 }
@@ -206,7 +206,7 @@ fn an_atomic_block_says_what_it_does() {
     let source = "var x, y, z: int = 0 process {
         atomic { await z == 0; if x == 0 { y := 1 } else { y := 2 }; if y > 0 { z := 3 } } }";
     assert_eq!(first_step(source).label, "z == 0 ▷ y := 1; z := 3");
-    // One condition takes little room, and so does a block that does nothing else.
+    // One condition is short, and so is a block that does nothing else.
     let one = "var x: int = 0 process { atomic { if x == 0 { x := 1 } } }";
     assert_eq!(first_step(one).label, "x == 0 ▷ x := 1");
     let none =

@@ -1,11 +1,11 @@
-//! Programs that run, and what is strange about them.
+//! Warnings about programs that run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use mazurka_lang::load;
 
-/// The codes of the warnings about a text, each with what it points at.
+/// Returns the codes of the warnings about a text, each with the text that it points at.
 #[track_caller]
 fn warned(source: &str) -> Vec<(&'static str, &str)> {
     let program = load(source, &[]).expect("a program");
@@ -55,18 +55,18 @@ fn what_is_never_used_is_warned_about() {
 #[test]
 fn what_is_of_use_is_not_warned_about() {
     let fine = [
-        // All variables are looked at when runs end, or those that are named.
+        // All variables are observed in final states, or those that are named.
         "var x: int = 0  process { x := 1 }",
         "var x: int = 0  observe x  process { x := 1; assert true }",
         "var x: int = 0  expects deterministic  process { x := 1; assert true }",
         "var x: int = 0  invariant x >= 0  process { x := 1 }",
         "var x: int = 0  prove \"[*] x == 1\"  process { x := 1; assert true }",
-        // A constant may be of use in other constants, sizes, ranges and bounds.
+        // A constant may be used in other constants, sizes, ranges and bounds.
         "const N = 1  const M = N + 1  var x: int = 0  process p (i in 0..M) { x := i }",
         // A process without instances uses what it names.
         "const N = 0  lock m  var x: int = 0  proc q() { x := 1 }
          process p (i in 0..N) { lock(m); q(); let t = x; x := t; unlock(m) }",
-        // A counter counts, a parameter is there for the callers.
+        // A loop counter counts even if it is not read, and a parameter is there for the callers.
         "var x: int = 0  proc q(n: int) { x := 1 }  process { for i in 0..3 { q(1) } }",
         "var x: int = 0  proc q() { x := 1 }  process { let h = spawn q(); join h }",
         "var x: int = 0  process { let _t = x }",
@@ -76,7 +76,7 @@ fn what_is_of_use_is_not_warned_about() {
     }
 }
 
-/// The codes `W…` of a text.
+/// Returns the codes `W…` of a text.
 fn codes_in(text: &str) -> BTreeSet<&str> {
     let starts = text.match_indices("W0").map(|(at, _)| at);
     let codes = starts.filter_map(|at| text.get(at..at + 5));

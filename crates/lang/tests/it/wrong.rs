@@ -1,9 +1,10 @@
-//! Wrong programs and what is said about them.
+//! Wrong programs and the mistakes that are reported.
 //!
-//! `tests/wrong/<code>-<slug>.maz` is a program, the `.txt` beside it what [`load`] or, if it has
-//! nothing to say, [`compile`], or then [`Unknowns::refused`](mazurka_lang::Unknowns::refused)
-//! reports. `UPDATE_EXPECT=1 cargo test -p mazurka-lang` writes the `.txt` anew; read the
-//! difference before you commit it. A first line `// --set N=8` gives settings.
+//! `tests/wrong/<code>-<slug>.maz` is a program. The `.txt` beside it is what [`load`] reports, or
+//! if that reports nothing, [`compile`], or then
+//! [`Unknowns::refused`](mazurka_lang::Unknowns::refused). `UPDATE_EXPECT=1 cargo test -p
+//! mazurka-lang` writes the `.txt` again; read the difference before you commit it. A first line
+//! `// --set N=8` gives settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -47,7 +48,7 @@ fn settings(source: &str) -> Vec<Setting> {
 }
 
 fn mistakes(source: &str) -> Vec<Diagnostic> {
-    // What is not known is a mistake only for commands that need all values.
+    // An unknown value is a mistake only for commands that need all values.
     let known = load(source, &settings(source)).and_then(|program| {
         compile(&program, source)?;
         Ok(program.unknowns().refused())
@@ -95,7 +96,7 @@ fn every_fixture_is_reported_as_expected() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// One mistake, one diagnostic, of the code in the name. A fixture whose slug opens with
+/// One mistake, one diagnostic, with the code in the file name. A fixture whose slug starts with
 /// `many` shows several.
 #[test]
 fn one_mistake_is_reported_once() {
@@ -166,13 +167,13 @@ fn every_code_is_documented_and_shown() {
         .iter()
         .filter_map(|path| path.file_name()?.to_str()?.get(..5).map(str::to_owned))
         .collect();
-    // A thousand mistakes are made in `limits.rs`.
+    // `limits.rs` makes a thousand mistakes.
     shown.insert("M0411".to_owned());
     assert_eq!(used, documented, "used against docs/diagnostics.md");
     assert_eq!(used, shown, "used against tests/wrong");
 }
 
-/// The codes of mistakes that are found in several files, on purpose: they are the same mistake.
+/// The codes that are deliberately used in several files, because they mean the same mistake.
 const FOUND_IN_SEVERAL: &[&str] = &[
     "M0002", "M0101", "M0109", "M0201", "M0203", "M0204", "M0301", "M0302", "M0305", "M0306",
     "M0307", "M0308", "M0310", "M0311", "M0313", "M0314", "M0406", "M0407", "M0408", "M0410",

@@ -1,13 +1,13 @@
-//! Checks a proof. It knows the rules and no strategy: each sequent is derived anew from the one it
-//! should follow from and compared with what the file says, each question is asked again. Steps are
-//! made by code of its own (`step.rs`). With the search it shares how states are kept, what
-//! expressions and first-order formulas mean, what a statement mentions, and how sequents are
-//! printed.
+//! Checks a proof. The checker knows the rules but no strategy: it derives each sequent again from
+//! the one that it should follow from, compares it with the file, and asks each question again. It
+//! makes steps by code of its own (`step.rs`). It shares with the search the representation of
+//! states, the meaning of expressions and first-order formulas, the variables that a statement
+//! mentions, and the rendering of sequents.
 //!
-//! A merge is accepted if both goals say the same and their paths are permutations in which steps
-//! that conflict keep their order. What a step is said to touch must be what its statement
-//! mentions, and contain what it touched here. Goals may lead back to others: `loops.rs` says why
-//! that proves nothing wrong if a SCHEDULE lies on every cycle.
+//! A merge is accepted if both goals say the same and their paths are permutations in which
+//! conflicting steps keep their order. The accesses recorded for a step must be those that its
+//! statement mentions, and include those that the step makes here. Goals may lead back to others:
+//! `loops.rs` explains why that is sound if a SCHEDULE lies on every cycle.
 
 mod step;
 
@@ -29,16 +29,16 @@ use crate::world::{Branch, World};
 use crate::{DeadlockFree, Formula, Theorem};
 use step::Machine;
 
-/// Why a proof is none.
+/// Why a proof is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
-    /// Of another version.
+    /// It has another version.
     #[error("this proof has version {0}, and this Mazurka checks version {VERSION}")]
     Version(u32),
-    /// The formula is not taken apart as it must be.
+    /// The formula is not split correctly.
     #[error("the goal itself: {0}")]
     Root(String),
-    /// A goal is not reduced as it must be.
+    /// A goal is not reduced correctly.
     #[error("goal {0}: {1}")]
     Goal(usize, String),
 }
@@ -55,13 +55,14 @@ struct Checker<'p, 's> {
     world: World<'p>,
     solver: &'s mut dyn Solver,
     contexts: Vec<Context>,
-    /// What each goal says, once derived.
+    /// For each goal, its sequent, once derived.
     derived: Vec<Option<Sequent<'p>>>,
 }
 
 type Checked<T = ()> = Result<T, String>;
 
-/// Checks a proof, unless the watch says no at a goal, and tells what it shows of deadlocks.
+/// Checks a proof, unless the watch returns an error at a goal. Returns what it shows about
+/// deadlocks.
 pub(crate) fn check(
     proof: &Proof,
     theorem: &Theorem<'_>,
@@ -85,7 +86,7 @@ pub(crate) fn check(
         return Err(Rejected::Root("its statements are others".to_owned()));
     }
     let shown = checker.roots(theorem.formula).map_err(Rejected::Root)?;
-    // Every goal follows from one before it.
+    // Every goal is derived from an earlier one.
     for at in 0..proof.goals.len() {
         watch(at)?;
         checker.goal(at).map_err(|why| Rejected::Goal(at, why))?;
@@ -95,7 +96,7 @@ pub(crate) fn check(
     Ok(shown)
 }
 
-/// Refuses a proof in which something does not hold.
+/// Rejects a proof in which a condition does not hold.
 fn require(holds: bool, why: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(why.to_owned()) }
 }
@@ -111,7 +112,7 @@ impl<'p> Checker<'p, '_> {
         Ok(shown)
     }
 
-    /// The questions and goals that parts of a formula come to; the goals have these numbers.
+    /// Derives the questions and goals of the parts of a formula; the goals have these numbers.
     fn parts(
         &mut self,
         parts: Vec<Part>,
@@ -146,7 +147,7 @@ impl<'p> Checker<'p, '_> {
         Ok((leaves, boxes))
     }
 
-    /// The context of a box, which must be the next one that the file has.
+    /// Adds the context of a box, which must be the next one in the file.
     fn context(&mut self, context: Context) -> Checked<usize> {
         let at = self.contexts.len();
         if self.proof.contexts.get(at) != Some(&self.world.names().context(&context)) {
@@ -156,7 +157,7 @@ impl<'p> Checker<'p, '_> {
         Ok(at)
     }
 
-    /// Asks a question. The answer must be yes.
+    /// Asks a question, which must be proved.
     fn ask(
         &mut self,
         what: What,
@@ -190,7 +191,7 @@ impl<'p> Checker<'p, '_> {
             .collect()
     }
 
-    /// What the step that was just made must not do wrong.
+    /// Asks the questions whether the step that was just made does not fail.
     fn faults(&mut self, context: usize) -> Checked<Vec<LeafRecord>> {
         let known = self.contexts[context].known.clone();
         let obligations = std::mem::take(&mut self.world.obligations).into_iter();
@@ -201,14 +202,14 @@ impl<'p> Checker<'p, '_> {
         obligations.map(ask).collect()
     }
 
-    /// The file's invariants after a step.
+    /// Asks the questions whether the file's invariants hold after a step.
     fn invariants(&mut self, goal: &Sequent<'p>) -> Checked<Vec<LeafRecord>> {
         let mut all = self.world.invariants(&goal.state, false);
         all.retain(|&(_, must)| must != Term::TRUE);
         self.each(goal, all)
     }
 
-    /// A goal is derived: it must be what the file says it is.
+    /// Derives a goal, which must agree with the file.
     fn derive(&mut self, at: usize, goal: Sequent<'p>, path: &[Arc<EventRecord>]) -> Checked {
         let written = self.proof.goals.get(at);
         let written = written.ok_or_else(|| format!("there is no goal {at}"))?;
@@ -227,7 +228,7 @@ impl<'p> Checker<'p, '_> {
         }
     }
 
-    /// A goal that was derived already, at the same points.
+    /// Returns the state of a goal that was derived already, at the same points.
     fn other(&self, at: usize, goal: &Sequent<'p>) -> Checked<State<'p>> {
         let other = self.derived.get(at).and_then(Option::as_ref);
         let same = |other: &&Sequent<'p>| {
@@ -237,8 +238,8 @@ impl<'p> Checker<'p, '_> {
         other.ok_or_else(|| format!("goal {at} comes later, or is at other points"))
     }
 
-    /// A goal that others may be led to without a step makes one itself, or needs none, or leads to
-    /// inner boxes only: no cycle is without a step.
+    /// Requires that a goal to which others lead without a step is scheduled, is closed, or leads
+    /// only to inner boxes: then every cycle has a step.
     fn rests(&self, at: usize) -> Checked {
         use RuleRecord::{Close, Reduce, Schedule};
         match self.proof.goals.get(at).map(|goal| &goal.rule) {
@@ -247,7 +248,7 @@ impl<'p> Checker<'p, '_> {
         }
     }
 
-    /// The rule by which a goal is reduced, applied anew.
+    /// Applies the rule by which a goal is reduced again.
     fn goal(&mut self, at: usize) -> Checked {
         let goal = self.derived[at].clone().ok_or("nothing leads to it")?;
         let (written, state) = (&self.proof.goals[at], &goal.state);
@@ -345,7 +346,7 @@ impl<'p> Checker<'p, '_> {
         Ok(RuleRecord::Schedule { steps, deadlock })
     }
 
-    /// The event of the step that was just made.
+    /// Returns the event of the step that was just made.
     fn event(&self, thread: &Thread<'p>, way: &Branch<'p>) -> Checked<EventRecord> {
         let mut event = Event::new(thread.process, 0);
         (event.claims, event.touched) = self.world.claims_and_reads(thread);
@@ -379,7 +380,7 @@ impl<'p> Checker<'p, '_> {
         let mut found = Vec::new();
         for (place, value) in places.into_iter().zip(&mut values) {
             if replaced.contains(&place) {
-                // Nothing else has this name: places differ, and a goal is derived once.
+                // The name is unique: places differ, and a goal is derived once.
                 let name = format!("{place}'{to}");
                 *value = terms.variable(Kind::Initial, &name, terms.sort(*value));
                 found.push(place);
@@ -413,7 +414,7 @@ impl<'p> Checker<'p, '_> {
         if pairs.iter().any(|&(a, b)| terms.sort(a) != terms.sort(b)) {
             return Err("a value is of another type".to_owned());
         }
-        // The values that were replaced in the other goal are known by their names.
+        // The values that were replaced in the other goal are recognised by their names.
         let mark = format!("'{to}");
         let map = pairs.iter().copied().filter(|&(their, _)| {
             let variable = terms.variable_of(their);
@@ -438,8 +439,8 @@ impl<'p> Checker<'p, '_> {
     }
 }
 
-/// Whether one path is the other with steps swapped: each is the first of those left that it
-/// conflicts with.
+/// Whether one path is a permutation of the other that keeps the order of conflicting steps: each
+/// step of one must be the first remaining step of the other that it conflicts with.
 fn commute(a: &[Arc<EventRecord>], b: &[Arc<EventRecord>]) -> bool {
     let mut rest: Vec<&Arc<EventRecord>> = b.iter().collect();
     let found = a.iter().all(|event| {

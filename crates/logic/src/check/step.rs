@@ -1,8 +1,8 @@
-//! The steps of threads once more: what each statement does to a state, written for itself.
+//! The steps of threads again: the effect of each statement on a state, independent of the search.
 //!
-//! What a thread has to do lies on its stack, and [`Machine::act`] does the item on top, in all
-//! ways that it can go. A step is one such item and the work on locals that follows; within a guard
-//! it is the first one of what it guards; within an atomic block, all of it.
+//! The remaining work of a thread is a stack, and [`Machine::act`] executes the item on top, in all
+//! ways that it can go. A step is one such item and the local work after it; within a guard it is
+//! the first step of the guarded statement; within an atomic block, all of it.
 
 use mazurka_core::{Access, ProcessId};
 use mazurka_lang::hir::{LocalId, Spawned, Stmt, StmtKind, Type};
@@ -14,7 +14,7 @@ use crate::eval::Fault;
 use crate::pool::{FrameRef, Item, State, Thread, filled, is_step, rounds_left, sort};
 use crate::world::{Branch, World};
 
-/// More than this in one step is refused.
+/// Limit on the work of one step.
 const MOST: usize = 50_000;
 
 /// Makes a step.
@@ -31,7 +31,7 @@ impl<'a, 'p> Machine<'a, 'p> {
         Self { world, work: 0 }
     }
 
-    /// The processes of a box, each before its first step.
+    /// Returns the processes of a box, each at its first step.
     pub fn start(&mut self, cells: Vec<Term>, processes: &[usize], depth: u32) -> Ways<'p> {
         let state = State::new(cells, &self.world.layout);
         let mut ways = vec![Branch::at(state, ProcessId(0))];
@@ -49,7 +49,7 @@ impl<'a, 'p> Machine<'a, 'p> {
         Ok(ways.into_iter().map(Branch::ended).collect())
     }
 
-    /// All ways the step of a thread can go; none if it has to wait.
+    /// Returns all ways that the step of a thread can go; none if it has to wait.
     pub fn step(&mut self, state: &State<'p>, process: ProcessId) -> Ways<'p> {
         let mut done = Vec::new();
         for way in self.act(Branch::at(state.clone(), process))? {
@@ -58,8 +58,8 @@ impl<'a, 'p> Machine<'a, 'p> {
         Ok(done.into_iter().map(Branch::ended).collect())
     }
 
-    /// Works on locals until the next item is a step, or no more than `floor` items are left; with
-    /// `steps` makes these too.
+    /// Does local work until the next item is a step, or at most `floor` items are left; with
+    /// `steps` it executes steps too.
     fn until(&mut self, way: Branch<'p>, floor: usize, steps: bool) -> Ways<'p> {
         let (mut open, mut done) = (vec![way], Vec::new());
         while let Some(mut way) = open.pop() {
@@ -74,8 +74,8 @@ impl<'a, 'p> Machine<'a, 'p> {
         Ok(done)
     }
 
-    /// A guard is passed: the first step of what it guards, which lies above `floor`, belongs to
-    /// it.
+    /// Continues after a guard: the first step of the guarded statement, which lies above `floor`,
+    /// belongs to it.
     fn guarded(&mut self, ways: Vec<Branch<'p>>, floor: usize) -> Ways<'p> {
         let mut done = Vec::new();
         for way in ways {
@@ -90,7 +90,7 @@ impl<'a, 'p> Machine<'a, 'p> {
         Ok(done)
     }
 
-    /// Does the next item of a thread.
+    /// Executes the next item of a thread.
     fn act(&mut self, mut way: Branch<'p>) -> Ways<'p> {
         self.work += 1;
         if self.work > MOST {
@@ -250,7 +250,7 @@ impl<'a, 'p> Machine<'a, 'p> {
         Ok(vec![way])
     }
 
-    /// The way where a test holds and the one where it does not, with what is to be done there.
+    /// Returns the way where a test holds and the one where it does not; `then` continues each.
     fn fork(
         &mut self,
         way: Branch<'p>,
@@ -329,7 +329,7 @@ impl<'a, 'p> Machine<'a, 'p> {
         vec![way]
     }
 
-    /// Takes a lock, or gives it back; one way for each lock that it may be.
+    /// Acquires or releases a lock; one way for each lock that it may be.
     fn lock(&mut self, mut way: Branch<'p>, stmt: &Stmt) -> Vec<Branch<'p>> {
         let (StmtKind::Lock(lock, index) | StmtKind::Unlock(lock, index)) = &stmt.kind else {
             return vec![way];

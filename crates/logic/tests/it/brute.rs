@@ -1,10 +1,10 @@
-//! Soundness and relative completeness, tested: on random programs without endless loops, over
-//! small domains, a proof is found exactly where brute force finds nothing wrong, with and without
-//! reduction, and it passes the checker. A diamond holds exactly where the oracle, which knows only
-//! docs/language.md, has a run that ends so; failing runs are among the others.
+//! Tests soundness and relative completeness. On random programs without endless loops, over small
+//! domains, a proof is found exactly if brute force finds no violation, with and without reduction,
+//! and the proof passes the checker. A diamond holds exactly if the oracle, which follows only
+//! docs/language.md, has a run that ends so; failing runs do not count for it.
 //!
-//! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-logic --test it brute:: -- --ignored` is
-//! the long one.
+//! The long test: `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-logic --test it brute:: --
+//! --ignored`
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use mazurka_smt::Embedded;
 use mazurka_testkit::oracle::{Answer, Limits, judge};
 use mazurka_testkit::{Config, Dependence, Limit, generate, naive};
 
-/// Programs whose values are small, so that `i8` never wraps around by accident and the embedded
-/// solver decides everything.
+/// Programs with small values, so that `i8` never wraps around by accident and the embedded solver
+/// decides everything.
 fn config() -> Config {
     Config {
         processes: 3,
@@ -28,7 +28,7 @@ fn config() -> Config {
     }
 }
 
-/// A generated program, with some initial values unknown: which ones.
+/// A generated program with some initial values made unknown, and the names of these variables.
 fn symbolic(text: &str) -> (String, Vec<String>) {
     let mut unknown = Vec::new();
     let mut lines: Vec<String> = Vec::new();
@@ -76,7 +76,7 @@ fn truth(text: &str, unknown: &[String]) -> Option<(bool, bool)> {
     Some((right, live))
 }
 
-/// Whether there is a proof; none if the search was given up.
+/// Whether there is a proof; none if the search gave up.
 fn proved(text: &str, reduce: bool) -> Option<bool> {
     let program = mazurka_lang::load(text, &[]).ok()?;
     let record = ProgramRecord {
@@ -111,7 +111,7 @@ fn proved(text: &str, reduce: bool) -> Option<bool> {
     if !found.bounds.is_empty() || found.unfolded {
         return None;
     }
-    // A loop within one step has no end there without an invariant.
+    // Without an invariant, the search cannot finish a loop within one step.
     let too_much = |goal: &mazurka_core::proof::OpenGoal| goal.why.contains("does too much");
     if found.open.iter().any(too_much) {
         return None;
@@ -126,8 +126,8 @@ fn proved(text: &str, reduce: bool) -> Option<bool> {
     Some(closed)
 }
 
-/// Whether a goal, or the box twice, holds by executing it, where there is no rule for it; none if
-/// that is unclear.
+/// Whether a goal without a rule holds, by executing it; without a goal, the box in a disjunction
+/// with itself. None if that is unclear.
 fn executed(text: &str, goal: Option<&str>) -> Option<bool> {
     let program = mazurka_lang::load(text, &[]).ok()?;
     let record = ProgramRecord {
@@ -203,8 +203,8 @@ fn the_same_for_many() {
     agree(10_000, told.and_then(|n| n.parse().ok()).unwrap_or(5000));
 }
 
-/// A program that requires its invariants to hold at the start. Where one does not, every run has
-/// failed for a diamond, and runs end nevertheless.
+/// Adds requirements that the invariants hold at the start. If one does not, every run has failed
+/// for a diamond, although runs end.
 fn starting_well(text: &str) -> String {
     let line = |line: &str| match line.strip_prefix("invariant ") {
         Some(invariant) => format!("requires {invariant}\n{line}\n"),
@@ -213,9 +213,9 @@ fn starting_well(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// How many initial values of the unknown variables have a run that ends with each value of a
-/// variable, how many initial values there are, and whether some run fails; none if that is not
-/// known.
+/// For each value of a variable the number of initial values (of the unknown variables) with a run
+/// that ends with it, the number of all initial values, and whether some run fails; none if that is
+/// not known.
 fn endings(text: &str, unknown: &[String], variable: &str) -> Option<([usize; 3], usize, bool)> {
     let (mut ending, mut cases, mut fails) = ([0; 3], 0, false);
     for case in 0..3usize.pow(unknown.len() as u32) {

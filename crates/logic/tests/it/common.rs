@@ -1,4 +1,4 @@
-//! Proving, and checking what was proved.
+//! Finds proofs and checks them.
 
 use std::ops::ControlFlow;
 
@@ -24,7 +24,7 @@ fn record() -> ProgramRecord {
     }
 }
 
-/// Gives the work what is to be proved.
+/// Calls `work` with the theorem to prove.
 fn with_theorem<T>(source: &str, goal: Option<&str>, work: impl FnOnce(&Theorem<'_>) -> T) -> T {
     let program = mazurka_lang::load(source, &[]).expect(source);
     let formula: Formula = match goal {
@@ -40,7 +40,7 @@ fn with_theorem<T>(source: &str, goal: Option<&str>, work: impl FnOnce(&Theorem<
     })
 }
 
-/// Looks for a proof.
+/// Searches for a proof.
 pub fn search(source: &str, goal: Option<&str>, options: &Options) -> Outcome {
     let watch = &mut |goals: u64| {
         if goals > 1500 {
@@ -56,7 +56,7 @@ pub fn search(source: &str, goal: Option<&str>, options: &Options) -> Outcome {
 
 /// Whether a proof passes the checker.
 pub fn checked(source: &str, goal: Option<&str>, proof: &Proof) -> bool {
-    // A solver is about one set of terms, and the checker has its own.
+    // A solver belongs to one set of terms, and the checker has its own.
     let solver = &mut Embedded::default();
     with_theorem(source, goal, |theorem| {
         check_proof(proof, theorem, solver).is_ok()

@@ -1,5 +1,5 @@
-//! A proof in which anything is changed is none: every field of a proof is changed in one place or
-//! another, and the checker must reject each of these.
+//! A changed proof is not a proof: each field of a proof is changed in some place, and the checker
+//! must reject every change.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const BOUNDED: &str = "
     process { while (i < m)[1] { x := x * i; i := i + 1 } }
     process { if i == m { p := x } else { p := -1 } }";
 
-/// Two locks, a started process, an invariant of the file.
+/// A lock, a spawned process, an invariant of the file.
 const STARTED: &str = "
     var x, y: i8 = 0
     lock m
@@ -39,7 +39,7 @@ const TWO: &str = "
 
 const BOXES: &str = "var x: i8 process p { x := x + 1 } process q { x := x + 1 }";
 
-/// What changes a goal; what has nothing to change leaves it as it is.
+/// A change of a goal; it leaves a goal with nothing to change as it is.
 type Change = (&'static str, fn(&mut GoalRecord));
 
 const CHANGES: &[Change] = &[
@@ -55,7 +55,7 @@ const CHANGES: &[Change] = &[
     ("back to itself", |goal| goal.rule = back(goal.id)),
     ("back to the first", |goal| goal.rule = back(0)),
     ("back to the one before", |goal| {
-        // What can be merged is an instance too: that would be another proof.
+        // A goal that can be merged is also an instance: that would be another valid proof.
         if !matches!(goal.rule, RuleRecord::Merge { .. }) {
             goal.rule = back(goal.id.saturating_sub(1));
         }
@@ -258,7 +258,7 @@ fn back(to: usize) -> RuleRecord {
     RuleRecord::Back { leaves, to }
 }
 
-/// A question that seems to be answered.
+/// A question that looks answered.
 fn easy() -> LeafRecord {
     LeafRecord {
         what: "what is assumed cannot be".to_owned(),

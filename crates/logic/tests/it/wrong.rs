@@ -1,6 +1,6 @@
-//! Wrong invariants, interference, and whatever else might fool the calculus: no goal of a program
-//! in `tests/wrong` may have a proof, with or without reduction. Where a program says itself what
-//! it ensures, brute force confirms that it is wrong.
+//! Wrong invariants, interference, and other attempts to fool the calculus: no goal of a program in
+//! `tests/wrong` may have a proof, with or without reduction. If a program has its own `ensures`,
+//! brute force confirms that it is wrong.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,8 @@ use mazurka_lang::Machine;
 use mazurka_logic::Options;
 use mazurka_testkit::{Dependence, Limit, naive};
 
-/// Whether all values at the start are known and the program ends, so that brute force can tell.
+/// Whether brute force finds a failure or a deadlock; none if initial values are unknown or there
+/// are too many runs.
 fn is_wrong(source: &str) -> Option<bool> {
     let program = mazurka_lang::load(source, &[]).ok()?;
     let code = mazurka_lang::compile(&program, source).ok()?;
@@ -58,7 +59,7 @@ fn what_is_not_so_has_no_proof() {
     assert!(goals >= 90 && confirmed >= 18, "{goals} {confirmed}");
 }
 
-/// Whether there is a proof. The checker must be of the same mind.
+/// Whether there is a proof. The checker must agree.
 fn proved(source: &str, goal: Option<&str>, options: &Options) -> bool {
     let found = search(source, goal, options);
     let closed = found.proof.is_closed();

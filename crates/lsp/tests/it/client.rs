@@ -1,4 +1,4 @@
-//! A client: it sends requests, waits for their answers, and keeps what it is told meanwhile.
+//! A client: sends requests, waits for their answers, and keeps the notifications in between.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,10 +11,10 @@ use lsp_server::{Connection, Message, Notification, Request, RequestId, Response
 use mazurka_lsp::{Environment, serve};
 use serde_json::{Value, json};
 
-/// Longer than any answer takes, on a machine that is busy.
+/// Longer than any answer takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Reads included files of the folder of a program.
+/// Reads included files from the folder of a program.
 struct Files;
 
 impl Environment for Files {
@@ -31,11 +31,11 @@ pub struct Client {
     connection: Option<Connection>,
     serving: Option<JoinHandle<()>>,
     last: i32,
-    /// The last diagnostics of each file, with the version that they are of.
+    /// The last diagnostics of each file, with their version.
     told: HashMap<String, (Option<i64>, Vec<Value>)>,
-    /// The methods of requests that the server has sent.
+    /// The methods of the requests that the server has sent.
     pub asked: Vec<String>,
-    /// Answers to requests that were not waited for.
+    /// Answers to requests that no caller waits for yet.
     answers: HashMap<RequestId, Result<Value, ResponseError>>,
 }
 
@@ -48,7 +48,7 @@ pub fn programs(folders: &[&str]) -> Vec<(String, String)> {
     files(folders, "maz")
 }
 
-/// The files in these folders of the repository whose names have this ending.
+/// The files with this extension in these folders of the repository.
 pub fn files(folders: &[&str], ending: &str) -> Vec<(String, String)> {
     let mut pending: Vec<PathBuf> = folders.iter().map(|name| root().join(name)).collect();
     let mut found = Vec::new();
@@ -91,7 +91,7 @@ impl Client {
         Self::with(json!({}))
     }
 
-    /// A client with these options of the server.
+    /// A client that starts the server with these options.
     pub fn with(options: Value) -> Self {
         let (server, connection) = Connection::memory();
         let serving = std::thread::spawn(move || {
@@ -146,7 +146,7 @@ impl Client {
         self.send(Notification::new(method.to_owned(), params));
     }
 
-    /// Sends a request, and does not wait.
+    /// Sends a request without waiting for the answer.
     pub fn ask(&mut self, method: &str, params: Value) -> RequestId {
         self.last += 1;
         let id = RequestId::from(self.last);
@@ -192,7 +192,7 @@ impl Client {
         self.notify("textDocument/didClose", params);
     }
 
-    /// The diagnostics of a version, when they are there.
+    /// Waits for the diagnostics of a version.
     pub fn diagnostics(&mut self, uri: &str, version: i64) -> Vec<Value> {
         loop {
             match self.told.get(uri) {
@@ -202,12 +202,12 @@ impl Client {
         }
     }
 
-    /// What was told last.
+    /// The last diagnostics.
     pub fn shown(&self, uri: &str) -> &[Value] {
         self.told.get(uri).map_or(&[], |(_, all)| all)
     }
 
-    /// A request about a place of a file.
+    /// Sends a request about a position in a file.
     #[track_caller]
     pub fn at(&mut self, method: &str, uri: &str, position: &Value) -> Value {
         self.request(method, at(uri, position))
@@ -223,7 +223,7 @@ pub fn at(uri: &str, position: &Value) -> Value {
 }
 
 impl Drop for Client {
-    /// Ends the server as the protocol wants it.
+    /// Shuts the server down as the protocol demands.
     fn drop(&mut self) {
         if std::thread::panicking() {
             return;

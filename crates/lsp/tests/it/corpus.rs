@@ -1,4 +1,4 @@
-//! Every request about every program of the corpus and the examples.
+//! Sends every request about every program of the corpus and the examples.
 
 use serde_json::{Value, json};
 
@@ -31,12 +31,12 @@ fn all_programs_are_answered_about() {
         let file = &uri(path);
         let errors = client.open(file, text);
         let errors: Vec<&Value> = errors.iter().filter(|one| one["severity"] == 1).collect();
-        // A file that others include may have no process.
+        // A file that is only included may have no process.
         let library = errors.iter().all(|one| one["code"] == "M0206");
         assert!(library, "{path}: {errors:?}");
         let whole = json!({ "textDocument": { "uri": file } });
         let outline = client.request("textDocument/documentSymbol", whole.clone());
-        // A file may have nothing but what it includes.
+        // A file may consist of includes only.
         let empty = outline.as_array().expect("a list").is_empty();
         assert!(!empty || text.contains("include"), "{path}");
         is_outline(&outline);
@@ -57,7 +57,7 @@ fn all_programs_are_answered_about() {
         let found = client.request("textDocument/inlayHint", visible);
         hints += found.as_array().expect("a list").len();
         for (line, code) in text.lines().enumerate() {
-            // A few places of each line: the first word, and what is in the middle and at the end.
+            // A few positions in each line: the first word, the middle and the end.
             let start = code.len() - code.trim_start().len();
             for column in [start, code.chars().count() / 2, code.chars().count()] {
                 let here = &position(line as u32, column as u32);
@@ -72,7 +72,7 @@ fn all_programs_are_answered_about() {
                     "{path}:{line}:{column}"
                 );
                 if !declared.is_null() {
-                    // What is declared is mentioned there, and has the same name everywhere.
+                    // The declaration is one of the uses, and all have the same name.
                     assert!(mentions.contains(&declared), "{path}:{line}:{column}");
                     let named = |mention: &Value| named(text, &mention["range"]);
                     let name = named(&declared);
@@ -118,7 +118,7 @@ fn mistakes_have_the_codes_that_the_files_are_named_by() {
     let all = programs(&["crates/lang/tests/wrong"]);
     assert!(all.len() > 200);
     for (path, text) in all {
-        // Those of settings need some, and what cannot be explored is told by the command.
+        // Mistakes of settings need settings, and the command reports what cannot be explored.
         if path.contains("/M05") || path.contains("/M06") {
             continue;
         }

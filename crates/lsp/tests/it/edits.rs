@@ -1,11 +1,11 @@
-//! Random edits: the server keeps the same text as the editor, and answers whatever is asked.
+//! Random edits: the server keeps the same text as the editor, and answers every request.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::client::{Client, at, files, position, programs, uri};
 
-/// The byte of a position, as the protocol defines it; the end of what is shorter.
+/// The byte at a position, as the protocol defines it; the end of a shorter line or text.
 fn byte(text: &str, line: u32, character: u32) -> usize {
     let mut start = 0;
     for _ in 0..line {
@@ -28,7 +28,7 @@ fn byte(text: &str, line: u32, character: u32) -> usize {
 
 type Edit = ((u32, u32), (u32, u32), String);
 
-/// What is typed.
+/// The texts that are typed.
 const WORDS: &[&str] = &[
     "",
     "",
@@ -98,7 +98,7 @@ proptest! {
                 }
             }
         }
-        // The same text, opened at once, has the same mistakes.
+        // Opening the final text gives the same mistakes.
         let told = client.diagnostics(file, version);
         let fresh = client.open(&uri(&format!("/models/fresh.{ending}")), &text);
         let places = |all: &[Value]| -> Vec<Value> {

@@ -1,4 +1,4 @@
-//! What the answers say.
+//! The contents of the answers.
 
 use serde_json::{Value, json};
 
@@ -142,7 +142,7 @@ fn formatting_is_one_edit() {
     );
 }
 
-/// The text after the edits of a rename, which are in its order.
+/// The text after the edits of a rename, which are in text order.
 fn edited(text: &str, edits: &Value) -> String {
     let starts: Vec<usize> = std::iter::once(0)
         .chain(text.match_indices('\n').map(|(at, _)| at + 1))
@@ -176,7 +176,7 @@ fn renaming_there_and_back_changes_nothing() {
     for (path, text) in programs(&["examples", "corpus/litmus", "corpus/spin"]) {
         let file = &uri(&path);
         let told = client.open(file, &text);
-        // A file that others include has no process.
+        // A file that is only included has no process.
         if told.iter().any(|one| one["code"] == "M0206") {
             continue;
         }

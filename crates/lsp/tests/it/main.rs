@@ -1,4 +1,4 @@
-//! The server, asked by a client that speaks the protocol over a connection in memory.
+//! Tests the server with a client that speaks the protocol over a connection in memory.
 
 mod client;
 mod corpus;

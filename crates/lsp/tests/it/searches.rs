@@ -1,4 +1,4 @@
-//! The commands `check` and `run`, and what becomes of their results.
+//! The commands `check` and `run`, and their results.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ process { x := x + 1 }
 process { x := x + 1 }
 ";
 
-/// So many states that no machine gets through them.
+/// Too many states for any machine.
 const ENDLESS: &str = "const N = 14
 var a: int[N] = 0
 ensures never: a[0] >= 0
@@ -101,7 +101,7 @@ fn each_run_is_another_one() {
     assert!(titles(&mut client, &file).contains(&ends[1]));
 }
 
-/// The code of a request that was ended.
+/// The error code of a cancelled request.
 const CANCELLED: i32 = -32800;
 
 #[test]
@@ -136,7 +136,7 @@ fn an_edit_a_cancel_and_another_search_end_a_search() {
         CANCELLED
     );
     assert!(client.answer(&run).is_ok());
-    // The server answers while a search goes on, and ends although one does.
+    // The server answers during a search, and can shut down during one.
     let search = client.ask("workspace/executeCommand", asked);
     assert!(
         !client

@@ -1,12 +1,13 @@
-//! The programs of the benchmark, what is known of them, and what others reached.
+//! The programs of the benchmark, their known counts, and the figures of other tools.
 //!
 //! The figures of GenMC, Nidhugg and SPIN were measured on a 2-core machine, on the same programs
-//! in C (threads, joined at the end; Promela for SPIN), sequential consistency, one core. GenMC and
-//! Nidhugg interpret LLVM code, so this compares what a user waits for and not algorithms alone.
+//! in C (threads, joined at the end; Promela for SPIN), with sequential consistency and one core.
+//! GenMC and Nidhugg interpret LLVM code, so this compares waiting times of users, not algorithms
+//! alone.
 
 use crate::Algorithm;
 
-/// Where the figures of the [`Figures::peers`] come from, in a sentence.
+/// The source of the figures of the [`Figures::peers`], in a sentence.
 pub const SOURCE: &str = "GenMC, Nidhugg and SPIN on the same programs in C and Promela, sequential consistency, one core of a 2-core machine";
 
 /// A program of the corpus at several sizes.
@@ -17,33 +18,33 @@ pub struct Family {
     pub text: &'static str,
     /// The sizes to measure.
     pub sizes: &'static [Size],
-    /// A tiny size, for a look whether everything works.
+    /// A tiny size, to test that everything works.
     pub quick: Size,
 }
 
 /// A size of a program.
 pub struct Size {
-    /// How it is called: `9` as in `writers(9)`.
+    /// Its name: `9` as in `writers(9)`.
     pub name: &'static str,
     /// The constants to set.
     pub set: &'static [(&'static str, u64)],
-    /// How many traces there are.
+    /// Number of traces.
     pub traces: u64,
-    /// The engines that are measured unless others are asked for.
+    /// The engines that are measured by default.
     pub engines: &'static [Algorithm],
     /// Traces per second.
     pub per_second: Figures,
-    /// Seconds until every state was seen.
+    /// Seconds until all states were met.
     pub seconds: Figures,
-    /// Steps per second of the naive engine that are wanted.
+    /// The target for the steps per second of the naive engine.
     pub naive_steps: Option<f64>,
 }
 
-/// What others reached, and what is wanted.
+/// The figures of other tools, and the target.
 pub struct Figures {
     /// Tools and their figures.
     pub peers: &'static [(&'static str, f64)],
-    /// Ours should be as good as this.
+    /// The figure to reach.
     pub target: Option<f64>,
 }
 
@@ -92,7 +93,7 @@ macro_rules! corpus {
     };
 }
 
-/// Those with peers first.
+/// The families with figures of other tools come first.
 pub const FAMILIES: &[Family] = &[
     Family {
         name: "writers",

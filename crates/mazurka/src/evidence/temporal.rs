@@ -1,7 +1,7 @@
-//! The evidence that a temporal property does not hold: a run that ends, or a stem and a loop.
+//! The evidence that a temporal property is violated: a run that ends, or a stem and a loop.
 //!
-//! Whether a run violates a property is decided here from the run alone, as docs/temporal.md says
-//! it, so that a replay depends on no search.
+//! Whether a run violates a property is decided here from the run alone, as docs/temporal.md
+//! defines it, so that a replay does not depend on a search.
 
 use mazurka_core::record::{Kind, Run, Witness};
 use mazurka_core::{
@@ -9,7 +9,7 @@ use mazurka_core::{
 };
 use mazurka_explore::{Broken, shortest};
 
-/// The witness of a run that has been told.
+/// Returns the witness of a run that has been described.
 pub(crate) fn property<M: Narrator>(machine: &M, run: Run, broken: &Broken) -> Witness {
     let stated = machine.temporal_text(broken.property);
     Witness {
@@ -21,7 +21,7 @@ pub(crate) fn property<M: Narrator>(machine: &M, run: Run, broken: &Broken) -> W
     }
 }
 
-/// What is wrong, in one sentence.
+/// Returns the violation in one sentence.
 pub(crate) fn message<M: Narrator>(machine: &M, property: usize) -> String {
     let stated = machine.temporal_text(property);
     match stated.name {
@@ -30,7 +30,7 @@ pub(crate) fn message<M: Narrator>(machine: &M, property: usize) -> String {
     }
 }
 
-/// A shorter run to a state that violates an `always`, if one is found with little effort.
+/// Returns a shorter run to a state that violates an `always`, if one is found with little effort.
 pub(crate) fn shorter<M: Semantics>(machine: &mut M, broken: &Broken) -> Option<Schedule> {
     let Temporal::Always(e) = machine.temporal()[broken.property] else {
         return None;
@@ -41,7 +41,7 @@ pub(crate) fn shorter<M: Semantics>(machine: &mut M, broken: &Broken) -> Option<
     })
 }
 
-/// Whether something has halted a process of the current state.
+/// Whether a process is halted in the current state.
 fn is_halted<M: Semantics>(machine: &M) -> bool {
     let halted = [Status::Failed, Status::Discarded, Status::Lost];
     halted
@@ -49,20 +49,20 @@ fn is_halted<M: Semantics>(machine: &M) -> bool {
         .any(|&status| !with_status(machine, status).is_empty())
 }
 
-/// The states of a run: which conditions hold in each, and who is ready.
+/// The states of a run: the conditions that hold in each, and the ready processes.
 struct States {
-    /// For each state, for each condition.
+    /// For each state and each condition, whether it holds.
     holds: Vec<Vec<bool>>,
     ready: Vec<Vec<ProcessId>>,
-    /// Who makes the step after each state but the last.
+    /// For each state except the last, the process that makes the step after it.
     steps: Vec<ProcessId>,
-    /// Whether the state before the loop is that at the end.
+    /// Whether the state before the loop equals the one at the end.
     closed: bool,
     fairness: Fairness,
 }
 
-/// Looks at the states of the current run; none if a process is halted in one of them, or a
-/// condition cannot be computed. The machine stands at the end of the run, before and after.
+/// Examines the states of the current run; none if a process is halted in one of them, or a
+/// condition cannot be computed. The machine is at the end of the run, before and after.
 fn states<M: Semantics>(machine: &mut M, lasso: Option<usize>) -> Option<States> {
     let steps: Vec<_> = machine.events().to_vec();
     let conditions = Temporal::conditions(machine.temporal());
@@ -95,8 +95,8 @@ fn states<M: Semantics>(machine: &mut M, lasso: Option<usize>) -> Option<States>
     sound.then_some(states)
 }
 
-/// Whether the current run violates a property: it goes on for ever with the steps after the first
-/// `lasso`, or ends. The machine stands at its end, before and after.
+/// Whether the current run violates a property: it repeats the steps after the first `lasso` for
+/// ever, or it ends. The machine is at its end, before and after.
 pub(crate) fn violated<M: Semantics>(
     machine: &mut M,
     property: usize,
@@ -109,7 +109,7 @@ pub(crate) fn violated<M: Semantics>(
     let last = states.steps.len();
     let holds = |at: usize, condition: usize| states.holds[at][condition];
     let never = |from: usize, condition| (from..=last).all(|at| !holds(at, condition));
-    // From here on the states are those that the run has again and again.
+    // From here on the states are those that repeat.
     let repeats = lasso.unwrap_or(last);
     match property {
         Temporal::Always(e) => !holds(last, e),
@@ -123,7 +123,7 @@ pub(crate) fn violated<M: Semantics>(
 }
 
 impl States {
-    /// Whether the run is a whole one: it ends, or its last steps are a fair loop.
+    /// Whether the run is complete: it ends, or its last steps are a fair loop.
     fn goes_on(&self, lasso: Option<usize>) -> bool {
         let last = self.steps.len();
         let Some(start) = lasso else {
@@ -134,7 +134,7 @@ impl States {
     }
 }
 
-/// Whether a loop is fair, given the processes of its steps and those that are ready in each of its
+/// Whether a loop is fair, given the processes of its steps and the ready processes in each of its
 /// states.
 pub(super) fn is_fair(fairness: Fairness, steps: &[ProcessId], ready: &[Vec<ProcessId>]) -> bool {
     let had_its_turn = |process: &ProcessId| {

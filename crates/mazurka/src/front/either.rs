@@ -1,8 +1,8 @@
 //! One machine for all languages, for a browser: everything that is generic over front ends and
-//! their machines is compiled once, since less code is worth more there than speed.
+//! their machines is compiled once, because small code matters more there than speed.
 //!
-//! [`Either`] hands every call on, also those that have an answer by default: what is forgotten
-//! here is a different record, which the test of the corpus finds (page/test/corpus.test.mjs).
+//! [`Either`] passes on every call, including those with a default implementation: forgetting one
+//! would change records, which the test of the corpus finds (page/test/corpus.test.mjs).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use mazurka_core::record::{Binding, HistoryOperation, Place, Step, Waiting};
 use mazurka_core::{
     Access, Blocker, Claims, Event, Execution, Fairness, Fingerprint, HeldLock, Labelled, Mishap,
     Narrator, Patience, ProcessId, ProcessPath, ProcessTable, Promises, Semantics, Status,
-    StepError, Temporal, TemporalText, Wait,
+    StepError, Symmetric, Temporal, TemporalText, Wait,
 };
 use mazurka_lang::{Code, LabelledMachine, Machine};
 
@@ -27,7 +27,7 @@ pub(crate) enum Either<M, A> {
     Abs(A),
 }
 
-/// Does something with the machine, whichever it is.
+/// Evaluates an expression with the machine, whatever its language.
 macro_rules! each {
     ($either:expr, $one:ident => $do:expr) => {
         match $either {
@@ -195,6 +195,10 @@ impl<M: Semantics, A: Semantics> Semantics for Either<M, A> {
         each!(self, one => one.holds(condition))
     }
 
+    fn symmetry(&self) -> Option<&dyn Symmetric> {
+        each!(self, one => one.symmetry())
+    }
+
     fn restore(&mut self, state: &Self::State) {
         match (self, state) {
             (Either::Maz(one), Either::Maz(state)) => one.restore(state),
@@ -301,7 +305,7 @@ impl<M: Labels, A: Labels> Labels for Either<M, A> {
     }
 }
 
-/// Hands a call on to the front end of the program. There is no native one.
+/// Passes a call on to the front end of the program. There is no native one.
 macro_rules! of_language {
     ($language:expr, $front:ident => $maz:expr, $abs:expr) => {
         match $language {

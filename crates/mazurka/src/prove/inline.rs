@@ -1,21 +1,21 @@
-//! Processes that a goal writes down itself: `[proc { x := 1 } || q] x == 1`.
+//! Processes that a goal itself defines: `[proc { x := 1 } || q] x == 1`.
 //!
-//! They are read as if they stood at the end of the file. In the formula a number stands for each,
-//! filled up with blanks, so that places in the text stay where they are.
+//! They are parsed as if they were at the end of the file. In the formula a number stands for each,
+//! padded with blanks, so that places in the text do not change.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_logic::FormulaError;
 
-/// A goal without the processes that it writes down.
+/// A goal without the processes that it defines.
 pub(super) struct Inline {
-    /// The formula, with numbers in their place.
+    /// The formula, with numbers instead of them.
     pub formula: String,
-    /// What they do, in braces, and where that stands.
+    /// Their bodies, in braces, with their places.
     pub bodies: Vec<(String, Span)>,
 }
 
 impl Inline {
-    /// Finds the processes that a goal writes down; the first gets this number.
+    /// Finds the processes that a goal defines; the first gets the number `first`.
     pub fn find(goal: &str, first: usize) -> Result<Self, FormulaError> {
         let mut formula = String::new();
         let mut bodies = Vec::new();
@@ -42,7 +42,7 @@ impl Inline {
         Ok(Self { formula, bodies })
     }
 
-    /// The text of a program with these processes at its end.
+    /// Returns the text of a program with these processes at its end.
     pub fn added_to(&self, source: &str) -> String {
         let bodies = self.bodies.iter();
         bodies.fold(source.to_owned(), |source, (body, _)| {
@@ -50,7 +50,7 @@ impl Inline {
         })
     }
 
-    /// A mistake in one of them.
+    /// Returns a mistake in one of them.
     pub fn mistake(&self, mistakes: &[Diagnostic]) -> FormulaError {
         let first = mistakes.first();
         let message = first.map_or("this is no process", |mistake| &mistake.message);
@@ -63,7 +63,7 @@ impl Inline {
     }
 }
 
-/// Where the next process begins, and its brace.
+/// Returns the start of the next process, and its brace.
 fn next(text: &str) -> Option<(usize, usize)> {
     let words = ["proc", "process"].into_iter();
     let found = words.flat_map(|word| {
@@ -78,7 +78,7 @@ fn next(text: &str) -> Option<(usize, usize)> {
     found.min()
 }
 
-/// How long a text in braces is.
+/// Returns the length of a text in braces.
 fn matching(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, letter) in text.char_indices() {

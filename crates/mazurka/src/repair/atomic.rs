@@ -1,10 +1,10 @@
-//! An `atomic` block around the smallest regions.
+//! Puts an `atomic` block around the smallest regions.
 
 use super::edit::wrap;
 use super::region::{Region, combinations};
 use super::{Candidate, ChangeKind, Subject};
 
-/// Changes that make regions steps.
+/// Returns changes that turn regions into single steps.
 pub(super) fn candidates(subject: &Subject<'_>) -> Vec<Candidate> {
     let suits = |region: &Region| region.locks.is_empty();
     let candidate = |regions: Vec<Region>| {

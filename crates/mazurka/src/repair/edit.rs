@@ -1,15 +1,15 @@
-//! Changes of a text that leave its comments and its layout as they are.
+//! Edits of a text that keep its comments and its layout.
 
 use mazurka_lang::outline::Outline;
 
-/// A place in a text where something is left out and something else put in.
+/// A range of a text that is replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Edit {
-    /// The first byte that is left out.
+    /// The first byte of the range.
     pub start: usize,
     /// The byte after the last.
     pub end: usize,
-    /// What stands there instead.
+    /// The new text.
     pub with: String,
 }
 
@@ -23,7 +23,7 @@ impl Edit {
     }
 }
 
-/// The text with all changes made. Changes at one place are made in their order.
+/// Returns the text with all edits applied. Edits at one place are applied in their order.
 pub(super) fn apply(source: &str, edits: &[Edit]) -> String {
     let mut sorted: Vec<&Edit> = edits.iter().collect();
     sorted.sort_by_key(|edit| (edit.start, edit.end));
@@ -38,14 +38,14 @@ pub(super) fn apply(source: &str, edits: &[Edit]) -> String {
     text + &source[at..]
 }
 
-/// The blanks at the start of the line of a place, if nothing else stands before it there.
+/// Returns the indentation of the line of a place, if only blanks are before it.
 fn indent(source: &str, at: usize) -> Option<&str> {
     let line = source[..at].rfind('\n').map_or(0, |end| end + 1);
     let before = &source[line..at];
     before.trim().is_empty().then_some(before)
 }
 
-/// Puts a statement in front of the one at a place.
+/// Inserts a statement before the one at a place.
 pub(super) fn before(source: &str, start: usize, statement: &str) -> Edit {
     let with = match indent(source, start) {
         Some(indent) => format!("{statement};\n{indent}"),
@@ -54,9 +54,9 @@ pub(super) fn before(source: &str, start: usize, statement: &str) -> Edit {
     Edit::insert(start, with)
 }
 
-/// Puts a statement behind the one that starts and ends at these places.
+/// Inserts a statement after the one with these bounds.
 pub(super) fn after(source: &str, (start, end): (usize, usize), statement: &str) -> Edit {
-    // Behind a `}` the text may go on without a `;`.
+    // After a `}` the text may continue without a `;`.
     let rest = source[end..].trim_start();
     let goes_on = !(rest.starts_with(';') || rest.starts_with('}') || rest.is_empty());
     let close = if goes_on { ";" } else { "" };
@@ -67,7 +67,7 @@ pub(super) fn after(source: &str, (start, end): (usize, usize), statement: &str)
     Edit::insert(end, with)
 }
 
-/// Puts statements into a block with a word in front of it.
+/// Puts statements into a block with a word before it.
 pub(super) fn wrap(source: &str, (start, end): (usize, usize), word: &str) -> Vec<Edit> {
     let inner = &source[start..end];
     match indent(source, start).filter(|_| inner.contains('\n')) {
@@ -86,7 +86,7 @@ pub(super) fn wrap(source: &str, (start, end): (usize, usize), word: &str) -> Ve
     }
 }
 
-/// A name that the text does not have.
+/// Returns a name that the text does not contain.
 pub(super) fn fresh(source: &str, wanted: &[&str]) -> String {
     let known: Vec<&str> = words(source).collect();
     let mut names = wanted.iter().map(|name| (*name).to_owned());
@@ -98,15 +98,15 @@ pub(super) fn fresh(source: &str, wanted: &[&str]) -> String {
     })
 }
 
-/// The names and numbers in a text.
+/// Returns the names and numbers in a text.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     text.split(move |c| !inside(c))
         .filter(|word| !word.is_empty())
 }
 
-/// The names that a statement assigns to: those on the left of `:=` that are no index, and what a
-/// message is received into.
+/// Returns the names that a statement assigns: those on the left of `:=` that are not an index, and
+/// those that receive a message.
 pub(super) fn targets(text: &str) -> impl Iterator<Item = &str> {
     let left = match (text.split_once(":="), text.split_once('?')) {
         (Some((left, _)), _) => left,
@@ -116,8 +116,8 @@ pub(super) fn targets(text: &str) -> impl Iterator<Item = &str> {
     left.split(',').filter_map(|target| words(target).next())
 }
 
-/// Declares something on a line of its own: behind the last variable, or in front of the first.
-/// None if neither is a place for it.
+/// Inserts a declaration on a line of its own: after the last variable, or before the first. None
+/// if neither place is possible.
 pub(super) fn declare(source: &str, outline: &Outline, declaration: &str) -> Option<Edit> {
     let (first, last) = outline.variable_places?;
     let line = |at: usize| source[..at].rfind('\n').map_or(0, |end| end + 1);

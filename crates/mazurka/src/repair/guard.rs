@@ -1,10 +1,11 @@
-//! A guard on a step: it waits until a shared variable has some value, and no longer than it must.
+//! Puts a guard on a step: it waits until a shared variable has some value, and no longer than
+//! necessary.
 //!
-//! The values of a variable are cut into *classes*: each number of the text, and what lies between
-//! them; each member of an `enum`; `true` and `false`. A guard admits some of the classes.
-//! The conditions that a person would write first are tried (`x == 3`, `x > 3`). One that works is
-//! widened: it admits one class more, and another one, as long as the program with it is verified.
-//! So what is shown is maximal: no other class of the variable can be admitted.
+//! The values of a variable are divided into *classes*: each number in the text, and the ranges
+//! between them; each member of an `enum`; `true` and `false`. A guard admits some of the classes.
+//! The most natural conditions are tried first (`x == 3`, `x > 3`). One that works is widened: it
+//! admits another class, and so on, as long as the program with it is verified. So the result is
+//! maximal: no other class of the variable can be admitted.
 
 use std::rc::Rc;
 
@@ -14,18 +15,18 @@ use mazurka_lang::outline::{Role, Statement};
 use super::edit::{Edit, words};
 use super::{Candidate, ChangeKind, Repair, Subject};
 
-/// Numbers of the text that a variable is compared with.
+/// Limit on the numbers of the text that a variable is compared with.
 const MOST_NUMBERS: usize = 6;
 
-/// Members of an `enum` that a variable is compared with.
+/// Limit on the members of an `enum` that a variable is compared with.
 const MOST_MEMBERS: usize = 12;
 
-/// Values of a variable that no guard tells apart.
+/// Values of a variable that no guard distinguishes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Class {
-    /// One value that has a name: the condition that it is this one, and that it is not.
+    /// One value with a name: the conditions that the variable has it, and that it does not.
     Named { is: String, is_not: String },
-    /// The numbers from the first to the second; without one there is no end.
+    /// The numbers from the first to the second; none means unbounded.
     Numbers(Option<i64>, Option<i64>),
 }
 
@@ -39,13 +40,13 @@ struct Domain {
 /// A condition on a statement: the classes that it waits for.
 #[derive(Clone, Debug)]
 struct Guard {
-    /// Where the statement starts.
+    /// The start of the statement.
     start: usize,
     domain: Rc<Domain>,
     admits: Vec<bool>,
 }
 
-/// The widest guards that work, tried with a function that checks a change.
+/// Returns the widest guards that work; `attempt` checks a change.
 pub(super) fn repairs(
     subject: &Subject<'_>,
     attempt: &mut dyn FnMut(&Candidate) -> Option<Repair>,
@@ -77,7 +78,7 @@ fn can_wait(subject: &Subject<'_>, statement: &Statement) -> bool {
         && subject.touches_shared(statement)
 }
 
-/// The variables that a guard can be about.
+/// Returns the variables that a guard can be about.
 fn domains(subject: &Subject<'_>) -> Vec<Rc<Domain>> {
     let program = subject.code.program();
     let numbers = numbers(subject.source);
@@ -109,7 +110,7 @@ fn domains(subject: &Subject<'_>) -> Vec<Rc<Domain>> {
     known.filter_map(domain).collect()
 }
 
-/// The least numbers of the text.
+/// Returns the least numbers in the text.
 fn numbers(source: &str) -> Vec<i64> {
     let mut all: Vec<i64> = words(source).filter_map(|word| word.parse().ok()).collect();
     all.sort_unstable();
@@ -118,7 +119,7 @@ fn numbers(source: &str) -> Vec<i64> {
     all
 }
 
-/// The numbers, and what lies between them, from the least value on.
+/// Returns the numbers and the ranges between them, from the least value on.
 fn between(numbers: &[i64], least: Option<i64>) -> Vec<Class> {
     let mut classes = Vec::new();
     let mut from = least;
@@ -136,8 +137,8 @@ fn between(numbers: &[i64], least: Option<i64>) -> Vec<Class> {
     classes
 }
 
-/// What a person would write first, the widest first: one class, all but one, and for numbers those
-/// below and above one.
+/// Returns the most natural guards, the widest first: one class, all except one, and for numbers
+/// those below and above one.
 fn first_guards(start: usize, domain: &Rc<Domain>) -> Vec<Guard> {
     let count = domain.classes.len();
     let mut all: Vec<Vec<bool>> = Vec::new();
@@ -167,14 +168,14 @@ fn first_guards(start: usize, domain: &Rc<Domain>) -> Vec<Guard> {
     all.into_iter().map(guard).collect()
 }
 
-/// Admits more as long as that works.
+/// Admits more classes as long as that works.
 fn widened(
     subject: &Subject<'_>,
     mut guard: Guard,
     mut repair: Repair,
     attempt: &mut dyn FnMut(&Candidate) -> Option<Repair>,
 ) -> (Guard, Repair) {
-    // A process that waits for ever with one class more need not with two, so all are asked again.
+    // A process that waits for ever with one more class may not with two, so all are tried again.
     loop {
         let before = guard.admits.clone();
         for at in 0..before.len() {
@@ -213,7 +214,7 @@ impl Guard {
 }
 
 impl Domain {
-    /// That the variable has a value of one of these classes, in few words.
+    /// Returns a short condition that the variable has a value of one of these classes.
     fn condition(&self, admits: &[bool]) -> String {
         let mut excluded = self
             .classes
@@ -258,7 +259,7 @@ impl Domain {
         }
     }
 
-    /// Whether no value is less.
+    /// Whether this is the least value.
     fn starts_at(&self, number: i64) -> bool {
         matches!(self.classes.first(), Some(Class::Numbers(Some(from), _)) if *from == number)
     }
@@ -275,8 +276,7 @@ mod tests {
         })
     }
 
-    /// The condition that admits the values for which a function holds, which knows the ends of
-    /// classes alone.
+    /// Returns the condition that admits the classes for whose bounds a function holds.
     fn told(domain: &Domain, admits: impl Fn(Option<i64>, Option<i64>) -> bool) -> String {
         let classes = domain.classes.iter();
         let admits = classes.map(|class| match class {

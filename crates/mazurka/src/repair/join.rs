@@ -1,11 +1,11 @@
-//! A missing `join`: a process waits for those that it has started.
+//! Adds a missing `join`: a process waits for those that it has started.
 
 use mazurka_lang::outline::{Block, Role};
 
 use super::edit::{after, before};
 use super::{Candidate, ChangeKind, Subject};
 
-/// Changes that wait for children.
+/// Returns changes that wait for children.
 pub(super) fn candidates(subject: &Subject<'_>) -> Vec<Candidate> {
     let blocks = subject.blocks().into_iter();
     blocks.flat_map(|block| in_block(subject, block)).collect()
@@ -23,7 +23,7 @@ fn in_block(subject: &Subject<'_>, block: &Block) -> Vec<Candidate> {
     };
     let mut all = Vec::new();
     if let Some(first) = block.iter().position(spawns) {
-        // The later it waits, the more goes on at the same time.
+        // Later waits allow more concurrency, so they come first.
         for at in (first + 1..=block.len()).rev() {
             let edit = match block.get(at) {
                 Some(next) => before(source, next.span.start as usize, "join"),

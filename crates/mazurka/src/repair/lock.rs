@@ -1,10 +1,10 @@
-//! A lock around the smallest regions: one that the program has, or a new one.
+//! Puts a lock around the smallest regions: one of the program, or a new one.
 
 use super::edit::{after, before, declare, fresh};
 use super::region::combinations;
 use super::{Candidate, ChangeKind, Subject};
 
-/// Changes that protect regions by a lock.
+/// Returns changes that protect regions by a lock.
 pub(super) fn candidates(subject: &Subject<'_>) -> Vec<Candidate> {
     let source = subject.source;
     let own = subject.outline.locks.iter().filter(|(_, array)| !array);

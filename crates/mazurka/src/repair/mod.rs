@@ -1,21 +1,21 @@
 //! `repair`: changes of a program after which `check` verifies it.
 //!
-//! Each kind of change has a file that proposes candidates; here each of them is read, checked and
-//! counted, and what is left is ranked. A candidate is a list of edits (`edit.rs`) of the text, so
+//! Each kind of change has a file that proposes candidates; this file loads, checks and counts each
+//! of them, and ranks those that work. A candidate is a list of edits (`edit.rs`) of the text, so
 //! that comments and layout stay.
 //!
 //! | kind | what changes |
 //! |---|---|
-//! | `order.rs` | two statements change places; elements of an array of locks are taken in order |
+//! | `order.rs` | two statements change places; elements of a lock array are acquired in order |
 //! | `join.rs` | a process waits for those that it has started |
 //! | `lock.rs` | a lock around the smallest regions, one of the program or a new one |
 //! | `atomic.rs` | an `atomic` block around the smallest regions |
 //! | `guard.rs` | a step waits for a condition, as weak as it can be |
 //!
-//! A change of the order costs nothing when the program runs, so these come first; the others let
-//! processes wait, and guards come last, since they may wait for ever. Then a change that adds no
-//! trace comes first, then one that leaves more of them, then the shorter one.
-//! Regions that contain those of a change that works are not tried.
+//! Another order costs nothing at run time, so such changes come first. The others make processes
+//! wait, and guards come last, because they may wait for ever. Within these groups, changes that
+//! add no trace come first, then those that keep more traces, then shorter ones. Regions that
+//! contain those of a change that works are not tried.
 //!
 //! ```
 //! use mazurka::repair::ChangeKind;
@@ -52,23 +52,23 @@ use crate::{Algorithm, Options, Program, Refused, Watch};
 use edit::{Edit, apply, targets, words};
 use region::{Region, covers};
 
-/// Steps after which a candidate is left out.
+/// Number of steps after which the check of a candidate is given up.
 const STEPS_OF_A_CHECK: u64 = 300_000;
 
-/// Time after which a candidate is left out.
+/// Time after which the check of a candidate is given up.
 const TIME_OF_A_CHECK: Duration = Duration::from_secs(4);
 
 /// Time for all candidates, if no limit is given.
 const TIME_OF_ALL: Duration = Duration::from_secs(30);
 
-/// Changes of one kind that are kept.
+/// Limit on the changes of one kind that are kept.
 const MOST_OF_A_KIND: usize = 6;
 
-/// What a change does.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
-    /// Another order of statements, or of locks.
+    /// Another order of statements, or of lock acquisitions.
     Order,
     /// A process waits for those that it has started.
     Join,
@@ -81,7 +81,7 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// Whether it lets no process wait that did not wait before.
+    /// Whether it adds no waiting.
     fn is_free(self) -> bool {
         self == ChangeKind::Order
     }
@@ -93,49 +93,49 @@ pub struct RepairRecord {
     /// The record of the program as it is.
     #[serde(flatten)]
     pub record: Record,
-    /// How many changes were checked.
+    /// Number of changes that were checked.
     pub tried: u64,
-    /// Whether all were that there are.
+    /// Whether all possible changes were checked.
     pub all_tried: bool,
-    /// Those that work, the best first.
+    /// The changes that work, the best first.
     pub repairs: Vec<Repair>,
 }
 
-/// What a program can do, as far as it was counted.
+/// The behaviour of a program, as far as it was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Behaviours {
-    /// The traces; none if there are too many to count.
+    /// Number of traces; none if there are too many to count.
     pub traces: Option<u64>,
-    /// The final states.
+    /// Number of final states.
     pub final_states: u64,
 }
 
 /// A change after which the program is verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repair {
-    /// What it does.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// The same in words.
+    /// The change in words.
     pub summary: String,
     /// The change as a unified diff.
     pub diff: String,
-    /// The whole text after it.
+    /// The whole text after the change.
     pub source: String,
-    /// Lines that are removed or added.
+    /// Number of lines that are removed or added.
     pub lines: u64,
-    /// What the program could do before.
+    /// The behaviour before the change.
     pub before: Behaviours,
-    /// What it can do then.
+    /// The behaviour after the change.
     pub after: Behaviours,
 }
 
-/// Why a program is not repaired.
+/// Why a program cannot be repaired.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRepaired {
     /// It consists of several files.
     #[error("`repair` changes one file, and this program includes others")]
     Included,
-    /// It is not checked.
+    /// It cannot be checked.
     #[error(transparent)]
     Refused(#[from] Refused),
 }
@@ -146,21 +146,21 @@ struct Candidate {
     kind: ChangeKind,
     summary: String,
     edits: Vec<Edit>,
-    /// The statements that it protects, if it does that.
+    /// The statements that it protects, if any.
     regions: Vec<Region>,
 }
 
-/// The program that is to be changed.
+/// The program to change.
 struct Subject<'a> {
     source: &'a str,
     outline: &'a Outline,
     code: &'a Code,
-    /// The lines of the steps that show what is wrong.
+    /// The lines of the steps that show the violation.
     lines: FxHashSet<usize>,
 }
 
 impl Subject<'_> {
-    /// The line of a place.
+    /// Returns the line of a place.
     fn line(&self, at: usize) -> usize {
         self.source[..at].matches('\n').count() + 1
     }
@@ -178,7 +178,7 @@ impl Subject<'_> {
         words(statement.span.text(self.source)).any(known)
     }
 
-    /// All blocks: those of processes and procedures, each before the blocks inside it.
+    /// Returns all blocks: those of processes and procedures, each before the blocks inside it.
     fn blocks(&self) -> Vec<&Block> {
         fn add<'b>(block: &'b Block, into: &mut Vec<&'b Block>) {
             into.push(block);
@@ -193,9 +193,9 @@ impl Subject<'_> {
         all
     }
 
-    /// Whether the order of two statements does not matter to their process when it is alone: they
-    /// use no shared variable in common, none assigns to what the other uses, and none calls
-    /// something that may do more than its text says.
+    /// Whether the order of two statements does not matter within their process: they use no common
+    /// shared variable, neither assigns what the other uses, and neither calls something that may
+    /// do more than its text says.
     fn commute(&self, one: &Statement, two: &Statement) -> bool {
         let moves = |statement: &Statement| {
             let roles = matches!(
@@ -213,7 +213,7 @@ impl Subject<'_> {
         moves(one) && moves(two) && !share && !writes(first, second) && !writes(second, first)
     }
 
-    /// Whether a statement has a step of what shows the violation.
+    /// Whether a statement has a step of a run that shows the violation.
     fn is_involved(&self, statement: &Statement) -> bool {
         let (start, end) = (statement.span.start as usize, statement.span.end as usize);
         let mut lines = self.line(start)..=self.line(end);
@@ -221,7 +221,7 @@ impl Subject<'_> {
     }
 }
 
-/// The lines of regions, in words.
+/// Returns the lines of regions, in words.
 fn at_lines(lines: &[usize]) -> String {
     let shown: Vec<String> = lines.iter().map(usize::to_string).collect();
     match &shown[..] {
@@ -231,7 +231,7 @@ fn at_lines(lines: &[usize]) -> String {
     }
 }
 
-/// The lines of all steps that a record shows, and of where processes wait at the end.
+/// Returns the lines of all steps in the evidence, and those where processes wait at the end.
 fn lines_of(record: &Record) -> FxHashSet<usize> {
     let runs = record.witnesses.iter().flat_map(|witness| &witness.runs);
     let steps = runs.flat_map(|run| &run.steps).map(|step| step.line);
@@ -245,7 +245,7 @@ fn lines_of(record: &Record) -> FxHashSet<usize> {
     steps.chain(places).chain(waiting).collect()
 }
 
-/// What was counted within the limits of one check.
+/// Counts the behaviour within the limits of one check.
 fn behaviours(
     program: &Program,
     options: &Options,
@@ -262,7 +262,7 @@ fn behaviours(
 }
 
 impl Program {
-    /// Changes after which the program, whose text must be given again, is verified.
+    /// Finds changes after which the program, whose text must be given again, is verified.
     pub fn repair(
         &self,
         source: &str,
@@ -333,10 +333,10 @@ impl Program {
     }
 }
 
-/// The best first, and of each kind only some.
+/// Sorts the repairs, the best first, and keeps only some of each kind.
 fn rank(repairs: &mut Vec<Repair>) {
     repairs.sort_by_key(|repair| {
-        // What is not counted is many.
+        // Uncounted traces are many.
         let [before, after] =
             [repair.before, repair.after].map(|count| count.traces.unwrap_or(u64::MAX));
         (
@@ -363,14 +363,14 @@ struct Trial<'a> {
     options: &'a Options,
     until: Instant,
     before: Option<(Behaviours, Counts)>,
-    /// How many changes were checked.
+    /// Number of changes that were checked.
     tried: u64,
-    /// Whether all were that were to be.
+    /// Whether all changes were checked.
     all_tried: bool,
 }
 
 impl Trial<'_> {
-    /// The change as it is told, if it works and there is time to try it.
+    /// Returns the repair, if the change works and there is time to check it.
     fn attempt(&mut self, candidate: &Candidate, watch: &mut Watch<'_>) -> Option<Repair> {
         if Instant::now() >= self.until {
             self.all_tried = false;
@@ -380,7 +380,7 @@ impl Trial<'_> {
         self.works(candidate, watch)
     }
 
-    /// For one check, with what is left of the time.
+    /// Returns the options for one check, with the time that is left.
     fn options_now(&self) -> Options {
         let left = self.until.saturating_duration_since(Instant::now());
         let steps = self.options.limits.steps;
@@ -397,7 +397,7 @@ impl Trial<'_> {
         }
     }
 
-    /// The change as it is told, if the program is verified with it.
+    /// Returns the repair, if the program is verified with the change.
     fn works(&self, candidate: &Candidate, watch: &mut Watch<'_>) -> Option<Repair> {
         let text = apply(self.source, &candidate.edits);
         let of = self.program.record();
@@ -408,7 +408,7 @@ impl Trial<'_> {
         }
         let (before, counts_before) = self.before?;
         let (after, counts) = behaviours(&changed, &self.options_now(), watch)?;
-        // What the program allows itself must not become more, nor all that there is.
+        // The file may allow deadlocks, but a change must not introduce them.
         if counts.deadlocks > 0 && counts_before.deadlocks == 0 {
             return None;
         }

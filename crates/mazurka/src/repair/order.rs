@@ -1,12 +1,12 @@
-//! Another order: of two statements that follow each other, lock acquisitions among them, and of
-//! the elements of an array of locks.
+//! Changes an order: of two consecutive statements, including lock acquisitions, and of the
+//! elements of an array of locks.
 
 use mazurka_lang::outline::{Role, Statement};
 
 use super::edit::{Edit, before, words};
 use super::{Candidate, ChangeKind, Subject};
 
-/// Changes of an order.
+/// Returns changes of an order.
 pub(super) fn candidates(subject: &Subject<'_>) -> Vec<Candidate> {
     let mut all = Vec::new();
     for pair in subject
@@ -19,7 +19,7 @@ pub(super) fn candidates(subject: &Subject<'_>) -> Vec<Candidate> {
             continue;
         }
         all.extend(by_index(subject, one, two));
-        // What one of them does must not matter to the other, when the process is alone.
+        // Within the process, neither statement may affect the other.
         if subject.commute(one, two) {
             all.push(swapped(subject, one, two));
         }
@@ -48,7 +48,7 @@ fn swapped(subject: &Subject<'_>, one: &Statement, two: &Statement) -> Candidate
     }
 }
 
-/// Two elements of one array of locks are taken in the order of their numbers.
+/// Acquires two elements of one array of locks in the order of their indices.
 fn by_index(subject: &Subject<'_>, one: &Statement, two: &Statement) -> Option<Candidate> {
     let (Role::Lock(name, Some(a)), Role::Lock(other, Some(b))) = (&one.role, &two.role) else {
         return None;

@@ -1,28 +1,28 @@
-//! Regions: statements that follow each other, to be done without others in between. What a lock
-//! and an `atomic` block have in common.
+//! Regions: consecutive statements to be executed without interruption. Locks and `atomic` blocks
+//! both use them.
 
 use mazurka_lang::outline::{Block, Role, Statement};
 
 use super::Subject;
 
-/// Statements of one region.
+/// Limit on the statements of one region.
 const MOST_STATEMENTS: usize = 8;
 
-/// Combinations of regions that are tried for one way to protect them.
+/// Limit on the combinations of regions that are tried for one kind of protection.
 const MOST_COMBINATIONS: usize = 160;
 
-/// Statements of one block that follow each other.
+/// Consecutive statements of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Region {
-    /// The number of the process or procedure.
+    /// The index of the process or procedure.
     pub body: usize,
     /// The first byte.
     pub start: usize,
     /// The byte after the last.
     pub end: usize,
-    /// How many statements it has, with those inside others.
+    /// Number of statements, including nested ones.
     pub statements: usize,
-    /// The locks that are taken or released in it.
+    /// The locks that are acquired or released in it.
     pub locks: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl Region {
     }
 }
 
-/// Whether each region of one list lies in one of another.
+/// Whether each region of one list is within one of another.
 pub(super) fn covers(larger: &[Region], smaller: &[Region]) -> bool {
     let inside = |region: &Region| larger.iter().any(|large| large.contains(region));
     smaller.iter().all(inside)
@@ -85,7 +85,7 @@ fn in_block(subject: &Subject<'_>, body: usize, block: &Block, into: &mut Vec<Re
     }
 }
 
-/// Combinations of regions, at most one of each process or procedure, the smallest first.
+/// Returns combinations of regions, at most one of each process or procedure, the smallest first.
 pub(super) fn combinations(
     subject: &Subject<'_>,
     suits: impl Fn(&Region) -> bool,
@@ -109,7 +109,7 @@ pub(super) fn combinations(
             }
         }
         all.extend(more);
-        // Larger ones come again with the next process only if there is room.
+        // Only the smallest combinations are extended by the next process.
         all.sort_by_key(|regions| size(regions));
         all.truncate(4 * MOST_COMBINATIONS);
     }

@@ -1,7 +1,7 @@
-//! Nets that start from recorded tests: future work of the unfolding thesis.
+//! Nets that start from recorded tests, which the unfolding thesis leaves as future work.
 //!
 //! The net does not depend on the tests that it is built from, so recorded ones are run first, and
-//! then those that are missing.
+//! then the missing ones.
 
 use mazurka_core::{ParseScheduleError, Schedule};
 use mazurka_explore::UnfoldFrom;
@@ -12,7 +12,7 @@ use crate::replay::Recording;
 use crate::search::everything;
 use crate::{Options, Program, Watch};
 
-/// Why recorded tests are not taken.
+/// Why recorded tests cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotTaken {
     /// A stateful net predicts most of its events.
@@ -25,21 +25,21 @@ pub enum NotTaken {
         "recorded tests have values for inputs, and a net of a program with inputs or without initial values is made of runs for all of them; give initial values with --set, or leave out --from"
     )]
     Unknowns,
-    /// Recorded of another program.
+    /// It was recorded with another program.
     #[error("test {0} was recorded with another program, or with other --set options")]
     OtherProgram(usize),
-    /// There is no run in it.
+    /// It has no run.
     #[error(
         "test {0} has no run: `mazurka run`, and `explore` and `unfold` with --tests, write some"
     )]
     Nothing(usize),
-    /// A schedule that cannot be read.
+    /// A schedule cannot be parsed.
     #[error("test {0}: {1}")]
     Schedule(usize, ParseScheduleError),
 }
 
 impl Program {
-    /// Builds a net from recorded runs, and from tests that cover what these do not.
+    /// Builds a net from recorded runs, and from tests that cover the rest.
     ///
     /// ```
     /// use mazurka::replay::Recording;
@@ -88,7 +88,8 @@ impl Program {
         }))
     }
 
-    /// The schedules of the runs in a record: its run, or its evidence if it is none of a run.
+    /// Returns the schedules of the runs in a record: its run or, if it is not a record of `run`,
+    /// its evidence.
     fn schedules(&self, number: usize, test: &Recording) -> Result<Vec<Schedule>, NotTaken> {
         if test.record.program.hash != self.record().hash {
             return Err(NotTaken::OtherProgram(number));

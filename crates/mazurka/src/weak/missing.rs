@@ -1,9 +1,9 @@
-//! Which order is missing between two steps that race, in words.
+//! Describes the synchronisation that is missing between two steps that race.
 
 use mazurka_core::record::Step;
 use mazurka_core::{MemoryOrder, SyncAction, SyncStep, missing_order};
 
-/// The number of a name in a list that it is put into.
+/// Returns the index of a name in a list; adds it if it is new.
 fn number(names: &mut Vec<String>, name: &str) -> u32 {
     let known = names.iter().position(|known| known == name);
     let at = known.unwrap_or_else(|| {
@@ -13,7 +13,7 @@ fn number(names: &mut Vec<String>, name: &str) -> u32 {
     at as u32
 }
 
-/// A step as synchronisation; a plain access is none.
+/// Returns a step as a synchronisation action; a plain access is none.
 fn action(step: &Step, locks: &mut Vec<String>) -> SyncAction {
     let nothing = SyncAction::Fence {
         releases: false,
@@ -24,7 +24,7 @@ fn action(step: &Step, locks: &mut Vec<String>) -> SyncAction {
     };
     let order: MemoryOrder = memory.order.parse().unwrap_or(MemoryOrder::Plain);
     let place = memory.place.as_deref().unwrap_or_default();
-    // Steps are counted from 1, and 0 is the initial value.
+    // Steps are numbered from 1, and 0 is the initial value.
     let reads_from = memory.reads_from.and_then(|step| step.checked_sub(1));
     match memory.access.as_str() {
         "lock" => SyncAction::Lock {
@@ -51,7 +51,7 @@ fn action(step: &Step, locks: &mut Vec<String>) -> SyncAction {
     }
 }
 
-/// What is missing between two steps of a run: a colon and words, if there are two.
+/// Describes what is missing between two steps of a run: a colon and words, if there are two.
 pub(super) fn missing(steps: &[Step], places: &[usize]) -> String {
     let &[one, two] = places else {
         return String::new();

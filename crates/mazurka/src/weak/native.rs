@@ -1,7 +1,7 @@
 //! Native programs under rc11.
 //!
-//! There is one program in a process, so one thread explores, and the watch is asked on the way.
-//! What a search must know from the start breaks it off, and it is made again.
+//! There is one program in a process, so one thread explores and calls the watch itself. If the
+//! search learns something that it must know from the start, it is broken off and made again.
 
 use std::ops::ControlFlow;
 
@@ -32,11 +32,11 @@ use crate::replay::{ReplayProblem, same_steps};
 pub(super) struct Native {
     program: WeakProgram,
     memory: Memory,
-    /// Whether a step without an end was broken off.
+    /// Whether a step that did not end was broken off.
     out_of_time: bool,
 }
 
-/// What is asked of a search.
+/// A question to a search.
 pub(super) struct Asked<'a> {
     /// The kinds of violations that decide.
     pub counted: Kinds,
@@ -45,7 +45,7 @@ pub(super) struct Asked<'a> {
     pub limits: &'a Limits,
 }
 
-/// Looks at the executions.
+/// Visits the executions.
 struct Look<'a, 'w> {
     stops: Kinds,
     budget: Budget<'a>,
@@ -55,13 +55,13 @@ struct Look<'a, 'w> {
     finals: Vec<(Fingerprint, Schedule)>,
     observed: FxHashSet<Fingerprint>,
     deadlock: Option<Schedule>,
-    /// What the watch has ended the search by.
+    /// The bound by which the watch has ended the search.
     over: Option<Bound>,
     certain: bool,
 }
 
 impl Look<'_, '_> {
-    /// Looks whether what was found ends the search.
+    /// Ends the search if a violation of this kind was found and ends it.
     fn stops(&mut self, kind: Kind, found: bool) -> ControlFlow<()> {
         if found && self.stops.contains(kind) {
             self.certain = true;
@@ -89,7 +89,7 @@ impl<'p> Visitor<&'p mut WeakProgram> for Look<'_, '_> {
             Ending::Deadlock if !program.is_deadlock(|loc| graph.final_value(loc)) => {
                 Ending::Blocked
             }
-            // The program has ended, and threads that wait need not.
+            // The program has exited, so waiting threads are not a deadlock.
             Ending::Deadlock if program.has_exited() => Ending::Complete,
             ending => ending,
         };
@@ -144,8 +144,8 @@ impl<'p> Visitor<&'p mut WeakProgram> for Drawn {
     }
 }
 
-/// An execution, told.
-pub(super) struct Told {
+/// An execution with its description.
+pub(super) struct DescribedExecution {
     pub run: Run,
     pub witnesses: Vec<Witness>,
     /// The threads that can go on.
@@ -153,7 +153,7 @@ pub(super) struct Told {
 }
 
 impl Native {
-    /// The program that was loaded, under rc11.
+    /// Makes it from the loaded program. The memory model must be rc11.
     pub fn new(memory: Memory) -> Result<Self, Refused> {
         if memory != Memory::Rc11 {
             return Err(Refused::NativeWeak);
@@ -175,7 +175,7 @@ impl Native {
         })
     }
 
-    /// Does something with the program, again and again until it knows what it must know.
+    /// Repeats some work with the program until it has learned what it must know.
     fn until_known<R>(
         &mut self,
         mut work: impl FnMut(&mut WeakProgram) -> R,
@@ -186,7 +186,7 @@ impl Native {
             match self.program.stopped() {
                 None => return Ok(done),
                 Some(Stop::Restart) => {}
-                // The search has a bound then, or is a single run, which has no end.
+                // Then the search has a bound, or it is a single infinite run.
                 Some(Stop::OutOfTime) => {
                     self.program.start_again();
                     self.out_of_time = true;
@@ -197,8 +197,8 @@ impl Native {
         }
     }
 
-    /// Finds out which accesses are events, as the search did that a schedule is from: it ended at
-    /// the first failure, or went through everything.
+    /// Learns which accesses are events, as in the search that found a schedule: it ended at the
+    /// first failure, or explored everything.
     fn learn(&mut self, limits: &Limits, everything: bool) -> Result<(), Refused> {
         let memory = self.memory;
         self.until_known(|program| {
@@ -210,12 +210,12 @@ impl Native {
         })
     }
 
-    /// The execution of a schedule that another process has found.
+    /// Runs the execution of a schedule that another process has found.
     pub fn follow(
         &mut self,
         written: &Written,
         limits: &Limits,
-    ) -> Result<Result<Told, Misfit>, Refused> {
+    ) -> Result<Result<DescribedExecution, Misfit>, Refused> {
         let mut told = Ok(Err(Misfit {
             step: 0,
             what: String::new(),
@@ -233,7 +233,7 @@ impl Native {
         told
     }
 
-    /// Searches, and tells what is found.
+    /// Searches, and describes the findings.
     pub fn ask(&mut self, asked: &Asked<'_>, watch: &mut Watch<'_>) -> Result<Answer, Refused> {
         let (memory, budget) = (self.memory, Budget::new(asked.limits));
         mazurka_c::set_deadline(asked.limits.time);
@@ -303,7 +303,7 @@ impl Native {
         })
     }
 
-    /// The evidence for what a search has found.
+    /// Returns the evidence for the findings of a search.
     fn witnesses(
         &mut self,
         found: &Found,
@@ -318,7 +318,7 @@ impl Native {
             let failing = told.witnesses.into_iter();
             let before = all.len();
             all.extend(failing.filter(|witness| witness.kind == Kind::Failure));
-            // What the search has seen counts, even if the run that is told does not show it.
+            // A finding of the search counts, even if the described run does not show it.
             if all.len() == before {
                 let (message, place) = match finding.failure {
                     Failure::Failed { code, .. } => self.program.explain(code),
@@ -346,14 +346,14 @@ impl Native {
         Ok(all)
     }
 
-    /// An execution that the search has found.
-    fn tell(&mut self, schedule: &Schedule) -> Result<Told, Refused> {
+    /// Describes an execution that the search has found.
+    fn tell(&mut self, schedule: &Schedule) -> Result<DescribedExecution, Refused> {
         let told = self.one(schedule)?;
         told.map_err(|misfit| Refused::Uncontrolled(misfit.what))
     }
 
-    /// The execution of a schedule, and everything that is wrong with it.
-    fn one(&mut self, schedule: &Schedule) -> Result<Result<Told, Misfit>, Refused> {
+    /// Runs the execution of a schedule, and returns all its violations.
+    fn one(&mut self, schedule: &Schedule) -> Result<Result<DescribedExecution, Misfit>, Refused> {
         let memory = self.memory;
         self.until_known(|program| {
             let replayed = replay_graph(&mut *program, memory, schedule);
@@ -398,8 +398,13 @@ impl Native {
         })
     }
 
-    /// An execution drawn at random, the same for the same seed, and the limits that cut it off.
-    pub fn drawn(&mut self, seed: u64, limits: &Limits) -> Result<(Told, Vec<Bound>), Refused> {
+    /// Draws an execution at random, the same for the same seed. Returns the limits that cut it
+    /// off, too.
+    pub fn drawn(
+        &mut self,
+        seed: u64,
+        limits: &Limits,
+    ) -> Result<(DescribedExecution, Vec<Bound>), Refused> {
         let memory = self.memory;
         self.learn(limits, false)?;
         let one = Limits {
@@ -416,7 +421,7 @@ impl Native {
         Ok((self.tell(&schedule)?, bounds))
     }
 
-    /// A schedule as the engine has it.
+    /// Returns a schedule in the form of the engine.
     fn schedule(&mut self, written: &Written) -> Result<Schedule, Misfit> {
         let mut schedule = Schedule::default();
         for (at, step) in written.0.iter().enumerate() {
@@ -437,8 +442,12 @@ impl Native {
         Ok(schedule)
     }
 
-    /// A run of a record, made again and compared.
-    pub fn again(&mut self, old: &Run, limits: &Limits) -> Result<Told, ReplayProblem> {
+    /// Replays a run of a record, and compares it.
+    pub fn again(
+        &mut self,
+        old: &Run,
+        limits: &Limits,
+    ) -> Result<DescribedExecution, ReplayProblem> {
         let told = self.follow(&old.schedule.parse()?, limits);
         let told = told.map_err(|why| ReplayProblem::Changed(why.to_string()))??;
         same_steps(old, &told.run)?;
@@ -446,7 +455,7 @@ impl Native {
     }
 }
 
-/// The schedule of an execution, as users write it.
+/// Returns the schedule of an execution, in the notation of users.
 fn written(program: &WeakProgram, schedule: &Schedule) -> Written {
     let step = |action: &ScheduledAction| {
         let process = mazurka_core::ProcessId(action.thread.0);
@@ -459,13 +468,13 @@ fn written(program: &WeakProgram, schedule: &Schedule) -> Written {
     Written(schedule.0.iter().map(step).collect())
 }
 
-/// An execution that stands at its end, and what is wrong with it.
+/// Returns an execution at its end, with its violations.
 fn told(
     program: &WeakProgram,
     (schedule, steps): (&Schedule, Vec<Step>),
     replay: &Replay,
     walk: &Walk<'_>,
-) -> Told {
+) -> DescribedExecution {
     let standing = program.told();
     let run = standing.run(&written(program, schedule), steps);
     let mut witnesses = Vec::new();
@@ -519,7 +528,7 @@ fn told(
         program.threads().path(process).to_string()
     };
     let ready = replay.ready.iter().map(path).collect();
-    Told {
+    DescribedExecution {
         run,
         witnesses,
         ready,

@@ -1,7 +1,7 @@
-//! Which orders of accesses are too weak, and which are stronger than needed.
+//! Finds the orders of accesses that are too weak, and those that are stronger than needed.
 //!
-//! Each answer is one of searches with other orders; which are tried is said in
-//! `mazurka_memory::orders`.
+//! Each answer comes from searches with other orders; `mazurka_memory::orders` selects the orders
+//! to try.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use crate::{Options, Program, Refused};
 /// The record of a program's orders.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OrdersRecord {
-    /// What every record has: the search with the orders as they are written.
+    /// The common record: the search with the orders as written.
     #[serde(flatten)]
     pub record: Record,
-    /// What to do about them.
+    /// The advice on the orders.
     pub orders: Orders,
 }
 
 impl Program {
-    /// Which orders of accesses have to be stronger, if the program is violated under the memory
-    /// model of the options; which can be weaker, if it is verified.
+    /// Determines which orders of accesses must be stronger, if the program is violated under the
+    /// memory model of the options, or which can be weaker, if it is verified.
     ///
     /// ```
     /// use mazurka::record::Advice;
@@ -48,7 +48,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The program has no executions under weak memory models, or no orders to choose.
+    /// The program cannot be explored under weak memory models, or has no orders to choose.
     pub fn orders(
         &self,
         options: &Options,
@@ -105,8 +105,8 @@ impl Program {
         Ok(OrdersRecord { record, orders })
     }
 
-    /// Accesses with other orders, with which a violated program is not: found within so many
-    /// steps, if there are some.
+    /// Returns accesses with other orders with which a violated program passes, if they are found
+    /// within this many steps.
     pub(super) fn stronger(
         question: Question<'_>,
         steps: u64,
@@ -127,16 +127,16 @@ impl Program {
 }
 
 /// Why there is no answer.
-enum Stop {
+enum NoAnswer {
     Limit,
     Refused(Refused),
 }
 
-/// Asks for the verdict with other orders.
+/// Checks the program with other orders.
 struct Advisor<'a, 'w, 'd> {
     question: Question<'a>,
     accesses: Vec<OrderedAccess>,
-    /// The steps of all searches together.
+    /// Limit on the steps of all searches together.
     most_steps: Option<u64>,
     budget: Budget<'a>,
     watch: &'w mut Watch<'d>,
@@ -165,7 +165,7 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
     }
 
     /// Whether the program passes with these orders.
-    fn passes(&mut self, orders: &[AccessOrder]) -> Result<bool, Stop> {
+    fn passes(&mut self, orders: &[AccessOrder]) -> Result<bool, NoAnswer> {
         let spans = self.accesses.iter().map(|access| access.span);
         let orders = spans.zip(orders.iter().copied());
         let code = Arc::new(self.question.code.with_orders(orders));
@@ -185,7 +185,7 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
             ..self.question
         };
         let answer = question.ask(self.watch);
-        let answer = answer.map_err(|why| Stop::Refused(why.into()))?;
+        let answer = answer.map_err(|why| NoAnswer::Refused(why.into()))?;
         self.searches += 1;
         self.steps += answer.counts.steps;
         match (answer.witnesses.is_empty(), answer.bounds.is_empty()) {
@@ -200,12 +200,12 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
                     }
                 }
                 self.budget.restate(&mut self.bounds);
-                Err(Stop::Limit)
+                Err(NoAnswer::Limit)
             }
         }
     }
 
-    /// The orders as they are written.
+    /// Returns the orders as written.
     fn written(&self) -> Vec<Option<AccessOrder>> {
         let orders = self.accesses.iter();
         orders.map(|access| Some(access.order)).collect()
@@ -216,15 +216,15 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
         pairs.any(|(access, order)| access.order != *order)
     }
 
-    /// The orders that are known where a limit was reached, and nothing for the others.
+    /// Returns the known orders after a limit was reached, and none for the others.
     fn left_open(
         &self,
-        stop: Stop,
+        stop: NoAnswer,
         known: Vec<AccessOrder>,
     ) -> Result<Vec<Option<AccessOrder>>, Refused> {
         match stop {
-            Stop::Refused(refused) => Err(refused),
-            Stop::Limit => {
+            NoAnswer::Refused(refused) => Err(refused),
+            NoAnswer::Limit => {
                 let mut orders: Vec<_> = known.into_iter().map(Some).collect();
                 orders.resize(self.accesses.len(), None);
                 Ok(orders)
@@ -232,7 +232,7 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
         }
     }
 
-    /// The accesses as the search for orders sees them.
+    /// Returns the accesses in the form of the search for orders.
     fn places(&self) -> Vec<OrderedPlace> {
         let place = |access: &OrderedAccess| OrderedPlace {
             does: access.does,
@@ -241,14 +241,14 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
         self.accesses.iter().map(place).collect()
     }
 
-    /// The weakest orders at a smallest set of places with which the program passes, all others as
-    /// they are written; none if there are no such orders.
-    fn strengthened(&mut self) -> Result<Option<Vec<AccessOrder>>, Stop> {
+    /// Returns the weakest orders at a smallest set of places with which the program passes, with
+    /// all others as written; none if there are no such orders.
+    fn strengthened(&mut self) -> Result<Option<Vec<AccessOrder>>, NoAnswer> {
         orders::strengthened(&self.places(), &mut |orders| self.passes(orders))
     }
 
-    /// The weakest orders with which the program still passes, as far as they are known.
-    fn weakened(&mut self) -> (Vec<AccessOrder>, Option<Stop>) {
+    /// Returns the weakest orders with which the program still passes, as far as they are known.
+    fn weakened(&mut self) -> (Vec<AccessOrder>, Option<NoAnswer>) {
         orders::weakened(&self.places(), &mut |orders| self.passes(orders))
     }
 

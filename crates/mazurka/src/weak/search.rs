@@ -1,8 +1,8 @@
 //! A search through the execution graphs of a program, in parts.
 //!
-//! The tree of graphs is cut where there are enough parts, which depends on the program alone.
-//! Workers take the parts in order, and what they find is put together in order, up to the first
-//! part that ends the search. So the number of workers changes no result.
+//! The tree of graphs is cut where there are enough parts, which depends only on the program.
+//! Workers take the parts in order, and their findings are merged in order, up to the first part
+//! that ends the search. So the number of workers does not affect the result.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -24,17 +24,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::tell::Narrator;
 use crate::Options;
 
-/// A search is cut into so many parts at least, if there are.
+/// The least number of parts of a search, if there are that many.
 const ENOUGH_PARTS: usize = 64;
-/// It is cut below so many choice points first, and at most below so many.
+/// The numbers of choice points below which it is cut at first, and at most.
 const FIRST_CUT: usize = 8;
 const LAST_CUT: usize = 1000;
-/// How many executions are drawn where no limit says so, as of interleavings.
+/// Number of executions that are drawn by default, as for interleavings.
 const WALKS: u64 = 1000;
-/// How often the watch is asked.
+/// Time between two calls of the watch.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
-/// What is asked of a search.
+/// A question to a search.
 #[derive(Clone, Copy)]
 pub(super) struct Question<'a> {
     pub code: &'a Arc<Code>,
@@ -43,12 +43,12 @@ pub(super) struct Question<'a> {
     pub counted: Kinds,
     /// Those of them that end the search.
     pub stops: Kinds,
-    /// Draw executions so, in place of exploring all.
+    /// How to draw executions, instead of exploring all.
     pub draws: Option<Sample>,
     pub options: &'a Options,
 }
 
-/// What a search has found.
+/// The result of a search.
 pub(super) struct Answer {
     pub counts: Counts,
     pub bounds: Vec<Bound>,
@@ -60,22 +60,22 @@ pub(super) struct Answer {
     pub races: bool,
     pub deterministic: Option<bool>,
     pub witnesses: Vec<Witness>,
-    /// The executions that were drawn, if they were.
+    /// Number of executions that were drawn, if they were.
     pub runs: u64,
     pub estimate: Option<TraceEstimate>,
 }
 
-/// What the executions of a part show besides their counts.
+/// The findings in the executions of a part, besides their counts.
 #[derive(Default)]
 pub(super) struct Seen {
     /// The first complete execution, and the first with another result.
     finals: Vec<(Fingerprint, Schedule)>,
     observed: FxHashSet<Fingerprint>,
-    /// How often each execution was drawn.
+    /// For each execution, the number of times that it was drawn.
     drawn: FxHashMap<Fingerprint, u64>,
-    /// The first complete execution that breaks each `ensures`, by its site.
+    /// The first complete execution that violates each `ensures`, by its location.
     pub broken: Vec<(u32, Schedule)>,
-    /// How many do.
+    /// Number of executions that violate an `ensures`.
     breaking: u64,
     /// The other failures, each with the steps before it.
     failing: FxHashSet<Fingerprint>,
@@ -86,7 +86,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Adds what another part has shown, which comes after it.
+    /// Adds the findings of another part, which comes after this one.
     fn merge(&mut self, other: Self) {
         for (result, schedule) in other.finals {
             if self.finals.len() < 2 && self.finals.iter().all(|(known, _)| *known != result) {
@@ -112,19 +112,19 @@ impl Seen {
     }
 }
 
-/// What workers tell each other.
+/// The state that workers share.
 pub(super) struct Shared {
     executions: AtomicU64,
-    /// No worker is to go on.
+    /// Whether all workers must stop.
     over: AtomicBool,
-    /// The least part that has ended the search. Later ones are of no use.
+    /// The least part that has ended the search. Later ones are useless.
     last: AtomicUsize,
-    /// The limit of memory, for workers that nothing else looks after.
+    /// The limit on memory, for workers without a watch.
     memory: Option<u64>,
 }
 
 impl Shared {
-    /// Whether no worker is to go on.
+    /// Whether all workers must stop.
     fn is_over(&self) -> bool {
         if is_above(self.memory) {
             self.over.store(true, Ordering::Relaxed);
@@ -133,34 +133,34 @@ impl Shared {
     }
 }
 
-/// The watch looks at the memory, from another thread.
+/// The watch checks the memory, from another thread.
 #[cfg(not(target_family = "wasm"))]
 fn is_above(_limit: Option<u64>) -> bool {
     false
 }
 
-/// Whether more memory is used than that: there are no other threads.
+/// Whether more memory is used: there are no other threads to check it.
 #[cfg(target_family = "wasm")]
 fn is_above(limit: Option<u64>) -> bool {
     let used = (core::arch::wasm32::memory_size::<0>() as u64) << 16;
     limit.is_some_and(|limit| used > limit)
 }
 
-/// Looks at the executions of a part.
+/// Visits the executions of a part.
 pub(super) struct Look<'a> {
     stops: Kinds,
     shared: &'a Shared,
-    /// The number of the part.
+    /// The index of the part.
     part: usize,
     seen: Seen,
-    /// Whether executions are drawn, so that some may come again.
+    /// Whether executions are drawn, so that some may occur again.
     draws: bool,
-    /// Whether what was seen ends the search.
+    /// Whether a finding ends the search.
     certain: bool,
 }
 
 impl Look<'_> {
-    /// Looks at the result of a complete execution.
+    /// Records the result of a complete execution.
     fn result<M: WeakMemory, const APART: bool>(&mut self, end: &mut End<'_, Threads<M, APART>>) {
         let (graph, program) = end.graph_and_program();
         let machine = program.at_the_end(graph);
@@ -184,7 +184,7 @@ impl Look<'_> {
         }
     }
 
-    /// A thread has failed.
+    /// Records a failure of a thread.
     fn failure<M: WeakMemory, const APART: bool>(&mut self, end: &mut End<'_, Threads<M, APART>>) {
         let (graph, program) = end.graph_and_program();
         let counts = program.has_failed(graph.threads());
@@ -222,7 +222,8 @@ impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for Look<'_> {
         failure: Failure,
         steps: &dyn Fn() -> Schedule,
     ) {
-        // Threads that are started are numbered as they are met; their steps tell them apart.
+        // Started threads are numbered in the order in which they are met; their steps identify
+        // them.
         let initial = program.initial_threads();
         let what = match failure {
             Failure::Failed { thread, code } if program.is_failure(thread) => {
@@ -253,9 +254,9 @@ fn print(start: Fingerprint, steps: Schedule) -> Fingerprint {
 }
 
 impl Look<'_> {
-    /// What was found in the part.
+    /// Returns the findings in the part.
     pub fn shown(self, found: Found) -> Shown {
-        // A limit of the length of an execution cuts that one off only.
+        // A limit on the length of an execution only cuts off that one.
         let limited = |bound: &Bound| !matches!(bound, Bound::MaxDepth(_));
         let certain = self.certain || found.given_up.is_some();
         let stopped = found.stopped && !certain;
@@ -268,19 +269,19 @@ impl Look<'_> {
     }
 }
 
-/// What was found in parts.
+/// The findings in parts.
 #[derive(Default)]
 pub(super) struct Shown {
     pub found: Found,
     pub seen: Seen,
     /// Whether a violation has ended the search.
     pub certain: bool,
-    /// Whether something else has, before everything was explored.
+    /// Whether something else has ended it, before everything was explored.
     pub broken_off: bool,
 }
 
 impl Shown {
-    /// Adds what was found in the next part.
+    /// Adds the findings in the next part.
     fn merge(&mut self, next: Self) {
         self.found.merge(next.found);
         self.seen.merge(next.seen);
@@ -289,19 +290,19 @@ impl Shown {
     }
 }
 
-/// What was found in parts that were finished in any order.
+/// The findings in parts that were finished in any order.
 struct Gathered {
-    /// What was found in the first parts.
+    /// The findings in the first parts.
     shown: Shown,
     /// The first part that is missing.
     next: usize,
-    /// What was found in later ones.
+    /// The findings in later parts.
     early: BTreeMap<usize, Shown>,
 }
 
 impl Gathered {
-    /// Adds a part. What can be put together is put together at once, since the results of all
-    /// parts may need much memory. Parts after one that has ended the search do not count.
+    /// Adds a part. Findings are merged as soon as possible, because the results of all parts may
+    /// need much memory. Parts after one that has ended the search do not count.
     fn add(&mut self, at: usize, part: Shown) {
         self.early.insert(at, part);
         while let Some(part) = self.early.remove(&self.next) {
@@ -312,7 +313,7 @@ impl Gathered {
         }
     }
 
-    /// What was found in all of so many parts, some of which may be missing.
+    /// Returns the findings in all of `parts` parts, some of which may be missing.
     fn all(mut self, parts: usize) -> Shown {
         if !self.shown.certain && self.next < parts {
             self.shown.broken_off = true;
@@ -333,7 +334,7 @@ impl Question<'_> {
         }
     }
 
-    /// Searches, and tells what is found.
+    /// Searches, and describes the findings.
     pub fn ask(&self, watch: &mut Watch<'_>) -> Result<Answer, NotWeak> {
         let Shown {
             found,
@@ -389,8 +390,8 @@ impl Question<'_> {
         })
     }
 
-    /// How many executions are different. Threads that are started have numbers by the order in
-    /// which they are met, so of those that were drawn it is not known then.
+    /// Returns the number of different executions. Started threads are numbered in the order in
+    /// which they are met, so for drawn executions it is then not known.
     fn traces(&self, found: &Found, seen: &Seen) -> Option<u64> {
         match (self.draws, self.code.starts_processes()) {
             (None, _) => Some(executions(found)),
@@ -450,7 +451,7 @@ impl Question<'_> {
             return shown;
         }
         let limits = &self.options.limits;
-        // What is counted together is counted in order.
+        // Limits on counts require the parts to be explored in order.
         if limits.steps.is_some() || limits.executions.is_some() {
             for (at, part) in parts.iter().enumerate() {
                 let counts = shown.found.counts;
@@ -496,7 +497,7 @@ impl Question<'_> {
         gathered.all(parts.len())
     }
 
-    /// Cuts the search into parts. What is not below the cut has been explored.
+    /// Cuts the search into parts. Everything above the cut has been explored.
     fn cut<const APART: bool>(&self, shared: &Shared, budget: &Budget<'_>) -> (Shown, Vec<Part>) {
         let mut depth = FIRST_CUT;
         loop {
@@ -544,7 +545,7 @@ impl Question<'_> {
         }
     }
 
-    /// How executions are drawn, and how many.
+    /// Returns how executions are drawn, and how many.
     pub fn drawing(&self, sample: Sample) -> (Limits, Drawing) {
         let given = &self.options.limits;
         let limited = given.executions.or(given.steps).is_some() || given.time.is_some();
@@ -555,7 +556,7 @@ impl Question<'_> {
         let random = Random::new(sample.seed);
         let drawing = match sample.method {
             Method::Pct { depth } => Drawing::by_priorities(random, depth),
-            // The others are refused before.
+            // Other methods are refused before.
             Method::Random | Method::Pos | Method::Urw | Method::Surw => Drawing::from(random),
         };
         (limits, drawing)
@@ -571,8 +572,8 @@ impl Question<'_> {
     }
 }
 
-/// Explores in a thread of its own, while the watch is asked whether to go on. Returns what ended
-/// the search too, if the watch did.
+/// Explores in a thread of its own, while the watch is asked whether to go on. Also returns the
+/// bound, if the watch has ended the search.
 pub(super) fn watched<R: Send>(
     budget: &Budget<'_>,
     watch: &mut Watch<'_>,
@@ -584,7 +585,7 @@ pub(super) fn watched<R: Send>(
         last: AtomicUsize::new(usize::MAX),
         memory: budget.left().memory,
     };
-    // There are no threads, so the watch is not asked: the engine looks at the limits itself.
+    // There are no threads, so the watch is not called: the engine checks the limits itself.
     if cfg!(target_family = "wasm") {
         let explored = explore(shared);
         let full = shared.memory.filter(|_| is_above(shared.memory));
@@ -594,7 +595,7 @@ pub(super) fn watched<R: Send>(
     std::thread::scope(|scope| {
         let (done, ended) = mpsc::channel::<()>();
         let worker = scope.spawn(move || {
-            // The channel closes when the search is over, also if it panics.
+            // The channel closes when the search is over, even if it panics.
             let _done = done;
             explore(shared)
         });
@@ -617,13 +618,13 @@ pub(super) fn watched<R: Send>(
     })
 }
 
-/// How many executions were drawn. If a violation has ended the sample, that is no bound.
+/// Returns the number of executions drawn. If a violation has ended the sample, it is not a bound.
 pub(super) fn take_runs(bounds: &mut Vec<Bound>, certain: bool) -> u64 {
     let drawn = bounds.iter().find_map(|bound| match bound {
         Bound::Sampled(drawn) => Some(*drawn),
         _ => None,
     });
-    // That all were drawn is what the bound of a sample says.
+    // The bound of a sample says that all were drawn.
     let is_said = |bound: &Bound| match bound {
         Bound::Sampled(_) => certain,
         Bound::MaxExecutions(_) => drawn.is_some(),
@@ -633,7 +634,7 @@ pub(super) fn take_runs(bounds: &mut Vec<Bound>, certain: bool) -> u64 {
     drawn.unwrap_or(0)
 }
 
-/// Why the threads of a program have given up: the step in this line does several things.
+/// Returns why the threads of a program have given up: the step in this line does several things.
 pub(super) fn several(line: u32) -> NotWeak {
     NotWeak::SeveralInAStep {
         line: line as usize,
@@ -665,7 +666,7 @@ pub(super) fn counts(found: &Found, seen: &Seen) -> Counts {
 mod tests {
     use super::*;
 
-    /// A part with one more failure than its number, which may end the search.
+    /// Makes a part with one failure more than its number, which may end the search.
     fn part(number: u64, certain: bool) -> Shown {
         let seen = Seen {
             breaking: number + 1,
@@ -701,7 +702,7 @@ mod tests {
             assert_eq!((whole.seen.breaking, whole.broken_off), (10, false));
             let sites: Vec<u32> = whole.seen.broken.iter().map(|(site, _)| *site).collect();
             assert_eq!(sites, [7, 0, 1, 2, 3]);
-            // Those after the one that ends the search do not count.
+            // Parts after the one that ends the search do not count.
             let certain = gather(&order, Some(2), 4);
             assert_eq!((certain.seen.breaking, certain.certain), (6, true));
             assert!(!certain.broken_off);

@@ -1,4 +1,4 @@
-//! Executions under a weak memory model, told step by step.
+//! Describes executions under a weak memory model, step by step.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -23,15 +23,15 @@ use super::unknowns::before;
 use crate::evidence::enumerate;
 use crate::replay::{ReplayProblem, same_steps};
 
-/// Tells the executions of one program under one model.
+/// Describes the executions of one program under one model.
 pub(super) struct Narrator<'a> {
     pub code: &'a Arc<Code>,
     pub memory: Memory,
     pub local: u64,
 }
 
-/// One execution, and what is wrong with it.
-pub(super) struct One {
+/// One execution, and its violations.
+pub(super) struct JudgedExecution {
     pub run: Run,
     /// The processes that can go on.
     pub ready: Vec<String>,
@@ -59,7 +59,7 @@ impl<P: mazurka_memory::Program> Visitor<P> for Drawn {
 pub(super) struct Misfit {
     /// The step, from 1.
     pub step: usize,
-    /// What is the matter.
+    /// The reason.
     pub what: String,
 }
 
@@ -70,17 +70,17 @@ impl From<Misfit> for ReplayProblem {
     }
 }
 
-/// Evidence, and bounds that an execution shows to have been reached.
+/// Evidence, and the bounds that an execution has reached.
 pub(super) struct Shown {
     pub witnesses: Vec<Witness>,
     pub bounds: Vec<Bound>,
 }
 
-/// An execution that has been told.
-struct Told {
+/// An execution that has been described.
+struct DescribedExecution {
     run: Run,
     replay: Replay,
-    /// What went wrong in it, each with the step.
+    /// Its mishaps.
     mishaps: Vec<Mishap>,
     machine: Machine,
     /// The step of each event, by thread and index.
@@ -92,7 +92,7 @@ impl Narrator<'_> {
         Machine::new(Arc::clone(self.code), self.local)
     }
 
-    /// The evidence for what a search has found.
+    /// Returns the evidence for the findings of a search.
     pub fn witnesses(&self, found: &Found, broken: &[(u32, Schedule)], counted: Kinds) -> Shown {
         let mut shown = Shown {
             witnesses: Vec::new(),
@@ -156,7 +156,7 @@ impl Narrator<'_> {
         }
     }
 
-    /// Two executions with different results.
+    /// Returns two executions with different results.
     pub fn difference(&self, one: &Schedule, other: &Schedule) -> Witness {
         let (one, other) = (self.retell(one), self.retell(other));
         let (first, second) = (one.machine.bindings(true), other.machine.bindings(true));
@@ -180,14 +180,14 @@ impl Narrator<'_> {
         }
     }
 
-    /// A witness of an earlier search, made again.
+    /// Replays a witness of an earlier search.
     pub fn again(&self, old: &Witness) -> Result<Witness, ReplayProblem> {
         let changed = || {
             let what = "the recorded violation does not happen";
             Err(ReplayProblem::Changed(what.to_owned()))
         };
         let runs = old.runs.iter().map(|run| self.reread(run));
-        let runs: Vec<Told> = runs.collect::<Result<_, _>>()?;
+        let runs: Vec<DescribedExecution> = runs.collect::<Result<_, _>>()?;
         let [told] = &runs[..] else {
             let schedules = old.runs.iter().map(|run| self.read(&run.schedule));
             let schedules: Vec<Schedule> = schedules.collect::<Result<_, _>>()?;
@@ -220,25 +220,25 @@ impl Narrator<'_> {
         same.next().map_or_else(changed, Ok)
     }
 
-    /// Whether a recorded run comes again as it was.
+    /// Checks that a recorded run is reproduced.
     pub fn compare(&self, old: &Run) -> Result<(), ReplayProblem> {
         self.reread(old).map(|_| ())
     }
 
-    /// Makes a recorded run again and compares it.
-    fn reread(&self, old: &Run) -> Result<Told, ReplayProblem> {
+    /// Replays a recorded run and compares it.
+    fn reread(&self, old: &Run) -> Result<DescribedExecution, ReplayProblem> {
         let told = self.tell(&self.read(&old.schedule)?)?;
         same_steps(old, &told.run)?;
         Ok(told)
     }
 
-    /// Reads a schedule.
+    /// Parses a schedule.
     fn read(&self, text: &str) -> Result<Schedule, ReplayProblem> {
         Ok(self.schedule(&text.parse()?)?)
     }
 
-    /// A schedule as the engine has it: the number behind a step is an outcome. Processes that are
-    /// started have numbers in the order in which they are met, so they are met here.
+    /// Returns a schedule in the form of the engine: the number after a step is an outcome. Started
+    /// processes are numbered in the order in which they are met, so the machine meets them here.
     pub fn schedule(&self, written: &Written) -> Result<Schedule, Misfit> {
         let mut schedule = Schedule::default();
         let mut machine = self.machine();
@@ -267,7 +267,7 @@ impl Narrator<'_> {
         Ok(schedule)
     }
 
-    /// A step, from 0, has another outcome than those that the model gives.
+    /// Returns the misfit for a step, numbered from 0, whose outcome the model does not allow.
     fn no_outcome(&self, at: usize, process: &str, outcome: &str) -> Misfit {
         let step = at + 1;
         let memory = self.memory;
@@ -277,7 +277,7 @@ impl Narrator<'_> {
         Misfit { step, what }
     }
 
-    /// Why a schedule is none of the program, in its names.
+    /// Returns why a schedule does not fit the program, with the names of processes.
     fn misfit(&self, schedule: &Schedule, error: &ReplayError) -> Misfit {
         let (ReplayError::NotReady { step: at, .. } | ReplayError::NoOutcome { step: at, .. }) =
             *error;
@@ -299,7 +299,8 @@ impl Narrator<'_> {
         told.misfit(at, name, reason)
     }
 
-    /// An execution drawn at random, the same for the same seed, and the limits that cut it off.
+    /// Draws an execution at random, the same for the same seed. Returns the limits that cut it
+    /// off, too.
     pub fn drawn(&self, seed: u64, limits: &Limits) -> (Schedule, Vec<Bound>) {
         let mut drawn = Drawn::default();
         let one = Limits {
@@ -313,8 +314,8 @@ impl Narrator<'_> {
         (drawn.0, bounds)
     }
 
-    /// The execution of a schedule, and everything that is wrong with it.
-    pub fn one(&self, schedule: &Schedule) -> Result<One, Misfit> {
+    /// Runs the execution of a schedule, and returns all its violations.
+    pub fn one(&self, schedule: &Schedule) -> Result<JudgedExecution, Misfit> {
         let told = self.tell(schedule)?;
         let failures = told.mishaps.iter().filter(|mishap| told.counts(mishap));
         let mut witnesses: Vec<Witness> = failures.map(|mishap| told.failure(mishap)).collect();
@@ -328,7 +329,7 @@ impl Narrator<'_> {
         let run = marked.unwrap_or(&told.run).clone();
         let name = |thread: &ThreadId| told.machine.processes().path(ProcessId(thread.0));
         let ready = told.replay.ready.iter();
-        Ok(One {
+        Ok(JudgedExecution {
             run,
             ready: ready.map(|it| name(it).to_string()).collect(),
             witnesses,
@@ -336,8 +337,9 @@ impl Narrator<'_> {
         })
     }
 
-    /// An execution that the search has found; that it does not come again is a defect here.
-    fn retell(&self, schedule: &Schedule) -> Told {
+    /// Describes an execution that the search has found; if it cannot be made again, that is a
+    /// defect.
+    fn retell(&self, schedule: &Schedule) -> DescribedExecution {
         match self.tell(schedule) {
             Ok(told) => told,
             Err(Misfit { what, .. }) => {
@@ -346,7 +348,7 @@ impl Narrator<'_> {
         }
     }
 
-    fn tell(&self, schedule: &Schedule) -> Result<Told, Misfit> {
+    fn tell(&self, schedule: &Schedule) -> Result<DescribedExecution, Misfit> {
         let threads = || Threads::<_, false>::new(|| self.machine());
         let replayed = replay_graph(threads(), self.memory, schedule);
         let (replay, graph) = replayed.map_err(|error| self.misfit(schedule, &error))?;
@@ -381,7 +383,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The next event of a thread, and the write that belongs to it if it is an update.
+    /// Returns the next event of a thread, and the write that belongs to it if it is an update.
     pub fn next(&mut self, thread: ThreadId) -> Option<(Event, Event)> {
         let at = self.next.get_mut(thread.index())?;
         let &slot = self.graph.thread(thread).get(*at as usize)?;
@@ -397,20 +399,20 @@ impl<'a> Walk<'a> {
         Some((event, last))
     }
 
-    /// Notes that events are the step of this number.
+    /// Records that events are the step of this number.
     pub fn note(&mut self, events: [&Event; 2], step: usize) {
         for event in events {
             self.made.insert((event.thread.0, event.index), step);
         }
     }
 
-    /// Notes that the access of a thread that races, and is no part of the graph, is this step.
+    /// Records the step of a racing access of a thread, which is not part of the graph.
     pub fn note_racing(&mut self, thread: ThreadId, step: usize) {
         let index = self.next.get(thread.index()).copied().unwrap_or(0);
         self.made.insert((thread.0, index), step);
     }
 
-    /// The value that the access of a thread finds that is no part of the graph.
+    /// Returns the value that an access finds which is not part of the graph.
     pub fn last_value(&self, loc: Loc, initial: impl FnOnce() -> i64) -> i64 {
         if self.graph.knows(loc) {
             self.graph.final_value(loc)
@@ -419,7 +421,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What an access that is no part of the graph does to memory.
+    /// Describes an access that is not part of the graph.
     pub fn racing_access(
         action: Action,
         name: impl Fn(Loc) -> String,
@@ -440,7 +442,7 @@ impl<'a> Walk<'a> {
         Some((loc, memory))
     }
 
-    /// What a step did to memory; `last` is the write of an update.
+    /// Describes the access of a step; `last` is the write of an update.
     pub fn access(
         &self,
         event: &Event,
@@ -471,7 +473,7 @@ impl<'a> Walk<'a> {
         }))
     }
 
-    /// The step of a write, 0 for the initial one.
+    /// Returns the step of a write; 0 for the initial one.
     fn step_of(&self, write: Slot) -> usize {
         if write == Slot::INITIAL {
             return 0;
@@ -481,7 +483,8 @@ impl<'a> Walk<'a> {
         known.copied().unwrap_or(0)
     }
 
-    /// The steps made so far whose writes come later in mo than what this reads or writes.
+    /// Returns the steps made so far whose writes come later in mo than what this one reads or
+    /// writes.
     fn newer(&self, event: &Event) -> Vec<usize> {
         let own = self.graph.position(event);
         let later = own + 1..=self.graph.last_position(event.loc);
@@ -494,7 +497,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Tells the steps of a schedule.
+/// Describes the steps of a schedule.
 struct Teller<'a> {
     code: &'a Code,
     walk: Walk<'a>,
@@ -527,7 +530,7 @@ impl Teller<'_> {
         self.walk.note([&event, &last], self.steps.len());
     }
 
-    /// Makes the access that races and so ends the execution: it is no part of the graph.
+    /// Makes the access that races and so ends the execution: it is not part of the graph.
     fn make_racing(&mut self, thread: ThreadId) {
         let action = self.threads.pending(thread);
         let code = self.code;
@@ -549,7 +552,7 @@ impl Teller<'_> {
         }
     }
 
-    fn end(mut self, schedule: &Schedule, replay: Replay) -> Told {
+    fn end(mut self, schedule: &Schedule, replay: Replay) -> DescribedExecution {
         let machine = self.threads.at_the_end(self.walk.graph);
         let path = |thread: ThreadId| machine.processes().path(ProcessId(thread.0));
         let step = |action: &ScheduledAction| ScheduledStep {
@@ -568,7 +571,7 @@ impl Teller<'_> {
         }
         let run = machine.told(&written, self.steps);
         debug_assert_eq!(run.ending, ending(machine));
-        Told {
+        DescribedExecution {
             run,
             replay,
             mishaps,
@@ -578,8 +581,8 @@ impl Teller<'_> {
     }
 }
 
-impl Told {
-    /// Why one more step, from 0, cannot be made.
+impl DescribedExecution {
+    /// Returns why another step, numbered from 0, cannot be made.
     fn misfit(&self, at: usize, process: String, reason: ReplayReason) -> Misfit {
         let machine = &self.machine;
         let name =
@@ -603,7 +606,7 @@ impl Told {
             .find(|mishap| mishap.site == site)
     }
 
-    /// Whether a mishap is a failure that no false assumption comes before.
+    /// Whether a mishap is a failure with no false assumption before it.
     fn counts(&self, mishap: &Mishap) -> bool {
         let noted = |failure: &Failure| match failure {
             Failure::Failed { code, .. } => *code == mishap.site,
@@ -630,7 +633,7 @@ impl Told {
         }
     }
 
-    /// The race that ends the run.
+    /// Returns the evidence for the race that ends the run.
     fn race(&self) -> Witness {
         let race = self
             .replay
@@ -655,7 +658,7 @@ impl Told {
             }
         }
         let missing = missing(&run.steps, &places);
-        // In a program of several files the steps say where they stand.
+        // In a program of several files the steps have their places.
         let one_file = !self.machine.code().source().contains(MARK);
         let place = lines.last().filter(|_| one_file);
         let place = place.map(|&line| self.line(line));
@@ -668,7 +671,7 @@ impl Told {
         }
     }
 
-    /// A line of the source.
+    /// Returns a line of the source.
     fn line(&self, line: usize) -> Place {
         let text = self.machine.code().source().lines().nth(line - 1);
         let text = text.unwrap_or_default();

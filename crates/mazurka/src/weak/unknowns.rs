@@ -1,14 +1,15 @@
 //! Programs with unknown values under a weak memory model.
 //!
-//! A condition over values that are not known is a decision of the execution graph (decisions.rs of
-//! `mazurka-memory`): an event whose outcomes are the sides that some values take beside all other
-//! decisions. So a search explores graphs and ways through the conditions together, each pair once.
-//! What is found gets values from the solver, and is told as an execution with these: there nothing
-//! is decided, so its schedule is that of the search without the decisions.
+//! A condition over unknown values is a decision of the execution graph (decisions.rs of
+//! `mazurka-memory`): an event whose outcomes are the sides that are feasible together with all
+//! other decisions. So a search explores graphs and decisions together, each combination once. A
+//! finding gets values from the solver, and is described as an execution with these. Such an
+//! execution has no decisions, so its schedule is that of the search without them.
 //!
-//! Terms belong to one solver, so one worker explores. Refused are steps that decide beside their
-//! access: to wait for, exchange or select an element by a value that is not known. Results are not
-//! compared, because two of them may differ for some values and agree for others.
+//! Terms belong to one solver, so one worker explores. Steps that make a decision in addition to
+//! their access are refused: those that wait for, exchange or select an element by an unknown
+//! value. Results are not compared, because two of them may differ for some values and agree for
+//! others.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ use crate::unknowns::ForAll;
 type ForAllThreads = Threads<SymbolicMachine, false>;
 
 impl Question<'_> {
-    /// Searches for all values, and tells what is found.
+    /// Searches for all values, and describes the findings.
     pub fn ask_for_all(&self, watch: &mut Watch<'_>) -> Result<Answer, Refused> {
         if self.counted.contains(Kind::Nondeterminism) {
             return Err(Refused::WeakUnknowns);
@@ -50,7 +51,7 @@ impl Question<'_> {
         self.options.show();
         let witnesses = self.witnesses(&shown, &mut bounds)?;
         if shown.certain && witnesses.is_empty() && bounds.is_empty() {
-            // What the search stopped at is not certain after all.
+            // The finding that stopped the search is not certain after all.
             bounds.push(Bound::Undecided);
         }
         let (found, seen) = (&shown.found, &shown.seen);
@@ -75,7 +76,7 @@ impl Question<'_> {
         })
     }
 
-    /// The program for all values.
+    /// Returns the program for all values.
     fn threads(&self) -> Result<(ForAllThreads, impl Fn() -> Doubts + use<>), Refused> {
         let code = Arc::clone(self.code);
         let machine = ForAll { code }.for_graphs(self.options)?;
@@ -103,8 +104,8 @@ impl Question<'_> {
         Ok((look.shown(found), doubts()))
     }
 
-    /// The evidence for what was found, each with values. What has none that are known, or leaves
-    /// the range of numbers that runs have, is no evidence, and the search was not complete.
+    /// Returns the evidence for the findings, each with values. A finding without known values, or
+    /// one that exceeds the range of numbers, is not evidence, and the search was not complete.
     fn witnesses(&self, shown: &Shown, bounds: &mut Vec<Bound>) -> Result<Vec<Witness>, Refused> {
         let findings = shown.found.findings.iter();
         let found = findings.map(|finding| (finding.failure, None, &finding.schedule));
@@ -113,7 +114,7 @@ impl Question<'_> {
             (Failure::Failed { thread, code }, Some(*site), schedule)
         });
         let mut all = Vec::new();
-        // Deadlocks come last, as they do where values are known.
+        // Deadlocks come last, as with known values.
         let (deadlocks, failed): (Vec<_>, Vec<_>) =
             found.partition(|(failure, ..)| *failure == Failure::Deadlock);
         for (failure, ensures, schedule) in failed.into_iter().chain(broken).chain(deadlocks) {
@@ -127,8 +128,8 @@ impl Question<'_> {
         Ok(all)
     }
 
-    /// What an execution of the search shows if it is made with values that take its path, and
-    /// break this `ensures`.
+    /// Returns what an execution of the search shows if it is made with values that take its path,
+    /// and violate this `ensures`.
     fn with_values(
         &self,
         failure: Failure,
@@ -148,12 +149,12 @@ impl Question<'_> {
         threads.rewind(&mut vec![0; graph.threads() as usize]);
         let plain = follow(&mut threads, &graph, schedule);
         let machine = threads.at_the_end(&graph);
-        // Where a step was given up there is no failure.
+        // If a step was given up, there is no failure.
         let given_up = bounds_of_run(machine, &self.options.limits);
         if !given_up.is_empty() {
             return Ok(none(given_up));
         }
-        // Processes that the run does not need start as well when it is run with its values.
+        // With values, processes that the run does not need start too.
         if !machine.start_all() {
             return Ok(none(vec![Bound::Undecided]));
         }
@@ -180,7 +181,7 @@ impl Question<'_> {
         Ok(told.unwrap_or_else(|| none(vec![Bound::IntRange])))
     }
 
-    /// The evidence in a program with values; none if it does not show what was found.
+    /// Returns the evidence in a program with values; none if it does not show the finding.
     fn told(&self, code: &Arc<Code>, found: &Found) -> Option<Evidence> {
         let narrator = Narrator {
             code,
@@ -191,14 +192,14 @@ impl Question<'_> {
     }
 }
 
-/// Makes the steps of a schedule, which leads to a graph. Returns those that are no decisions.
+/// Makes the steps of a schedule, which leads to a graph. Returns those that are not decisions.
 fn follow(threads: &mut ForAllThreads, graph: &Graph, schedule: &Schedule) -> Schedule {
     let mut next = vec![0; graph.threads() as usize];
     let mut plain = Schedule::default();
     for step in &schedule.0 {
         let events = graph.thread(step.thread);
         let at: &mut usize = &mut next[step.thread.index()];
-        // The access that races, and so ends the execution, is no part of the graph.
+        // The access that races, and so ends the execution, is not part of the graph.
         let Some(event) = events.get(*at).map(|&slot| *graph.event(slot)) else {
             plain.0.push(*step);
             continue;
@@ -216,7 +217,8 @@ fn follow(threads: &mut ForAllThreads, graph: &Graph, schedule: &Schedule) -> Sc
     plain
 }
 
-/// What stands in the place of an access before it: what it reads, or what its write replaces.
+/// Returns the value at the place of an access before it: the value that it reads, or that its
+/// write replaces.
 pub(super) fn before(graph: &Graph, event: &Event) -> Value {
     match event.kind {
         Access::Store => {

@@ -1,8 +1,7 @@
 //! Every program of the corpus with every algorithm: they agree with the figures of `expect.toml`,
 //! and so with each other.
 //!
-//! `corpus.rs` is about the figures themselves, and about brute force; here brute force is left
-//! out.
+//! `corpus.rs` tests the figures themselves, and brute force, which is left out here.
 
 use std::fmt::Debug;
 use std::fs;
@@ -31,18 +30,18 @@ struct Case {
     discarded: Option<u64>,
 }
 
-/// Whether runs that are equivalent to an earlier one are cut, and nothing else.
+/// Whether it cuts only runs that are equivalent to an earlier one.
 fn counts_traces(algorithm: Algorithm) -> bool {
     ["sleep", "dpor", "source", "optimal"].contains(&algorithm.name())
 }
 
-/// More traces than this are for `optimal` alone.
+/// Programs with more traces are for `optimal` alone.
 const MANY_TRACES: u64 = 10_000;
 
-/// A search that is longer is cut, and only what it found until then is compared.
+/// The maximal number of steps; a longer search is cut, and only what it found is compared.
 const STEPS: u64 = 1_000_000;
 
-/// Executions that an engine draws that only samples.
+/// The number of executions that a sampling engine draws.
 const DRAWN: u64 = 30;
 
 /// One program with one set of constants and one algorithm.
@@ -90,7 +89,7 @@ fn jobs(algorithms: &[Algorithm]) -> Vec<Job> {
     jobs
 }
 
-/// What is wrong, and whether the search was cut.
+/// Returns what is wrong, and whether the search was cut.
 fn run(job: &Job) -> (Vec<String>, bool) {
     let text = |value: &toml::Value| match value {
         toml::Value::String(text) => text.clone(),
@@ -137,7 +136,7 @@ fn run(job: &Job) -> (Vec<String>, bool) {
             number("discarded", case.discarded, counts.discarded);
         }
     } else {
-        // States are merged, so that only their being there can be compared.
+        // States are merged, so only their existence can be compared.
         let any = |count: u64| u64::from(count > 0);
         number("deadlocks", case.deadlocks.map(any), any(counts.deadlocks));
         number("failures", case.failures.map(any), any(counts.failures));
@@ -156,7 +155,7 @@ fn run(job: &Job) -> (Vec<String>, bool) {
     (wrong, cut)
 }
 
-/// Runs all of them; the names of those that were cut.
+/// Runs all jobs. Returns the names of those that were cut.
 fn run_all(jobs: Vec<Job>) -> Vec<String> {
     let (mut wrong, mut all_cut) = (Vec::new(), Vec::new());
     for (job, result) in on_all_cores(jobs, run) {

@@ -1,5 +1,5 @@
-//! Every program of the corpus and of the examples that is verified, and in reach, has a
-//! certificate that the checker accepts.
+//! Every verified program of the corpus and the examples that is small enough has a certificate,
+//! which the checker accepts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ fn what_is_verified_has_a_certificate_that_is_accepted() {
         let checked = certificate::check(&read, &options, &mut quietly());
         let checked = checked.unwrap_or_else(|why| panic!("{}: {why}", path.display()));
         assert_eq!(checked.verdict(), Verdict::Verified, "{}", path.display());
-        // Steps of a tree, or states.
+        // Bytes for each step of a tree, or for each state.
         let each = match made.kind {
             Evidence::Stateless => 4,
             Evidence::Stateful => 64,

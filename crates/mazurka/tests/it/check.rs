@@ -1,4 +1,4 @@
-//! `check` picks its engine by itself: whichever decides, the verdict is the same.
+//! `check` chooses its engine itself; the verdict does not depend on which one decides.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn check(source: &str) -> Record {
         .expect("a record")
 }
 
-/// The livelock that `check` finds, as its message and its schedule. It must replay.
+/// The message and the schedule of the livelock that `check` finds. It must replay.
 #[track_caller]
 fn livelock(source: &str) -> (String, String) {
     let record = check(source);
@@ -84,7 +84,7 @@ fn a_livelock_may_need_the_right_choices() {
 #[test]
 fn a_lock_that_is_taken_again_and_again() {
     // The holder of the lock makes the other process wait, so that one is not ready all the time:
-    // weak fairness does not promise it the lock.
+    // weak fairness does not guarantee it the lock.
     let (message, schedule) = livelock(
         "lock m var x: int = 0
          process { while x == 0 { lock(m); unlock(m) } }

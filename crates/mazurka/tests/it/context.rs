@@ -1,5 +1,6 @@
-//! Table 2 of the paper on context-sensitive DPOR: executions, and the most states stored, of our
-//! programs, by the algorithm as printed and by ours. docs/context.md has the paper's beside them.
+//! Table 2 of the paper on context-sensitive DPOR: executions, and the maximal number of stored
+//! states, of our programs, by the algorithm as printed and by ours. docs/context.md has the
+//! paper's figures.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ const PRINTED: Variant = Variant {
     ..Variant::BEST
 };
 
-/// Without the second optimisation, or without both.
+/// The variant without the second optimisation, or without both.
 fn less(variant: Variant, anticipate: bool) -> Variant {
     Variant {
         anticipate,
@@ -21,7 +22,7 @@ fn less(variant: Variant, anticipate: bool) -> Variant {
     }
 }
 
-/// Executions, and the most stored states.
+/// The number of executions, and the maximal number of stored states.
 fn counts(name: &str, set: (&str, &str), algorithm: Algorithm) -> (u64, u64) {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/abs");
     let source = std::fs::read_to_string(corpus.join(name).join("program.abs")).expect("a file");

@@ -1,4 +1,4 @@
-//! Every program of the corpus, against every figure that its `expect.toml` states.
+//! Compares every program of the corpus with every figure in its `expect.toml`.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -51,7 +51,7 @@ fn yes() -> bool {
     true
 }
 
-/// What an engine must be able to do; programs that need it are only read until one can.
+/// The kind of unknown values that a program has; its figures are for all inputs or initial values.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Needs {
@@ -95,7 +95,7 @@ fn folder() -> PathBuf {
 /// One program with one set of constants, and what it must give.
 struct Job {
     name: String,
-    /// Its ending tells the language.
+    /// Its extension decides the language.
     file: String,
     source: String,
     needs: Option<Needs>,
@@ -183,12 +183,12 @@ fn programs_below(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn every_program_states_what_it_is_about() {
     let mut found = Vec::new();
-    // Those of `litmus` are about the number of their graphs.
+    // The programs in `litmus` have figures about their graphs.
     for part in ["maz", "spin", "../examples"] {
         programs_below(&folder().join(part), &mut found);
     }
     assert!(found.len() > 100, "most of the programs were not found");
-    // These are no programs: others include them.
+    // These are not programs: others include them.
     found.retain(|path| {
         !path
             .parent()
@@ -211,7 +211,7 @@ fn every_program_states_what_it_is_about() {
     assert!(silent.is_empty(), "without a stated property: {silent:?}");
 }
 
-/// What a job found wrong.
+/// The mistakes that a job found.
 #[derive(Default)]
 struct Wrong(Vec<String>);
 
@@ -226,12 +226,12 @@ impl Wrong {
     }
 }
 
-/// Which cases to explore to their end.
+/// Which cases to explore completely.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Size {
-    /// Those that brute force can do in no time.
+    /// Those that brute force can explore quickly.
     Small,
-    /// Also those that it can do in minutes: their interleavings have been counted.
+    /// Also those that it can explore in minutes: their interleavings have been counted.
     Large,
 }
 
@@ -266,7 +266,7 @@ fn run(job: &Job, size: Size) -> Wrong {
     wrong
 }
 
-/// Too large for the naive explorer: what it sees of the program must not contradict the figures.
+/// Too large for the naive explorer: the part that it explores must not contradict the figures.
 fn in_part(program: &Program, case: &Case, wrong: &mut Wrong) {
     let mut options = Options::default();
     options.limits.steps = Some(100_000);
@@ -304,7 +304,7 @@ fn word(verdict: Verdict) -> String {
     word.to_owned()
 }
 
-/// So many traces over inputs are for `optimal` alone.
+/// Programs over inputs with more traces are for `optimal` alone.
 const MANY_TRACES: u64 = 10_000;
 
 /// The figures of a large program with inputs.
@@ -316,8 +316,8 @@ fn by_optimal(program: &Program, case: &Case, wrong: &mut Wrong) {
     wrong.compare("failures", &case.failures, &counts.failures);
 }
 
-/// Programs with inputs: every figure from every algorithm, each class of executions once by
-/// `optimal`.
+/// Programs with inputs: every figure with every algorithm; `optimal` runs each class of executions
+/// once.
 fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
     let options = Options::default();
     let small = case.traces.is_none_or(|traces| traces < 100);
@@ -342,7 +342,7 @@ fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
             &explored.deterministic,
         );
         match algorithm {
-            // Of two terms with equal values it may meet one.
+            // It may meet only one of two terms with equal values.
             Algorithm::Context(_) if counts.final_states < case.final_states.unwrap_or(0) => {
                 wrong.compare(
                     &name("final states"),
@@ -431,8 +431,8 @@ fn in_full(program: &Program, case: &Case, wrong: &mut Wrong) {
     }
 }
 
-/// Both nets: the deadlocks and failures of the figures whatever tests are run, never more tests
-/// than traces.
+/// Both nets: the deadlocks and failures of the figures, whichever tests are run, and never more
+/// tests than traces.
 fn unfolded(program: &Program, explored: &Record, case: &Case, wrong: &mut Wrong) -> Record {
     let options = Options::default();
     let [replicated, contextual] = [NetKind::Replicated, NetKind::Contextual].map(|kind| {
@@ -460,22 +460,22 @@ fn unfolded(program: &Program, explored: &Record, case: &Case, wrong: &mut Wrong
         }
         unfolded
     });
-    // A read that comes too late tells replicated events apart, and no others.
+    // A read that comes too late distinguishes replicated events, but no others.
     if contextual.record.counts.events > replicated.record.counts.events {
         wrong.0.push("the contextual net is larger".to_owned());
     }
     replicated.record
 }
 
-/// All failures of an exploration are found, but for those of final states, which nets do not look
-/// at; and no others.
+/// Compares the failures of an exploration with those of a net, except for those of final states,
+/// which nets do not examine.
 fn same_failures(name: &str, explored: &Record, record: &Record, wrong: &mut Wrong) {
     let (mut all, found) = (failing(explored), failing(record));
     all.retain(|failure| !failure.starts_with("ensures ") || found.contains(failure));
     wrong.compare(name, &Some(all), &found);
 }
 
-/// How and where it fails.
+/// The message and place of each failure.
 fn failing(record: &Record) -> BTreeSet<String> {
     let failures = record.witnesses.iter();
     let failures = failures.filter(|witness| witness.kind == Kind::Failure);
@@ -484,9 +484,9 @@ fn failing(record: &Record) -> BTreeSet<String> {
         .collect()
 }
 
-/// The stateful net, against all executions: a deadlock if there is one, the same failures, no more
-/// events than the replicated one; and against all states of its model, where these are not too
-/// many.
+/// Compares the stateful net with all executions: a deadlock if there is one, the same failures,
+/// and no more events than the replicated one. Also compares it with all states of its model, if
+/// there are not too many.
 fn stateful(program: &Program, explored: &Record, replicated: u64, wrong: &mut Wrong) -> Record {
     let options = Options::default();
     let net = program
@@ -524,7 +524,7 @@ fn stateful(program: &Program, explored: &Record, replicated: u64, wrong: &mut W
         let deadlock = explored.counts.deadlocks > 0;
         let found = record.counts.deadlocks > 0;
         wrong.compare(&name("deadlock"), &Some(deadlock), &found);
-        // Final states are not all looked at.
+        // Not all final states are examined.
         same_failures(&name("failures"), explored, record, wrong);
         if record.deterministic == Some(false) {
             let deterministic = Some(explored.deterministic);
@@ -546,9 +546,9 @@ fn stateful(program: &Program, explored: &Record, replicated: u64, wrong: &mut W
     net.record
 }
 
-/// Every witness replays, and through its file format too.
+/// Every witness replays, also through its file format.
 fn replays(program: &Program, mut record: Record, options: &Options) -> Option<String> {
-    // The last digit of a time may be read otherwise than it was written.
+    // The last digit of a time may not survive writing and reading.
     record.seconds = 0.0;
     if record.witnesses.is_empty() {
         return None;
@@ -566,7 +566,7 @@ fn replays(program: &Program, mut record: Record, options: &Options) -> Option<S
     }
 }
 
-/// The verdict for all initial values.
+/// Compares the verdict for all initial values.
 fn for_all_values(job: &Job, wrong: &mut Wrong) {
     let program = Program::load(&job.file, &job.source, &job.settings());
     let program = match program {
@@ -579,7 +579,7 @@ fn for_all_values(job: &Job, wrong: &mut Wrong) {
     };
     let record = program.check(&options, &mut quietly()).expect("a record");
     wrong.compare("check", &job.case.check, &word(record.verdict));
-    // A search that stops at a violation has not met all results.
+    // A search that stops at a violation has not found all results.
     let algorithm = Algorithm::Optimal;
     let explored = program
         .explore(algorithm, &options, &mut quietly())

@@ -1,4 +1,4 @@
-//! What executions reach, by every engine; and what is said about the rest.
+//! What executions reach, with every engine, and the warnings about the rest.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn check(source: &str) -> Record {
     checked.expect("a record")
 }
 
-/// The codes of the warnings, each with the text that it points at, of this line.
+/// The codes of the warnings, each with the text that it points at.
 #[track_caller]
 fn warned(source: &str) -> Vec<(String, String)> {
     let record = check(source);
@@ -69,7 +69,8 @@ fn what_no_execution_does_is_warned_about() {
             "var x: int = 0 allows deadlock process { x := 1 } process { await x == 2; x := 3 }",
             &[("W0204", "x == 2"), ("W0201", "x := 3")],
         ),
-        // An operation that never returns: no line says `return`, so none is never reached.
+        // An operation that never returns: it has no `return`, so none is reported as never
+        // reached.
         (
             "allows deadlock var x: int = 0
              op get() { x > 5 |> skip }
@@ -93,7 +94,7 @@ fn what_no_execution_does_is_warned_about() {
                 ("W0205", "assert x == 3"),
             ],
         ),
-        // A guard that is open but never taken: the lock behind it is never free.
+        // A guard that holds but is never taken: the lock after it is never free.
         (
             "var x: int = 0 lock m allows deadlock
              process { lock(m); x := 1 }
@@ -110,7 +111,7 @@ fn what_no_execution_does_is_warned_about() {
             .map(|&(code, text)| (code.to_owned(), text.to_owned()))
             .collect();
         let mut found = warned(source);
-        // In the order of codes and texts: that of the places is the renderer's.
+        // Sorted by code and text: the renderer sorts by place.
         found.sort();
         let mut sorted = expected;
         sorted.sort();
@@ -121,11 +122,11 @@ fn what_no_execution_does_is_warned_about() {
 #[test]
 fn what_is_as_it_should_be_is_not_warned_about() {
     let fine = [
-        // Alarms are meant not to be reached.
+        // Alarms need not be reachable.
         "var x: int = 0 process { x := 1 } process { if x > 1 { error } }",
         "var x: int = 0 process { x := 1 } process { if x > 1 { x := 3; error \"no\" } }",
         "var x: int = 0 process { if x == 0 { x := 1 } else { assert false } }",
-        // Endless processes, and constants that select.
+        // Endless processes, and constants that choose a branch.
         "var x: int = 0 process { while true { x := 1 - x } }",
         "const N = 0 var x: int = 0 process { if N > 0 { x := 1 } else { x := 2 } }",
         "var x: int[2] = 0 process p (i in 0..2) { if i == 0 { x[0] := 1 } else { x[1] := 1 } }",
@@ -154,7 +155,7 @@ fn nothing_is_said_about_what_was_not_explored() {
     assert_eq!((record.coverage, record.warnings), (None, Vec::new()));
 }
 
-/// Conditions before the first step of a process count: here nothing else is there.
+/// Conditions before the first step of a process count: this program has no others.
 #[test]
 fn branches_before_the_first_step_are_covered() {
     let path = "../../corpus/maz/thesis-fig2-3/program.maz";
@@ -174,7 +175,7 @@ fn branches_before_the_first_step_are_covered() {
     assert_eq!((coverage.statements, coverage.reached), (6, 6));
 }
 
-/// What an engine says was reached, if it explores everything within reason.
+/// What an engine reports as reached, if it explores everything within the limits.
 fn covered(program: &Program, algorithm: Algorithm, jobs: usize) -> Option<Coverage> {
     let limits = Limits {
         steps: Some(3000),

@@ -1,4 +1,4 @@
-//! Every engine on the programs of two papers: the table of docs/engines.md.
+//! Every engine on the programs of two papers: makes the table of docs/engines.md.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,8 @@ use mazurka::run::Plan;
 use mazurka::unfold::{NetKind, Unfold};
 use mazurka::{Algorithm, Options, Program, quietly};
 
-/// The programs of the thesis, and those of the context-sensitive paper, at sizes that all engines
-/// manage.
+/// The programs of the thesis and of the context-sensitive paper, at sizes that all engines can
+/// handle.
 const PROGRAMS: [(&str, &[(&str, &str)]); 16] = [
     ("maz/thesis-fib", &[("N", "2")]),
     ("maz/thesis-pi", &[("N", "5")]),
@@ -49,7 +49,7 @@ fn load(name: &str, set: &[(&str, &str)]) -> Program {
     Program::load(&file, &source, &set).expect("a program without mistakes")
 }
 
-/// What was run, and what was cut or blocked.
+/// The number of complete runs, and of those that were cut or blocked.
 fn runs(whole: u64, cut: u64) -> String {
     match cut {
         0 => whole.to_string(),
@@ -104,7 +104,7 @@ fn line(name: &str, set: &[(&str, &str)]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// `UPDATE_EXPECT=1 cargo test -p mazurka --test it engines::` writes the table anew.
+/// `UPDATE_EXPECT=1 cargo test -p mazurka --test it engines::` writes the table again.
 #[test]
 fn the_table_of_all_engines_is_as_printed() {
     let mut table = String::from("| program | traces |");

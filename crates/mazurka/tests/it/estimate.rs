@@ -1,4 +1,4 @@
-//! Estimates of how long a search will be, on programs whose size is known.
+//! Estimates of the length of a search, for programs of known size.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use mazurka::{Algorithm, Bound, Options, Program, Progress};
 const FEWEST_TRACES: i64 = 100;
 const MOST_TRACES: i64 = 100_000;
 
-/// The larger programs of the corpus, and how many traces they have.
+/// The larger programs of the corpus, and their number of traces.
 fn programs() -> Vec<(Program, f64)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let workspace = here.ancestors().nth(2).expect("the workspace");
@@ -52,7 +52,7 @@ fn programs() -> Vec<(Program, f64)> {
     all
 }
 
-/// What was said when this part of all executions had been met.
+/// The estimate when this fraction of all executions had been explored.
 fn said_at(part: f64, program: &Program, traces: f64, in_parts: bool) -> Option<Estimate> {
     let mut said = None;
     let mut watch = |progress: &Progress| {

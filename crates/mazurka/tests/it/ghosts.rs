@@ -1,20 +1,20 @@
-//! What belongs to a step is claimed by it, in whatever procedure it stands.
+//! A step claims everything that belongs to it, even in another procedure.
 
 use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 
-/// Each fails in one of its orders, and that order needs what stands behind a call or a return.
+/// Each fails in one of its orders, which needs the claims after a call or a return.
 const BEHIND_A_CALL: [&str; 7] = [
     // The ghost is in the procedure that is called.
     "var x, y: int = 0  ghost var g: int = 0  ensures g == 2
      proc mark() { g := 1 }
      process { x := 1; mark() }
      process { y := 1; g := 2 }",
-    // It stands behind the procedure that has the step.
+    // It comes after the procedure with the step.
     "var x, y: int = 0  ghost var g: int = 0  ensures g == 2
      proc step() { x := 1 }
      process { step(); g := 1 }
      process { y := 1; g := 2 }",
-    // And behind one that has none.
+    // It comes after a procedure without steps.
     "var x, y: int = 0  ghost var g: int = 0  ensures g == 2
      proc nothing() { skip }
      process { x := 1; nothing(); g := 1 }
@@ -22,7 +22,7 @@ const BEHIND_A_CALL: [&str; 7] = [
     "var flag: bool[2] = false  ghost var inside: int = 0  invariant inside <= 1
      proc enter(me: int) { flag[me] := true }
      process p (me in 0..2) { enter(me); inside := inside + 1; flag[me] := false; inside := inside - 1 }",
-    // An operation that is its call.
+    // An operation that consists of its call.
     "allows deadlock  var x: int = 0
      op f0() { skip }
      op f1(): int { x := x + 1; await x >= 2; return 0 }
@@ -31,7 +31,7 @@ const BEHIND_A_CALL: [&str; 7] = [
        op f0() { n := n + 1 }
        op f1(): int { if n == 2 && t == 0 { return 1 }; t := t + 1; return 0 }
      }",
-    // One that is a procedure.
+    // An operation that calls a procedure.
     "allows deadlock  var x, y: int = 0
      proc set() { y := 1 }
      op f0() { set() }

@@ -27,7 +27,7 @@ fn the_inputs_of_example_2_wrap_around() {
     assert_eq!(record.verdict, Verdict::Violated);
     let inputs = pairs(&record.witnesses[0].runs[0].inputs);
     assert_eq!(inputs, [("0#0", "10"), ("0#1", "-858993314")]);
-    // Among the mathematical integers there is no such pair, and no range proves it.
+    // There is no such pair of mathematical integers, and no range proves it.
     let source = source.replace("input()", "input(int)");
     let options = Options {
         solver: SolverChoice::Embedded.into(),
@@ -65,7 +65,7 @@ fn the_errors_of_example_1_come_in_the_first_and_in_the_second_round() {
 
 #[test]
 fn results_are_compared_for_the_same_inputs_only() {
-    // Two results, but each input gives one.
+    // There are two results, but each input gives one.
     let same = "var x: i32 = 0 process { let i = input(); if i > 3 { x := 1 } else { x := 2 } }";
     let record = program(same)
         .check(&Options::default(), &mut quietly())
@@ -212,7 +212,7 @@ fn initial_values_that_the_file_does_not_give_are_inputs_too() {
             explored.verdict == Verdict::Violated
         );
     }
-    // A run starts with what it is given, and that must be what the program requires.
+    // A run starts with the given values, which must satisfy the requirements of the program.
     let run = |x: i128| {
         let inputs = vec![("x".to_owned(), x)];
         let options = Options {
@@ -281,7 +281,7 @@ fn paths_may_ask_for_inputs_of_different_types() {
         inputs.sort_unstable();
         assert_eq!(inputs, ["3", "false"], "{algorithm}");
     }
-    // No list of inputs gives process 1 both an `i8` and a `bool`, so such results are not
+    // No list of inputs gives process 1 both an `i8` and a `bool`, so these results are not
     // compared.
     let source = "var x, y: bool = false observe y
         process { x := true }
@@ -326,7 +326,7 @@ fn a_livelock_is_found_beside_inputs() {
     assert_eq!(record.witnesses[0].kind, Kind::Livelock);
 }
 
-/// An interrupt ends the query that is being answered; what it was about is not impossible.
+/// An interrupt ends the current query, whose condition is not taken for impossible.
 #[test]
 fn an_interrupted_solver_verifies_nothing() {
     let source = "var x, y: u8 process { assert x * y != 143 }";

@@ -1,4 +1,4 @@
-//! A limit ends the work in time, and what was found until then is told.
+//! A limit ends the work in time, and what was found is reported.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn within(limits: Limits) -> Options {
     }
 }
 
-/// Ends the work when it is asked for the so-manieth time.
+/// Interrupts the work after this many calls.
 fn after(looks: usize) -> impl FnMut(&mazurka::Progress) -> ControlFlow<Bound> {
     let mut left = looks;
     move |_| match left {
@@ -37,7 +37,7 @@ fn after(looks: usize) -> impl FnMut(&mazurka::Progress) -> ControlFlow<Bound> {
     }
 }
 
-/// Runs of a loop that does not end are cut, never complete, and may be very many.
+/// Runs of an infinite loop are cut, never complete, and may be very many.
 #[test]
 fn runs_that_are_cut_count_against_the_limit_of_executions() {
     let source = "var x: int = 0
@@ -107,7 +107,7 @@ fn a_recorded_run_is_told_as_far_as_it_was_made() {
     assert_eq!(whole.expect("one").permutations.recorded.steps.len(), 20);
 }
 
-/// Parts may be whole executions, of which no step is left to be made.
+/// Parts may be whole executions, with no step left to make.
 #[test]
 fn so_many_executions_and_no_more() {
     // Three writes in any order: 6 traces.
@@ -135,11 +135,11 @@ fn so_many_executions_and_no_more() {
     }
 }
 
-/// To cut the space in parts, one for each outcome, would take a billion of them.
+/// Cutting the search space into parts, one for each outcome, would take a billion of them.
 #[test]
 fn a_choice_among_a_billion_is_not_cut() {
     let program = load("var x: int = 0 process { x := choose(0..1000000000) }");
-    // More than the first attempt has, which is made without parts.
+    // More than the first attempt gets, which is made without parts.
     let limits = Limits {
         steps: Some(140_000),
         ..Limits::default()
@@ -150,7 +150,7 @@ fn a_choice_among_a_billion_is_not_cut() {
     assert!(record.counts.executions > 1000);
 }
 
-/// That the two results are equal takes a solver very long to see.
+/// A solver takes very long to see that the two results are equal.
 #[test]
 fn results_that_were_not_compared_are_not_all() {
     let source = "var a, b: u32 var x: u32 = 0
@@ -168,8 +168,8 @@ fn results_that_were_not_compared_are_not_all() {
     assert_eq!(record.verdict, Verdict::Inconclusive);
 }
 
-/// Steps that claim a whole array meet through each of its elements; of long arrays only the first
-/// meeting is looked at. The length makes no difference to the net.
+/// Steps that claim a whole array conflict at each of its elements; for long arrays only the first
+/// conflict is examined. The net does not depend on the length.
 #[test]
 fn nets_over_whole_arrays_have_all_failures() {
     let program = |last: usize| {
@@ -203,11 +203,11 @@ fn nets_over_whole_arrays_have_all_failures() {
     }
 }
 
-/// A step that touches all elements is compared with others element by element, not each with
-/// each: that would take hours.
+/// A step that touches all elements is compared with others element by element, not each element
+/// with each: that would take hours.
 #[test]
 fn a_stateful_net_over_a_long_array_takes_no_quadratic_time() {
-    // Both loops commute with nothing: two orders, and each step before and after the other one.
+    // The loops conflict: two orders, in which each step is first or second.
     let all = "var a: int[200000] = 0
         process (i in 0..2) { atomic { for k in 0..200000 { a[k] := a[k] + i } } }";
     // Each step claims the whole array.
@@ -229,12 +229,12 @@ fn a_stateful_net_over_a_long_array_takes_no_quadratic_time() {
     }
 }
 
-/// One event may give each of many processes a new extension, with a clock for all of them.
+/// One event may give each of many processes a new extension, with a clock over all of them.
 #[test]
 fn a_net_looks_at_its_limits_while_it_grows() {
     let source = "var x: int = 0 process (i in 0..500) { x := x + 1 }";
     for &kind in NetKind::ALL {
-        // The looks after the same number of steps.
+        // The number of checks after the same number of steps.
         let (mut steps, mut looks, mut most) = (0, 0, 0);
         let mut watch = |progress: &mazurka::Progress| {
             if progress.counts.steps != steps {
@@ -258,7 +258,7 @@ fn a_net_looks_at_its_limits_while_it_grows() {
     }
 }
 
-/// What searches do of a program, with their limits: the bounds that they reach.
+/// Runs every search on a program with limits, and returns the bounds that they hit.
 fn bounds_of_all_searches(
     source: &str,
     options: &Options,
@@ -313,7 +313,7 @@ fn a_long_step_is_broken_off_in_every_search() {
         format!("var x: int = 0 process {{ x := 1; {work} x := i }} process {{ x := 2 }}"),
         // Before the first step.
         format!("var x: int = 0 process {{ {work} x := i }} process {{ x := 2 }}"),
-        // In a step that may have to wait, which is tried first.
+        // In a step that may wait, which is tried first.
         format!(
             "var x: int = 0 process {{ atomic {{ {work} x > 0 |> x := i }} }} process {{ x := 2 }}"
         ),
@@ -335,7 +335,7 @@ fn a_long_step_is_broken_off_in_every_search() {
     }
 }
 
-/// A guard beside the search sets a flag when there is too much memory in use.
+/// A guard beside the search sets a flag when too much memory is in use.
 #[test]
 fn work_before_the_first_step_ends_when_memory_does() {
     let source = "var x: int = 0
@@ -352,8 +352,8 @@ fn work_before_the_first_step_ends_when_memory_does() {
     }
 }
 
-/// A part whose prefix is made again after the time is over is not broken off in it, and what is
-/// left of the search is all that was not done.
+/// A part whose prefix is made again after the time is over is not cut within the prefix, and the
+/// checkpoint has everything that was not done.
 #[test]
 fn parts_with_long_steps_can_be_gone_on_with() {
     let work = "i := 0; while i < 10000 { i := i + 1 };";
@@ -366,12 +366,12 @@ fn parts_with_long_steps_can_be_gone_on_with() {
     let all = within(Limits::default());
     let whole = program.explore_from(None, optimal, &all, &mut quietly());
     let (whole, _) = whole.expect("a search");
-    // Nine writes, three of each of three processes, and the order matters: 9!/(3!)^3.
+    // Nine writes, three by each of three processes, and the order matters: 9!/(3!)^3.
     assert_eq!(whole.counts.executions, 1680);
     let mut checkpoint: Option<Checkpoint> = None;
     let mut rounds = 0;
     let last = loop {
-        // The first rounds end within steps; those after them have time enough.
+        // The first rounds end within steps; later ones have enough time.
         let limits = Limits {
             time: (rounds < 6).then(|| Duration::from_millis(60 * rounds)),
             ..Limits::default()
@@ -392,14 +392,14 @@ fn parts_with_long_steps_can_be_gone_on_with() {
     };
     assert!(rounds > 1);
     assert!(last.scope.exhaustive);
-    // How many parts there are depends on the time, and with it how often their prefixes are made.
+    // The number of parts depends on the time, and so does how often their prefixes are made.
     let mut counts = last.counts;
     counts.steps = whole.counts.steps;
     assert_eq!(counts, whole.counts);
 }
 
-/// Terms over a million initial values are not made when there is no memory for them, and the run
-/// that was recorded is told.
+/// Terms over a million initial values are not made if there is no memory for them, and the
+/// recorded run is still shown.
 #[test]
 fn permutations_without_memory_tell_the_run() {
     let wanted = Permuting {

@@ -1,9 +1,10 @@
-//! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
+//! The integration tests of this crate as one program: linking is most of the cost of `cargo test`.
 
 mod algorithms;
 mod bench;
 mod certificates;
 mod check;
+mod cluster;
 mod context;
 mod corpus;
 mod coverage;

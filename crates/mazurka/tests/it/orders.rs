@@ -1,4 +1,4 @@
-//! `orders`, against all assignments of orders to the accesses of small programs.
+//! Compares `orders` with all assignments of orders to the accesses of small programs.
 
 use mazurka::record::{Advice, AdvisedAccess};
 use mazurka::weak::{Memory, OrdersRecord};
@@ -8,7 +8,7 @@ const LOAD: [&str; 3] = ["relaxed", "acquire", "seq_cst"];
 const STORE: [&str; 3] = ["relaxed", "release", "seq_cst"];
 const UPDATE: [&str; 5] = ["relaxed", "acquire", "release", "acq_rel", "seq_cst"];
 
-/// Programs with a mark in place of each order: `#l`, `#s` or `#u`.
+/// Programs with a placeholder for each order: `#l`, `#s` or `#u`.
 const SB: &str = "atomicity access
 var x, y: atomic int = 0
 var a, b: int = 0
@@ -128,7 +128,7 @@ fn advice_is_that_of_all_assignments() {
                 .collect();
             let context = format!("{template}\n{written:?} -> {new:?} under {memory}");
             if good.contains(&written) {
-                // None of those that pass is weaker.
+                // No assignment that passes is weaker.
                 assert!(matches!(found.advice, Advice::Weaken | Advice::Keep));
                 assert!(good.iter().any(|one| **one == new), "{context}");
                 let weaker = |one: &&&Vec<&str>| ***one != new && includes(&new, one);

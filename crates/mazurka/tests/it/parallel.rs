@@ -1,9 +1,9 @@
-//! Jobs on all cores.
+//! Runs jobs on all cores.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
-/// Does all jobs, the last first, and returns each with its result; none if it panics.
+/// Runs all jobs, the last first, and returns each with its result; none if it panics.
 pub fn on_all_cores<J: Send, R: Send>(
     jobs: Vec<J>,
     run: impl Fn(&J) -> R + Sync,

@@ -27,7 +27,7 @@ fn load(name: &str, source: &str, set: &[(&str, &str)]) -> Program {
     Program::load(name, source, &set).expect("a program")
 }
 
-/// What to permute by a schedule.
+/// Permutes the run of a schedule.
 fn by(schedule: &str) -> Permuting {
     Permuting {
         plan: Plan::Schedule(schedule.parse().expect("a schedule")),
@@ -51,7 +51,7 @@ fn permute(program: &Program, wanted: &Permuting) -> PermuteRecord {
     permuted.expect("permutations")
 }
 
-/// A final value of each class.
+/// The final value of a variable in each class.
 fn finals<'a>(permuted: &'a Permutations, name: &str) -> Vec<&'a str> {
     let value = |class: &'a mazurka::record::PermutationClass| {
         let found = class.state.iter().find(|binding| binding.name == name);
@@ -105,8 +105,8 @@ fn example_5() {
     assert_eq!(permutations.branches, [3, 5, 7, 9]);
 }
 
-/// canon(θ0) = θ1, and θ3 with its final state, as in Examples 10 and 11; θ2 is not executable
-/// unless x is -2.
+/// canon(θ0) = θ1, and θ3 with its final state, as in Examples 10 and 11; θ2 is executable only if
+/// x is -2.
 #[test]
 fn example_10() {
     let theta_1 = "0 0 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.0 0.1";
@@ -175,7 +175,7 @@ fn from_any_initial_values() {
     // 2x + 2 and 2(x + 2), from the same states; 2(x + 2) twice.
     assert_eq!(pair(1, 2).map(|pair| pair.condition.as_str()), Some("flag"));
     assert_eq!(pair(2, 9), None);
-    // Where the one is executable, and the other is.
+    // From states in which both are executable.
     assert_eq!(pair(1, 4).map(|pair| pair.condition.clone()), Some(one));
     assert_eq!(pair(3, 7), None);
 }
@@ -218,7 +218,7 @@ fn long_runs() {
         assert_eq!(permuted.permutations.executable, 501);
         assert_eq!(permuted.record.counts.final_states, 252);
         assert_eq!(permuted.permutations.recorded.steps.len(), 1004);
-        // Nothing is tried twice: each class adds what it has in common with no other.
+        // Nothing is tried twice: each class adds only the steps that it shares with no other.
         assert!(permuted.record.counts.steps < 501 * 1005);
     }
 }
@@ -238,7 +238,7 @@ fn the_printed_form_repeats_itself() {
     }
     let many = permute(&program("e4-writers-between", &[("N", "16")]), &random(1));
     assert_eq!(many.permutations.executable, 2);
-    // The labels to come are known, so hardly a prefix is tried that leads nowhere.
+    // The remaining labels are known, so hardly any prefix is tried in vain.
     assert!(
         many.record.counts.steps < 400,
         "{}",
@@ -246,7 +246,7 @@ fn the_printed_form_repeats_itself() {
     );
 }
 
-/// Definition 9 sees what a label names, claims see both sides of a choice: errata E2.
+/// Definition 9 uses what a label names, claims include both sides of a choice: errata E2.
 #[test]
 fn the_printed_interference_is_of_the_label() {
     let source = "var a, b: int = 0  process { a := 1 <| true |> b := 1 }  process { b := 2 }";
@@ -278,7 +278,7 @@ fn one_path_says_nothing_about_others() {
     assert!(all.record.scope.exhaustive);
 }
 
-/// Errata E7 and E8: what blocks, and the label of a loop's end.
+/// Errata E7 and E8: what blocks, and the label at the end of a loop.
 #[test]
 fn guards_of_choices_and_ends_of_loops() {
     let source = "var x: int = 0 var b: bool = false
@@ -317,7 +317,7 @@ fn a_prefix_that_cannot_complete_is_a_deadlock() {
     assert_eq!(one.record.witnesses[0].runs[0].schedule, "0 0");
 }
 
-/// Permutations of a deadlocked run after which a process can go on.
+/// Permutations of a deadlocked run after which a process can continue.
 #[test]
 fn a_permutation_may_be_open() {
     let source =
@@ -358,8 +358,8 @@ fn a_program_without_steps() {
     assert_eq!(permuted.record.counts.final_states, 1);
 }
 
-/// Steps are made for permutations, and not many to find out that there are none: 104 labels are
-/// recorded and permuted with N = 13.
+/// Most steps are made for permutations, and few to find out that there are none: with N = 13, 104
+/// labels are recorded and permuted.
 #[test]
 fn complete_makes_few_steps_in_vain() {
     for (n, traces, most) in [("13", 1, 208), ("14", 2, 1_000), ("15", 4, 6_000)] {
@@ -374,8 +374,8 @@ fn complete_makes_few_steps_in_vain() {
     }
 }
 
-/// `--complete` and `explore --algorithm optimal` agree. False if the permutations take more steps
-/// than that.
+/// `--complete` and `explore --algorithm optimal` agree. Returns false if the permutations take
+/// more steps than that.
 fn agrees(name: &str, program: &Program, wanted: &Permuting, steps: u64) -> bool {
     let mut options = Options::default();
     let explored = program
@@ -404,7 +404,7 @@ fn agrees(name: &str, program: &Program, wanted: &Permuting, steps: u64) -> bool
 /// A program's name, its text and its settings.
 type Case = (String, String, Vec<(String, String)>);
 
-/// Each case of the corpus.
+/// All cases of the corpus.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let folders = fs::read_dir(corpus()).expect("the corpus");
@@ -474,7 +474,7 @@ fn complete_agrees_with_optimal_on_more_of_the_corpus() {
     whole_corpus(20_000, 100_000_000, 3);
 }
 
-/// The recorded run as `run` tells it: path(θ0) and path(θ3) of Example 7, path(θ2) of Example 11,
+/// The recorded run as `run` shows it: path(θ0) and path(θ3) of Example 7, path(θ2) of Example 11,
 /// and the effect of each.
 #[test]
 fn a_run_tells_its_path() {
@@ -496,7 +496,7 @@ fn a_run_tells_its_path() {
     assert_eq!(theta_3.condition, "flag");
 }
 
-/// In another order another lock of an array is taken: that is no other label.
+/// In another order, another lock of an array is taken: the label is still the same.
 #[test]
 fn another_lock_is_no_other_label() {
     let wanted = Permuting {
@@ -508,8 +508,8 @@ fn another_lock_is_no_other_label() {
     assert_eq!(permuted.any_start.expect("asked for").executable, 3);
 }
 
-/// What is chosen between bounds that depend on initial values is chosen again if it lies between
-/// them.
+/// A choice between bounds that depend on initial values is repeated if the value is within the
+/// bounds.
 #[test]
 fn a_choice_between_symbolic_bounds_is_part_of_the_path() {
     let source =

@@ -1,4 +1,4 @@
-//! What pictures are drawn from: the graph of states, the locks and the ends of runs.
+//! The data that pictures are drawn from: the state graph, the locks and the ends of runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use mazurka::run::Plan;
 use mazurka::search::Merging;
 use mazurka::{Algorithm, Options, Program, quietly};
 
-/// The programs of the corpus whose values are all known.
+/// The programs of the corpus without unknown values.
 fn corpus() -> Vec<(String, Program)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = here.ancestors().nth(2).expect("the workspace");
@@ -39,6 +39,7 @@ fn the_graph_has_the_states_that_the_engine_counts() {
     for (name, program) in corpus() {
         let all = Algorithm::StatefulAs(Merging {
             reduced: false,
+            symmetric: false,
             ..Merging::default()
         });
         let record = program.explore(all, &options(), &mut quietly());
@@ -68,7 +69,7 @@ fn the_graph_has_the_states_that_the_engine_counts() {
     assert!(whole > 60, "{whole}");
 }
 
-/// Who holds which lock at the end of a run.
+/// The holder of each lock at the end of a run.
 fn held(run: &Run) -> BTreeMap<String, String> {
     let mut held = BTreeMap::new();
     for step in &run.steps {

@@ -1,5 +1,5 @@
-//! The programs of `corpus/prove`, each goal against what must become of it. The embedded solver
-//! decides all of them, so that no other is needed.
+//! Compares the result of each goal of `corpus/prove` with the expected one. The embedded solver
+//! decides all of them, so no other is needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ fn every_goal_becomes_what_it_must() {
                 "{name}: {checked:?}"
             );
             if let Ok(shown) = checked {
-                // Search and checker decide by themselves what the proof says of deadlocks.
+                // Search and checker decide separately what the proof shows about deadlocks.
                 let free = shown == [DeadlockFree::Program];
                 assert_eq!(free, found.deadlock_free == Some(true), "{name}: {shown:?}");
             }
@@ -73,7 +73,7 @@ fn every_goal_becomes_what_it_must() {
                 refuted += 1;
                 assert!(!record.record.witnesses.is_empty(), "{name}");
             }
-            // What is written can be read.
+            // The written proofs can be parsed.
             let text = serde_json::to_string(&proofs).unwrap();
             assert_eq!(ProofFile::parse(&text).unwrap(), proofs, "{name}");
         }

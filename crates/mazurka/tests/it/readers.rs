@@ -1,5 +1,5 @@
-//! Texts that people or programs have damaged: whatever stands in a program, a record, a checkpoint
-//! or a proof, reading it and going on from it ends with an answer or an error.
+//! Damaged texts: for any program, record, checkpoint or proof, reading it and continuing from it
+//! ends with an answer or an error.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use mazurka::solving::SolverChoice;
 use mazurka::{Algorithm, Limits, Options, Program, Verdict, quietly};
 use proptest::prelude::*;
 
-// What cargo-fuzz calls, too.
+// cargo-fuzz calls these functions, too.
 #[path = "../../../../fuzz/src/lib.rs"]
 mod fuzzed;
 
@@ -73,7 +73,7 @@ proptest! {
                 _ => {}
             }
         }
-        // Whether it still shows something does not matter: it must come to an end.
+        // It need not show anything; it must come to an end.
         files::certificate(&bytes);
     }
 
@@ -100,19 +100,19 @@ proptest! {
     }
 }
 
-/// Whether a text is no proof that passes, or the one that was found.
+/// Whether a text is not an accepted proof, or is the proof that was found.
 fn is_refused_or_the_same(text: &str) -> bool {
     let (proof, _) = proof();
     files::proof(text).is_none_or(|mut passes| {
         for (passes, proof) in passes.proofs.iter_mut().zip(&proof.proofs) {
-            // Where the program was does not matter, but which it is.
+            // The place of the program does not matter, but its identity does.
             passes.program = proof.program.clone();
         }
         passes == *proof
     })
 }
 
-/// A record that shows a violation.
+/// A record with a violation.
 fn record() -> &'static str {
     static RECORD: OnceLock<String> = OnceLock::new();
     RECORD.get_or_init(|| {
@@ -123,7 +123,7 @@ fn record() -> &'static str {
     })
 }
 
-/// What a search of three executions leaves.
+/// The checkpoint of a search after three executions.
 fn checkpoint() -> &'static str {
     static CHECKPOINT: OnceLock<String> = OnceLock::new();
     CHECKPOINT.get_or_init(|| {
@@ -141,7 +141,7 @@ fn checkpoint() -> &'static str {
     })
 }
 
-/// A certificate that is accepted.
+/// A certificate that the checker accepts.
 fn certificate() -> &'static [u8] {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
     BYTES.get_or_init(|| {
@@ -155,7 +155,7 @@ fn certificate() -> &'static [u8] {
     })
 }
 
-/// A proof, and that as a text.
+/// A proof, and its text.
 fn proof() -> &'static (ProofFile, String) {
     static PROOF: OnceLock<(ProofFile, String)> = OnceLock::new();
     PROOF.get_or_init(|| {
@@ -171,7 +171,7 @@ fn proof() -> &'static (ProofFile, String) {
     })
 }
 
-/// Numbers that look random, always the same ones (splitmix64).
+/// A fixed sequence of pseudo-random numbers (splitmix64).
 struct Dice(u64);
 
 impl Dice {
@@ -184,7 +184,7 @@ impl Dice {
     }
 }
 
-/// A text in words, signs and blanks.
+/// Splits a text into words, signs and blanks.
 fn tokens(text: &str) -> Vec<&str> {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = text;
@@ -239,13 +239,13 @@ fn mutant(text: &str, dice: &mut Dice) -> String {
     all.concat()
 }
 
-/// `MAZURKA_CASES`, or a number that takes a second or two.
+/// `MAZURKA_CASES`, or a default that takes a second or two.
 fn cases(usually: usize) -> usize {
     let told = env::var("MAZURKA_CASES").ok();
     told.and_then(|n| n.parse().ok()).unwrap_or(usually)
 }
 
-/// Gives mutants of each text to a function: how many it takes, and how many it refuses.
+/// Passes mutants of each text to a function. Returns how many it accepts, and how many it refuses.
 fn slice(texts: &[String], each: usize, read: impl Fn(&str) -> bool) -> (usize, usize) {
     let mut dice = Dice(1);
     let mutants = texts.iter().flat_map(|text| vec![text; cases(each)]);
@@ -254,7 +254,7 @@ fn slice(texts: &[String], each: usize, read: impl Fn(&str) -> bool) -> (usize, 
     (good, taken.len() - good)
 }
 
-/// The programs with this ending, in the corpus and among the examples.
+/// The programs with this extension in the corpus and the examples.
 fn programs(ending: &str) -> Vec<String> {
     fn walk(folder: PathBuf, ending: &str, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).expect("a folder") {

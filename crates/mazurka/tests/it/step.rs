@@ -1,4 +1,4 @@
-//! Runs by hand: going back leaves nothing behind, and what was made can be replayed.
+//! Stepping by hand: going back leaves nothing behind, and the run can be replayed.
 
 use std::fs;
 use std::path::Path;
@@ -49,7 +49,7 @@ fn seen(stepper: &mut Stepper<'_>) -> Seen {
     (stepper.situation(), stepper.next_steps(), schedule)
 }
 
-/// Walks forwards and backwards, and compares each state with what it was before.
+/// Walks forwards and backwards, and compares each state with the earlier one at that depth.
 fn wander(name: &str, stepper: &mut Stepper<'_>, random: &mut Random) {
     let mut states = vec![seen(stepper)];
     for _ in 0..60 {
@@ -62,7 +62,7 @@ fn wander(name: &str, stepper: &mut Stepper<'_>, random: &mut Random) {
                 let taken = stepper.back(most);
                 assert_eq!(taken, most.min(depth), "{name}");
                 assert_eq!(seen(stepper), states[depth - taken], "{name}");
-                // What was taken back comes again as it was.
+                // Repeating the steps gives the same states.
                 if random.below(2) == 0 {
                     assert_eq!(stepper.again(taken), Ok(taken), "{name}");
                     assert_eq!(seen(stepper), states[depth], "{name}");

@@ -1,4 +1,4 @@
-//! Temporal properties: verdicts, runs that show violations, and what other engines say.
+//! Temporal properties: verdicts, runs that show violations, and the answers of other engines.
 
 use mazurka::record::{Kind, Record};
 use mazurka::replay::Recording;
@@ -109,7 +109,7 @@ fn discarded_runs_do_not_count() {
         )
     };
     verified(&source("eventually x == 2"));
-    // The state after the first step is no discarded one.
+    // The state after the first step is not discarded.
     violated("var x, y: int = 0 always x == 0 process { x := 1; await y == 0; assume false }");
 }
 
@@ -151,7 +151,7 @@ fn locals_are_seen_when_nothing_uses_them_any_more() {
 
 #[test]
 fn dead_locals_tell_states_apart() {
-    // Nothing but the property uses n after its assignment, and the runs meet in x and y.
+    // Only the property uses n after its assignment, and the runs meet in x and y.
     let source = "var x, y: int = 0
         whenever p.n == 1 leads_to y == 1
         always p.n <= 1
@@ -225,7 +225,7 @@ fn a_changed_run_is_no_evidence() {
         program.replay(&recording, &Options::default())
     };
     assert!(with(Some(1)).is_ok());
-    // The states differ, nothing repeats, the run does not end, or there are not so many steps.
+    // The states differ, nothing repeats, the run is infinite, or there are too few steps.
     for wrong in [Some(0), Some(2), Some(3), None, Some(4)] {
         assert!(with(wrong).is_err(), "{wrong:?}");
     }

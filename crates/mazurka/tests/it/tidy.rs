@@ -1,4 +1,4 @@
-//! The invariants of ARCHITECTURE.md, as far as a look at the text can check them.
+//! The invariants of ARCHITECTURE.md that can be checked by looking at the text.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ fn root() -> PathBuf {
     here.ancestors().nth(2).expect("the workspace").to_owned()
 }
 
-/// Every file under a folder of the repository whose name ends in one of these.
+/// Every file under a folder of the repository whose name has one of these endings.
 fn files(folder: &str, endings: &[&str]) -> Vec<(String, String)> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         let Ok(entries) = fs::read_dir(folder) else {
@@ -46,7 +46,7 @@ fn sources(of: &str) -> Vec<(String, String)> {
     files(&format!("crates/{of}/src"), &[".rs"])
 }
 
-/// Lines that are code, with their numbers.
+/// The lines that are code, with their numbers.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate();
     lines
@@ -54,7 +54,7 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(|(at, line)| (at + 1, line))
 }
 
-/// Our own crates that a crate depends on, for use and for tests.
+/// The crates of this workspace that a crate depends on.
 fn dependencies(of: &str) -> Vec<String> {
     let manifest = fs::read_to_string(root().join(format!("crates/{of}/Cargo.toml")));
     let manifest: toml::Table = manifest.expect("a manifest").parse().expect("TOML");
@@ -69,7 +69,7 @@ fn dependencies(of: &str) -> Vec<String> {
     manifest.get("dependencies").map(ours).unwrap_or_default()
 }
 
-/// Whether a line has the word, and not as a part of a longer name.
+/// Whether a line contains the word, and not as a part of a longer name.
 fn says(line: &str, word: &str) -> bool {
     let name = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {
@@ -88,7 +88,7 @@ fn a_word_is_no_part_of_a_name() {
     assert!(says("machine.step(p)", ".step("));
 }
 
-/// No line of code of a crate contains any of these.
+/// Asserts that no line of code of a crate contains any of these.
 fn never(of: &str, words: &[&str]) {
     for (file, text) in sources(of) {
         for (number, line) in code(&text) {
@@ -142,7 +142,7 @@ fn the_facade_lists_the_languages_once() {
                 "Language::C(",
             ];
             let lists = variants.iter().any(|variant| says(line, variant));
-            // A native program is loaded elsewhere, since the library compiles nothing.
+            // A native program is loaded elsewhere, because the library compiles nothing.
             let loads = file == "crates/mazurka/src/native.rs";
             let may = file.starts_with("crates/mazurka/src/front") || loads;
             assert!(may || !lists, "{file}:{number} lists a language: {line}");
@@ -194,7 +194,7 @@ fn the_checker_of_proofs_is_small_and_on_its_own() {
 fn the_checker_of_certificates_is_small_and_trusts_no_explorer() {
     let allowed = ["mazurka-diagnostics", "mazurka-lang"];
     assert_eq!(dependencies("certificate"), allowed);
-    // Of the language it uses what reads a program, and the instructions.
+    // It uses only the parser of the language, and its instructions.
     never(
         "certificate",
         &[
@@ -280,7 +280,7 @@ fn only_the_binary_does_io() {
         never(name, &io);
     }
     let mut libraries = 0;
-    // Another program that solves is asked by a pipe, in one file.
+    // One file talks to other solvers over a pipe.
     for (file, text) in sources("smt") {
         if file.ends_with("/smt/src/external.rs") {
             continue;
@@ -311,16 +311,23 @@ fn the_library_knows_no_terminal() {
 fn the_default_build_has_no_server() {
     let cli = fs::read_to_string(root().join("crates/cli/Cargo.toml")).expect("a manifest");
     let manifest: toml::Table = cli.parse().expect("TOML");
-    // What a browser has no use for.
+    // Dependencies that a browser does not need.
     let native = &manifest["target"]["cfg(not(target_family = \"wasm\"))"]["dependencies"];
     let native = native.as_table().expect("a table");
     let ours = native.keys().filter(|name| name.starts_with("mazurka"));
-    assert_eq!(ours.collect::<Vec<_>>(), ["mazurka-lsp", "mazurka-serve"]);
-    assert_eq!(native["mazurka-serve"]["optional"].as_bool(), Some(true));
+    let optional = ["mazurka-cluster", "mazurka-serve"];
+    assert_eq!(
+        ours.collect::<Vec<_>>(),
+        [optional[0], "mazurka-lsp", optional[1]]
+    );
+    for name in optional {
+        assert_eq!(native[name]["optional"].as_bool(), Some(true));
+    }
     let features = manifest["features"].as_table().expect("a table");
     assert!(!features.contains_key("default"));
     assert_eq!(dependencies("serve"), [""; 0]);
-    // No file of the page is made of WebAssembly or comes from elsewhere.
+    assert_eq!(dependencies("cluster"), [""; 0]);
+    // No file of the page is WebAssembly or comes from elsewhere.
     for (file, text) in files("crates/serve/page", &[".js", ".html", ".css"]) {
         let vendored = file == "crates/serve/page/editor.js";
         let elsewhere = ["http://", "https://", "//cdn"]
@@ -380,7 +387,72 @@ fn no_comment_is_wide() {
     }
 }
 
-/// Idiom that STYLE.md forbids: the nouns of the field say which process, file or reader is meant.
+/// Whether a second sentence starts in a line of Markdown. Code in backticks and an emphasised
+/// heading of a paragraph, `*Oracle.*`, do not count.
+fn has_two_sentences(line: &str) -> bool {
+    const SHORT: [&str; 5] = ["e.g.", "i.e.", "cf.", "al.", "vs."];
+    let prose = line.split('`').step_by(2).collect::<Vec<_>>().join("code");
+    let words: Vec<&str> = prose.split_whitespace().collect();
+    // The number of a list item or of a chapter.
+    let number = |word: &str| word.trim_matches(['[', '.']).parse::<u32>().is_ok();
+    words.windows(2).any(|pair| {
+        let ends = pair[0].trim_end_matches(['"', '”', ')']);
+        let starts = pair[1].trim_start_matches(['"', '“', '(', '*', '[']);
+        ends.ends_with(['.', '!', '?'])
+            && !SHORT.contains(&ends)
+            && !number(ends)
+            && starts.starts_with(|first: char| first.is_uppercase())
+    })
+}
+
+#[test]
+fn a_second_sentence_is_seen() {
+    for two in [
+        "One. Two.",
+        "- It ends (here.) [It](x) goes on",
+        "Why? Because.",
+    ] {
+        assert!(has_two_sentences(two), "{two}");
+    }
+    for one in [
+        "Only one.",
+        "See `A. B` here",
+        "3. Third",
+        "- [3. Third](x)",
+        "After Ip et al. Dill",
+        "x.maz Is",
+    ] {
+        assert!(!has_two_sentences(one), "{one}");
+    }
+}
+
+#[test]
+fn markdown_has_one_sentence_a_line() {
+    let mut looked_at = 0;
+    for (file, text) in files("", &[".md"]) {
+        // History is not rewritten.
+        if file == "CHANGELOG.md" {
+            continue;
+        }
+        looked_at += 1;
+        let mut code = false;
+        for (at, line) in text.lines().enumerate() {
+            let line = line.trim_start();
+            if line.starts_with("```") {
+                code = !code;
+            } else if !code && !line.starts_with('|') {
+                let here = at + 1;
+                assert!(
+                    !has_two_sentences(line),
+                    "{file}:{here}: two sentences: {line}"
+                );
+            }
+        }
+    }
+    assert!(looked_at > 50);
+}
+
+/// Words that STYLE.md forbids: use the field's nouns for processes, files and readers.
 const BANNED: [&str; 6] = [
     "somebody",
     "nobody",

@@ -31,7 +31,7 @@ fn message(store: &str, load: &str, claim: &str) -> String {
 
 #[test]
 fn failures_have_values_and_replay() {
-    // Only a large input breaks it, whatever the orders.
+    // Only a large input breaks it, whatever the orders are.
     let program = load(&message("release", "acquire", "d == 1"));
     let record = program.check(&options(), &mut quietly()).unwrap();
     assert_eq!(record.verdict, Verdict::Violated);
@@ -41,7 +41,7 @@ fn failures_have_values_and_replay() {
     let recording = Recording::parse(&serde_json::to_string(&record).unwrap()).unwrap();
     let again = program.replay(&recording, &Options::default()).unwrap();
     assert_eq!(again.witnesses.len(), 1);
-    // The schedule alone says nothing of the inputs; with them it fails again.
+    // The schedule does not contain the inputs; together with them it fails again.
     let schedule = record.witnesses[0].runs[0].schedule.parse().unwrap();
     let given = Options {
         inputs: vec![("0#0".to_owned(), i128::from(value))],
@@ -62,8 +62,8 @@ fn orders_decide_for_all_values() {
     assert_eq!(check("release", "relaxed"), Verdict::Violated);
 }
 
-/// The flag is read before it is raised or after it, for each side of the condition; released, the
-/// message is the only one that can be read.
+/// The flag is read before or after it is raised, on each side of the condition. With release and
+/// acquire, only the message can be read after it.
 #[test]
 fn executions_are_graphs_and_ways_through_conditions() {
     let program = load(&message("release", "acquire", "d > 0"));
@@ -97,7 +97,8 @@ fn what_is_required_of_initial_values_holds() {
 
 #[test]
 fn an_assumption_belongs_to_the_access_before_it() {
-    // What the second process reads comes after the assumption, which is false for most values.
+    // The assumption belongs to the step of the store that the second process reads. It is false
+    // for most values.
     let program = load(
         "atomicity access
          var x: atomic int = 0
@@ -109,7 +110,7 @@ fn an_assumption_belongs_to_the_access_before_it() {
     assert_eq!(record.witnesses[0].inputs()[0].value, "7");
 }
 
-/// A step that decides beside its access is refused, whatever comes after it.
+/// A step that decides a condition in addition to its access is refused, whatever comes after it.
 #[test]
 fn steps_that_decide_beside_their_access_are_refused() {
     for processes in [
@@ -151,7 +152,7 @@ fn steps_that_decide_beside_their_access_are_refused() {
     }
 }
 
-/// To wait for what is known decides nothing, also directly after a decision.
+/// Waiting for a known value decides nothing, even directly after a decision.
 #[test]
 fn waiting_for_known_values_is_not_refused() {
     let program = load(
@@ -187,7 +188,7 @@ fn failures_come_before_deadlocks() {
     }
 }
 
-/// Final states are those of different terms, as they are where interleavings are explored.
+/// Final states are counted as different terms, as for interleavings.
 #[test]
 fn final_states_are_counted_as_terms() {
     for (process, states) in [

@@ -1,5 +1,5 @@
-//! Witnesses that people can read: for every program of the corpus they show what was found and are
-//! no worse than that, and the steps that race are marked.
+//! Readable witnesses: for every program of the corpus they show what was found and are no worse
+//! than the run that was found, and the racing steps are marked.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn switches(schedule: &Schedule) -> usize {
     pairs.filter(|w| w[0].process != w[1].process).count()
 }
 
-/// No more steps and no more changes between processes than these runs.
+/// Asserts that a witness has no more steps and no more switches between processes than these runs.
 fn no_worse(name: &str, witness: &Witness, found: &[&Schedule]) {
     let parse = |run: &Run| run.schedule.parse::<Schedule>().expect("a schedule");
     let shown: Vec<Schedule> = witness.runs.iter().map(parse).collect();
@@ -43,7 +43,7 @@ fn no_worse(name: &str, witness: &Witness, found: &[&Schedule]) {
     if let ([shown], [found]) = (&shown[..], found) {
         assert!(shown.0.len() <= found.0.len(), "{name}");
     }
-    // One step cannot race alone.
+    // A single step cannot race.
     for run in &witness.runs {
         assert_ne!(racing(run).len(), 1, "{name}: {:?}", run.schedule);
     }
@@ -60,7 +60,7 @@ fn witnesses_of_the_corpus_show_the_same_and_are_no_worse() {
         let Ok(source) = fs::read_to_string(entry.path().join("program.maz")) else {
             continue;
         };
-        // Programs with unknown values are run by another machine.
+        // Programs with unknown values run on another machine.
         let program = Program::load(&name, &source, &[]).ok();
         let Some(program) = program.filter(|program| program.unknowns().is_empty()) else {
             continue;
@@ -106,7 +106,7 @@ fn witnesses_of_the_corpus_show_the_same_and_are_no_worse() {
     assert!(tried > 100, "only {tried} violations were found");
 }
 
-/// Every witness shows its violation again, marks and all.
+/// Every witness replays, including its marks.
 fn replays(name: &str, program: &Program, options: &Options, record: mazurka::record::Record) {
     if record.witnesses.is_empty() {
         return;
@@ -118,14 +118,14 @@ fn replays(name: &str, program: &Program, options: &Options, record: mazurka::re
     }
 }
 
-/// The marked steps of a run, from 1.
+/// The indices of the marked steps of a run, from 1.
 fn racing(run: &Run) -> Vec<usize> {
     let steps = run.steps.iter().enumerate();
     let marked = steps.filter(|(_, step)| step.racing);
     marked.map(|(at, _)| at + 1).collect()
 }
 
-/// The schedules of the only witness, and what is marked in each.
+/// The schedules of the only witness, and the marked steps of each.
 fn shown(source: &str) -> (Kind, Vec<(String, Vec<usize>)>) {
     let program = Program::load("test.maz", source, &[]).expect("a program");
     let record = program
@@ -147,8 +147,8 @@ fn is(schedule: &str, marked: &[usize]) -> (String, Vec<usize>) {
 fn a_lost_update_is_marked_where_it_is_lost() {
     let source = "atomicity access var x, y: int = 0 ensures x == 2
         process { y := 1 } process { x := x + 1 } process { y := 2 } process { x := x + 1 }";
-    // A process that only touches y runs without interruption, and the read and the write that make
-    // the difference are marked.
+    // A process that only touches y runs without interruption, and the read and the write that
+    // matter are marked.
     let (kind, runs) = shown(source);
     assert_eq!(kind, Kind::Failure);
     let [(schedule, marked)] = &runs[..] else {
@@ -189,7 +189,7 @@ fn a_failure_that_no_order_avoids_is_not_called_a_race() {
 
 #[test]
 fn what_is_not_needed_is_left_out() {
-    // Three rounds are found first by an engine that begins with process 0; one is enough.
+    // An engine that begins with process 0 first finds three rounds; one is enough.
     let source = "var n: int = 0 var stop: bool = false
         process { for i in 0..3 { if !stop { n := n + 1 } }; assert n != 1 || !stop }
         process { await n > 0; stop := true }";
@@ -222,7 +222,7 @@ fn steps(witness: &Witness) -> usize {
     witness.runs.iter().map(|run| run.steps.len()).sum()
 }
 
-/// `check` stops at the first violation, which may be far from the nearest one.
+/// `check` stops at the first violation, which may not be the nearest.
 #[test]
 fn check_shows_no_longer_runs_than_explore() {
     let limits = Limits {
@@ -274,7 +274,7 @@ fn values_and_messages_are_those_of_the_failing_step() {
         process { assert x == 0, "saw {x}" }
         process { x := 5 }"#;
     let program = Program::load("late.maz", source, &[]).expect("a program");
-    // The run goes on after the failure.
+    // The run continues after the failure.
     let plan = mazurka::run::Plan::Schedule("0 1".parse().expect("a schedule"));
     let done = program.run(&plan, &Options::default(), &mut quietly());
     let done = done.expect("a run");

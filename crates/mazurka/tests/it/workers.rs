@@ -1,5 +1,5 @@
-//! Workers and checkpoints: neither how many explore nor how often they are interrupted changes
-//! what is found.
+//! Workers and checkpoints: the result depends neither on the number of workers nor on
+//! interruptions.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use mazurka::record::Record;
 use mazurka::search::Saving;
 use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 
-/// Larger cases are for longer tests.
+/// The maximal number of traces; larger cases are for longer tests.
 const MOST_TRACES: u64 = 1_000;
 
 fn folder() -> std::path::PathBuf {
@@ -26,8 +26,8 @@ fn program(name: &str, set: &[(&str, &str)]) -> Program {
     Program::load(name, &source, &set).expect("a program")
 }
 
-/// Every program of the corpus with every setting that has few traces.
-fn corpus() -> Vec<Program> {
+/// Every program of the corpus, with every setting that has few traces.
+pub fn corpus() -> Vec<(String, Program)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder()).expect("the corpus").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -49,7 +49,8 @@ fn corpus() -> Vec<Program> {
             if traces.is_some_and(|traces| traces as u64 <= MOST_TRACES) {
                 let source = fs::read_to_string(entry.path().join("program.maz"));
                 let source = source.expect("a program");
-                all.push(Program::load(&name, &source, &set).expect("a program"));
+                let program = Program::load(&name, &source, &set).expect("a program");
+                all.push((source, program));
             }
         }
     }
@@ -64,7 +65,7 @@ fn with_jobs(jobs: usize) -> Options {
     }
 }
 
-/// In parts, whatever the size of the program.
+/// Explores in parts, whatever the size of the program.
 fn in_parts(program: &Program, algorithm: Algorithm, jobs: usize) -> Record {
     let done = program.explore_from(None, algorithm, &with_jobs(jobs), &mut quietly());
     let (record, checkpoint) = done.expect("an engine that can be cut");
@@ -72,8 +73,8 @@ fn in_parts(program: &Program, algorithm: Algorithm, jobs: usize) -> Record {
     record
 }
 
-/// What must not depend on how it was explored.
-fn meaning(record: &Record) -> Record {
+/// The part of a record that must not depend on how it was explored.
+pub fn meaning(record: &Record) -> Record {
     let mut record = record.clone();
     record.seconds = 0.0;
     record.options = None;
@@ -85,7 +86,7 @@ fn meaning(record: &Record) -> Record {
 
 #[test]
 fn the_corpus_is_the_same_for_any_number_of_workers() {
-    for program in corpus() {
+    for (_, program) in corpus() {
         for &algorithm in &[Algorithm::Optimal, Algorithm::Source, Algorithm::Dpor] {
             let whole = program
                 .explore(algorithm, &with_jobs(1), &mut quietly())
@@ -114,7 +115,7 @@ const ORDERS: &str = "
 
 #[test]
 fn the_answer_is_the_same_for_any_number_of_workers() {
-    // Only the last of all orders fails: no engine gets there soon.
+    // Only the last of all orders fails: no engine reaches it soon.
     let source = ORDERS
         .replace("atomicity access", "atomicity statement")
         .replace("N = 8", "N = 9")
@@ -133,7 +134,7 @@ fn the_answer_is_the_same_for_any_number_of_workers() {
     }
 }
 
-/// Explores with a limit, again and again, each time from what the last one left.
+/// Explores with a limit repeatedly, each time from the last checkpoint.
 fn in_stages(program: &Program, algorithm: Algorithm, options: &Options) -> (Record, u32) {
     let mut checkpoint: Option<Checkpoint> = None;
     let mut options = options.clone();
@@ -148,7 +149,7 @@ fn in_stages(program: &Program, algorithm: Algorithm, options: &Options) -> (Rec
         let read = Checkpoint::parse(&text).expect("a checkpoint");
         assert_eq!(read.left(), next.left());
         if checkpoint.is_some_and(|before| before.left() == read.left()) {
-            // Not one part was finished.
+            // Not a single part was finished.
             options.limits.steps = options.limits.steps.map(|most| 2 * most);
             options.limits.executions = options.limits.executions.map(|most| 2 * most);
         }
@@ -249,7 +250,7 @@ fn a_checkpoint_is_for_the_same_program_and_options() {
         refused(&this, Algorithm::Stateful, &options),
         ResumeError::Engine(Algorithm::Stateful)
     );
-    // Limits of time and size may differ.
+    // Limits of time and memory may differ.
     let done = this.explore_from(
         Some(&checkpoint),
         Algorithm::Optimal,
@@ -285,7 +286,7 @@ fn every_checkpoint_on_the_way_leads_to_the_same_end() {
         let done = program.explore_saving(saving, algorithm, &with_jobs(2), &mut quietly());
         let (whole, _) = done.expect("an engine that can be cut");
         assert!(!saved.is_empty());
-        // They are many, and the last of them has nothing left.
+        // There are many, and the last of them has nothing left.
         for checkpoint in saved
             .iter()
             .step_by(1 + saved.len() / 20)

@@ -1,14 +1,15 @@
-//! Decisions about values that are not known: an input of real code, compared with a number.
+//! Decisions about unknown values: for example an input of real code, compared with a number.
 //!
 //! A graph exists only if some values give all its decisions their outcomes. The program knows
-//! which outcomes are feasible ([`Program::decide`]); here is when it is asked.
+//! which outcomes are feasible ([`Program::decide`]); this file decides when to ask it.
 //!
-//! - A decision is added with each outcome that is feasible beside the decisions of the graph.
-//! - It is maximal (revisit.rs) iff its outcome is the first that is feasible beside the decisions
-//!   of Previous. That one was not always its first outcome when it was added: decisions that came
-//!   before it then may be gone, and the prefix of the revisiting write may have others.
+//! - A decision is added with each outcome that is feasible together with the decisions of the
+//!   graph.
+//! - It is maximal (revisit.rs) iff its outcome is the first that is feasible together with the
+//!   decisions of Previous. When it was added, another outcome may have been the first: decisions
+//!   that preceded it then may be gone, and the prefix of the revisiting write may have others.
 //!
-//! What is feasible stays feasible where events are removed, so a revisit asks nothing.
+//! A feasible outcome stays feasible when events are removed, so a revisit needs no query.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +20,7 @@ use crate::models::Model;
 use crate::planted::Planted;
 use crate::program::{Decision, Loc, MemoryOrder, ThreadId, Value};
 
-/// The outcomes of a decision.
+/// The outcomes of a decision, tried one after the other.
 #[derive(Debug)]
 pub(super) struct DecisionFrame {
     pub(super) mark: usize,
@@ -40,7 +41,7 @@ impl DecisionFrame {
     }
 }
 
-/// Collects the decisions of a graph that count.
+/// Collects the decisions of a graph that satisfy `counts`.
 fn collect(graph: &Graph, into: &mut Vec<Decision>, counts: impl Fn(&Event) -> bool) {
     into.clear();
     for thread in (0..graph.threads()).map(ThreadId) {
@@ -54,7 +55,7 @@ fn collect(graph: &Graph, into: &mut Vec<Decision>, counts: impl Fn(&Event) -> b
 }
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {
-    /// The first outcome of a question that is feasible in the graph, or the next one after
+    /// Returns the first outcome of a question that is feasible in the graph, or the next one after
     /// another.
     pub(super) fn feasible(&mut self, question: u32, after: Option<Value>) -> Option<Value> {
         collect(&self.graph, &mut self.decisions, |_| true);
@@ -64,7 +65,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     pub(super) fn advance_decision(&mut self, frame: &mut DecisionFrame) -> ControlFlow<(), bool> {
         let Some(outcome) = self.feasible(frame.question, frame.last) else {
             if frame.last.is_none() {
-                // The program does not know. What has failed before is not lost.
+                // The program does not know. Failures that were met before are still recorded.
                 self.note_failures();
             }
             return ControlFlow::Continue(false);

@@ -1,4 +1,4 @@
-//! Ends of executions: how they are told apart, counted and shown.
+//! Ends of executions: how they are classified, counted and shown.
 
 use std::ops::ControlFlow;
 
@@ -18,7 +18,7 @@ use crate::schedule::Schedule;
 pub enum Ending {
     /// All threads have ended.
     Complete,
-    /// Threads wait for locks, values or other threads, for ever.
+    /// Threads wait for ever, for locks, values or other threads.
     Deadlock,
     /// A wasted run: an await is stuck with a value that has been overwritten.
     Blocked,
@@ -30,7 +30,7 @@ pub enum Ending {
     Race,
 }
 
-/// How many executions ended in which way.
+/// The numbers of executions by their endings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Executions in which all threads have ended.
@@ -45,7 +45,7 @@ pub struct Counts {
     pub failed: u64,
     /// Executions that a data race ended.
     pub races: u64,
-    /// Events that were added, those of graphs that turned out inconsistent included.
+    /// Events that were added, including those of graphs that turned out inconsistent.
     pub events: u64,
 }
 
@@ -72,13 +72,13 @@ impl Counts {
         self.events += other.events;
     }
 
-    /// All executions, wasted runs included.
+    /// Returns the number of all executions, including wasted runs.
     pub fn executions(&self) -> u64 {
         self.complete + self.deadlocks + self.blocked + self.discarded + self.failed + self.races
     }
 }
 
-/// What is wrong with an execution.
+/// The failure that an execution shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Failure {
     /// A thread met the failure with this number.
@@ -102,7 +102,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether it is shown once for both.
+    /// Whether both count as one failure, which is shown once.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Race { loc, .. }, Self::Race { loc: other, .. }) => loc == other,
@@ -114,30 +114,30 @@ impl Failure {
 /// A failure and an execution that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What is wrong.
+    /// The failure.
     pub failure: Failure,
-    /// How to get there.
+    /// The steps that lead to it.
     pub schedule: Schedule,
 }
 
-/// What a search has found.
+/// The findings of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// How many executions ended in which way.
+    /// The numbers of executions by their endings.
     pub counts: Counts,
     /// The first execution for each failure.
     pub findings: Vec<Finding>,
-    /// The limits that were reached. That of the length of an execution cuts this one off, others
-    /// end the search.
+    /// The limits that were reached. A limit on the length of an execution only cuts off that
+    /// execution; other limits end the search.
     pub bounds: Vec<Bound>,
     /// Whether the visitor ended the search.
     pub stopped: bool,
-    /// Why the program did, if it [gave up](Program::gives_up): nothing else counts then.
+    /// The reason of the program, if it [gave up](Program::gives_up): then nothing else counts.
     pub given_up: Option<u32>,
 }
 
 impl Found {
-    /// Adds what another search, of another part, has found.
+    /// Adds the findings of another search, of another part.
     pub fn merge(&mut self, other: Self) {
         self.counts.add(&other.counts);
         for finding in other.findings {
@@ -170,28 +170,28 @@ pub struct End<'a, P> {
 }
 
 impl<P: Program> End<'_, P> {
-    /// How it ended.
+    /// Returns how it ended.
     pub fn ending(&self) -> Ending {
         self.ending
     }
 
-    /// The execution.
+    /// Returns the execution.
     pub fn graph(&self) -> &Graph {
         self.graph
     }
 
-    /// The program, with each thread at its end.
+    /// Returns the program, with each thread at its end.
     pub fn program(&mut self) -> &mut P {
         self.runner.program(self.graph)
     }
 
-    /// Both.
+    /// Returns the execution and the program.
     pub fn graph_and_program(&mut self) -> (&Graph, &mut P) {
         let program = self.runner.program(self.graph);
         (self.graph, program)
     }
 
-    /// The execution as a list of steps.
+    /// Returns the execution as a list of steps.
     pub fn schedule(&self) -> Schedule {
         own_numbers::<P>(
             Schedule::of(self.graph),
@@ -201,7 +201,7 @@ impl<P: Program> End<'_, P> {
     }
 }
 
-/// A schedule with the numbers that a new program would give to the threads.
+/// Returns a schedule with the thread numbers that a new instance of the program would assign.
 pub(super) fn own_numbers<P: Program>(schedule: Schedule, graph: &Graph, initial: u32) -> Schedule {
     if P::NUMBERED_AS_MET {
         schedule.numbered_from(graph, initial)
@@ -210,7 +210,7 @@ pub(super) fn own_numbers<P: Program>(schedule: Schedule, graph: &Graph, initial
     }
 }
 
-/// Sees the end of each execution. A closure is one.
+/// Sees the end of each execution. A closure can be a visitor.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -235,17 +235,17 @@ pub(super) fn own_numbers<P: Program>(schedule: Schedule, graph: &Graph, initial
 /// assert!(!found.stopped && found.is_exhaustive());
 /// ```
 pub trait Visitor<P> {
-    /// An execution has ended. To break is to stop the search.
+    /// Called at the end of an execution. Break stops the search.
     fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()>;
 
-    /// A thread has failed, or two accesses race, after these steps. Each execution that goes on
-    /// from there says so, though it is the same failure.
+    /// Called when a thread has failed, or two accesses race, after these steps. It is called for
+    /// each execution that continues from there, even though it is the same failure.
     fn fails(&mut self, _program: &mut P, _failure: Failure, _steps: &dyn Fn() -> Schedule) {}
 
-    /// A limit has cut an execution off, which has made these steps.
+    /// Called when a limit has cut off an execution that has made these steps.
     fn cut(&mut self, _steps: &dyn Fn() -> Schedule) {}
 
-    /// The search has made a thousand events or so. To break is to stop it.
+    /// Called after every thousand events or so. Break stops the search.
     fn goes_on(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -257,7 +257,7 @@ impl<P, F: FnMut(&mut End<'_, P>) -> ControlFlow<()>> Visitor<P> for F {
     }
 }
 
-/// A visitor that looks at nothing: executions are counted.
+/// A visitor that ignores executions, so that they are only counted.
 #[derive(Clone, Copy, Debug)]
 pub struct CountOnly;
 
@@ -268,8 +268,8 @@ impl<P> Visitor<P> for CountOnly {
 }
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {
-    /// No thread can go on, and no await is parked. Returns whether a parked lock can go on after
-    /// all.
+    /// Handles the end of an execution: no thread can go on, and no await is parked. Returns
+    /// whether a parked lock can go on after all.
     pub(super) fn end(&mut self) -> ControlFlow<(), bool> {
         let parked = self.parked_lock(ThreadId(0)).is_some();
         let parked = parked && self.planted != Planted::NoParkedLocks;
@@ -286,7 +286,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// A race ends the execution.
+    /// Ends the execution with a race.
     pub(super) fn end_in_race(&mut self, first: Slot, second: Slot) -> ControlFlow<()> {
         let (one, other) = (self.graph.event(first), self.graph.event(second));
         let failure = Failure::Race {
@@ -302,7 +302,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         self.show(Ending::Race)
     }
 
-    /// Counts an execution and shows it.
+    /// Counts an execution and shows it to the visitor.
     pub(super) fn show(&mut self, ending: Ending) -> ControlFlow<()> {
         if self.is_on_the_way() {
             return ControlFlow::Continue(());
@@ -324,7 +324,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// How an execution in which no thread can go on has ended.
+    /// Returns how an execution has ended in which no thread can go on.
     pub(super) fn ending(&mut self) -> Ending {
         let (mut waits, mut failed, mut discarded) = (false, false, false);
         for thread in (0..self.graph.threads()).map(ThreadId) {
@@ -354,8 +354,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Whether a false assumption happens before where a thread is. What comes after it does not
-    /// count.
+    /// Whether a false assumption happens before the current position of a thread. Then that
+    /// position does not count.
     fn is_discarded(&mut self, thread: ThreadId) -> bool {
         for other in (0..self.graph.threads()).map(ThreadId) {
             let halted = self.is_running(other)
@@ -363,7 +363,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             if !halted {
                 continue;
             }
-            // A thread that has done nothing has met it where it was started.
+            // If a thread has done nothing, it has met the assumption where it was started.
             let met = if P::DECIDES_LOCALLY {
                 self.last_access(other)
             } else {
@@ -384,14 +384,14 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         false
     }
 
-    /// The last event of a thread that is no decision, or the one that started it.
+    /// Returns the last event of a thread that is not a decision, or the event that started it.
     fn last_access(&self, thread: ThreadId) -> Option<Slot> {
         let events = self.graph.thread(thread).iter().rev().copied();
         let mut accesses = events.filter(|&it| self.graph.event(it).kind != Kind::Decision);
         accesses.next().or(self.graph.spawn_of(thread))
     }
 
-    /// Keeps the schedule of each failure that is new and counts.
+    /// Stores the schedule of each failure that is new and counts.
     pub(super) fn note_failures(&mut self) {
         for thread in (0..self.graph.threads()).map(ThreadId) {
             if self.is_running(thread)

@@ -1,4 +1,4 @@
-//! Choice points: the ways in which the next event can be added, tried one after the other.
+//! Choice points: the alternatives for adding the next event, tried one after the other.
 
 use std::ops::ControlFlow;
 
@@ -19,17 +19,17 @@ pub(super) enum Frame {
     Locks(LocksFrame),
 }
 
-/// A choice point that is open, and how many of its ways have been taken.
+/// An open choice point, and the number of its alternatives that have been taken.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenChoice {
     pub(super) frame: Frame,
     pub(super) taken: u32,
-    /// Whether the other ways are not to be taken.
+    /// Whether the other alternatives are not to be taken.
     pub(super) closed: bool,
 }
 
-impl Open {
-    /// The first way has been taken.
+impl OpenChoice {
+    /// Makes a choice point whose first alternative has been taken.
     pub(super) fn new(frame: Frame) -> Self {
         Self {
             frame,
@@ -40,7 +40,8 @@ impl Open {
 }
 
 impl Frame {
-    /// The mark of the graph without the event, and without what a revisit has removed for it.
+    /// Returns the mark of the graph without the event, and without the events that a revisit has
+    /// removed for it.
     pub(super) fn mark(&self) -> usize {
         match self {
             Self::Read(frame) => frame.mark,
@@ -68,7 +69,7 @@ pub(super) enum Reads {
 }
 
 impl Reads {
-    /// The read of an action, and its location.
+    /// Returns the read of an action, and its location.
     pub(super) fn of(action: Action) -> (Self, Loc) {
         match action {
             Action::Read { loc, order } => (Self::Load(order), loc),
@@ -83,7 +84,7 @@ impl Reads {
         }
     }
 
-    /// The kind of the event if nothing is said against it.
+    /// Returns the default kind of the event.
     pub(super) fn kind(self) -> Kind {
         match self {
             Self::Load(_) => Kind::Load,
@@ -93,7 +94,7 @@ impl Reads {
         }
     }
 
-    /// The order of the event if nothing is said against it.
+    /// Returns the default order of the event.
     pub(super) fn order(self) -> MemoryOrder {
         match self {
             Self::Load(order) | Self::Await(order) | Self::Update { order, .. } => order,
@@ -101,7 +102,7 @@ impl Reads {
         }
     }
 
-    /// The kind and order of the event if the value has this effect.
+    /// Returns the kind and order of the event if its value has this effect.
     pub(super) fn with(self, effect: Effect) -> (Kind, MemoryOrder) {
         match (self, effect) {
             (Self::Update { failure, .. }, Effect::Keep) => (Kind::FailedUpdate, failure),
@@ -112,7 +113,7 @@ impl Reads {
     }
 }
 
-/// The writes that a read can read from, from the end of mo down to its floor.
+/// The writes that a read can read from, from the end of mo down to the floor.
 #[derive(Debug)]
 pub(super) struct ReadFrame {
     mark: usize,
@@ -121,10 +122,10 @@ pub(super) struct ReadFrame {
     floor: u32,
     /// One more than the next position.
     next: u32,
-    /// Whether it is to be tried as stuck in the end.
+    /// Whether to try it as stuck in the end.
     stuck: bool,
-    /// What it does with the values from the first floor on, if the program would have to be run
-    /// again to be asked later.
+    /// The effects of the values from the first floor on, if the program would have to be run again
+    /// to compute them later.
     effects: Vec<Effect>,
     first: u32,
 }
@@ -143,7 +144,7 @@ impl ReadFrame {
         }
     }
 
-    /// Does this with the values from its floor on.
+    /// Sets the effects of the values from its floor on.
     pub(super) fn with_effects(self, effects: Vec<Effect>) -> Self {
         Self {
             first: self.floor,
@@ -152,13 +153,13 @@ impl ReadFrame {
         }
     }
 
-    /// What it does with the value at its next position, if that is known.
+    /// Returns the effect of the value at its next position, if that is known.
     fn effect(&self) -> Option<Effect> {
         let at = self.next.checked_sub(self.first)?;
         self.effects.get(at as usize).copied()
     }
 
-    /// Reads from these positions.
+    /// Restricts it to these positions.
     pub(super) fn within(self, floor: u32, end: u32) -> Self {
         Self {
             floor,
@@ -167,28 +168,28 @@ impl ReadFrame {
         }
     }
 
-    /// The thread that reads, and where.
+    /// Returns the thread that reads, and the location.
     pub(super) fn access(&self) -> (ThreadId, Loc) {
         (self.access.thread, self.access.loc)
     }
 
-    /// What it does with its value.
+    /// Returns what it does with its value.
     pub(super) fn reads(&self) -> Reads {
         self.reads
     }
 
-    /// Reads from this position, if it can.
+    /// Restricts it to this position, if it can read there.
     pub(super) fn only(self, position: u32) -> Option<Self> {
         let possible = self.floor <= position && position < self.next;
         possible.then(|| self.within(position, position + 1))
     }
 
-    /// Waits for ever.
+    /// Makes it wait for ever.
     pub(super) fn only_stuck(self) -> Self {
         self.within(0, 0).parked(true)
     }
 
-    /// Whether it waits at the end of the execution.
+    /// Sets whether it waits at the end of the execution.
     pub(super) fn parked(self, stuck: bool) -> Self {
         Self { stuck, ..self }
     }
@@ -199,7 +200,7 @@ impl ReadFrame {
 pub(super) struct WriteFrame {
     pub(super) mark: usize,
     pub(super) access: Event,
-    /// The least place: the position after which it is put.
+    /// The least place: the position after which the write is put.
     pub(super) floor: u32,
     /// One more than the next place.
     pub(super) next: u32,
@@ -207,20 +208,21 @@ pub(super) struct WriteFrame {
     pub(super) revisit: Option<Revisit>,
 }
 
-/// A read that is revisited, or the first that may be: reads are looked at in the order of slots.
+/// The read that is revisited, or the first that may be: reads are examined in the order of slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Revisit {
     pub(super) read: Slot,
-    /// What has been removed for it, unless the read has still to be looked at.
+    /// The graph without the events that were removed for it; none if the read is still to be
+    /// examined.
     pub(super) cut: Option<Cut>,
 }
 
-/// A graph in which everything has been removed that a revisit removes, the read included.
+/// A graph without all events that a revisit removes, including the read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
     /// The mark of that graph.
     pub(super) mark: usize,
-    /// The read as it was.
+    /// The read before its removal.
     pub(super) read: Event,
 }
 
@@ -236,12 +238,12 @@ impl WriteFrame {
     }
 }
 
-/// The locks that are parked where no thread can go on, one after the other. What they could read
-/// has been taken, so only revisits follow.
+/// The locks that are parked when no thread can go on, tried one after the other. The writes that
+/// they could read have been taken, so only revisits follow.
 #[derive(Debug)]
 pub(super) struct LocksFrame {
     mark: usize,
-    /// The next thread to look at.
+    /// The next thread to examine.
     next: ThreadId,
     /// The lock that is being tried.
     lock: Option<ReadFrame>,
@@ -257,7 +259,7 @@ impl LocksFrame {
     }
 }
 
-/// The outcomes of a choice.
+/// The outcomes of a choice, tried one after the other.
 #[derive(Debug)]
 pub(super) struct ChoiceFrame {
     mark: usize,
@@ -278,7 +280,7 @@ impl ChoiceFrame {
 }
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {
-    /// Makes the next consistent way of a choice point. Returns whether there was one.
+    /// Takes the next consistent alternative of a choice point. Returns whether there was one.
     pub(super) fn advance(&mut self, frame: &mut Frame) -> ControlFlow<(), bool> {
         self.urgent = None;
         match frame {
@@ -305,7 +307,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// The first thread from this one on whose lock is parked.
+    /// Returns the first thread from this one on whose lock is parked.
     pub(super) fn parked_lock(&mut self, from: ThreadId) -> Option<(ThreadId, Action)> {
         let mut threads = (from.0..self.graph.threads()).map(ThreadId);
         threads.find_map(|thread| {
@@ -361,7 +363,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         ControlFlow::Continue(false)
     }
 
-    /// What a read of a thread does with a value.
+    /// Returns the effect of a value that a thread reads.
     pub(super) fn effect(&mut self, thread: ThreadId, reads: Reads, value: i64) -> Effect {
         match reads {
             Reads::Load(_) => Effect::Keep,
@@ -373,7 +375,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Whether an update can read from a write: no other update has read it, or a revisit can
+    /// Whether an update can read from a write: no other update has read from it, or a revisit can
     /// remove the one that has.
     fn can_take(&self, event: &Event) -> bool {
         let position = self.graph.write_position(event.rf);
@@ -388,8 +390,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Adds a read, whose value has this effect. Returns whether the graph is consistent and
-    /// without a race.
+    /// Adds a read whose value has this effect. Returns whether the graph is consistent and has no
+    /// race.
     pub(super) fn try_read(&mut self, event: Event, effect: Effect) -> ControlFlow<(), bool> {
         self.count_step()?;
         let slot = self.add(event);
@@ -397,14 +399,15 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             return ControlFlow::Continue(false);
         }
         if let (true, Effect::Write(value)) = (event.kind.reads_exclusively(), effect) {
-            // Whether it races is known when it has written: before, the graph need not exist.
+            // Whether it races is checked when it has written: until then the graph may turn out
+            // inconsistent.
             self.urgent = Some((event.thread, value));
             return ControlFlow::Continue(true);
         }
         self.is_free_of_races(slot)
     }
 
-    /// The places of a write in the graph as it is. The write of an update has one.
+    /// Sets the places of a write in the current graph. The write of an update has one place.
     pub(super) fn with_places(&mut self, frame: WriteFrame) -> WriteFrame {
         let access = &frame.access;
         let (floor, next) = if access.kind.writes_exclusively() {
@@ -422,7 +425,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// The next place of a write that does not part an update from what it has read.
+    /// Returns the next place of a write that does not separate an update from the write that it
+    /// reads.
     pub(super) fn next_place(&self, frame: &mut WriteFrame) -> Option<u32> {
         let only_last = self.planted == Planted::OnlyLastPlace;
         let exclusive = frame.access.kind.writes_exclusively();
@@ -453,7 +457,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         self.advance_revisits(frame)
     }
 
-    /// Adds a write. Returns where it is if the graph is consistent and without a race.
+    /// Adds a write. Returns its slot if the graph is consistent and has no race.
     pub(super) fn try_write(
         &mut self,
         mut event: Event,

@@ -5,9 +5,10 @@
 //!
 //! A graph grows by the next event of some thread. A read is tried with every write that it can
 //! read from, a write at every place of mo. A write can also *revisit* a read that was added before
-//! it: the read takes its value from the write, and what was added after the read, except the
-//! prefix of the write, is removed. Many graphs lead to the same graph that way. The revisit is
-//! made only from the one in which everything that it removes was added *maximally*.
+//! it: the read takes its value from the write, and everything that was added after the read,
+//! except the prefix of the write, is removed. Many graphs can lead to the same graph in this way.
+//! So the revisit is made only from the one graph in which all events that it removes were added
+//! *maximally*.
 //!
 //! | paper | here |
 //! |---|---|
@@ -19,39 +20,39 @@
 //! | IsMaximallyAdded | `Maximality::has` |
 //! | Previous | `Maximality::is_previous` |
 //! | VisitCOs | `WriteFrame`, from the end of mo to the floor |
-//! | consistent | [`Model::floor`] and [`Model::admits`], asked for the new events only |
+//! | consistent | [`Model::floor`] and [`Model::admits`], checked for the new events only |
 //!
 //! Where it deviates:
 //! - *Stack*: the recursion is a list of frames, and each graph is made from the one before it and
-//!   taken back by a log. So the memory is that of one execution and of what the revisits on the
-//!   stack have removed. Each of these revisits keeps its write for good, so there are at most as
-//!   many of them as writes in an execution.
+//!   undone by a log. So the memory is that of one execution and of the events that the revisits on
+//!   the stack have removed. Each of these revisits keeps its write for good, so there are at most
+//!   as many of them as writes in an execution.
 //! - *Settled*: the prefix of a write that has revisited is marked, and revisits that would change
 //!   it are refused at once. Maximality would refuse them too, since the revisited read reads from
 //!   the write, but not for a lock: without the mark two locks would revisit each other for ever.
-//! - *Maximality*: that the write of a removed read is in Previous is not asked. If it is not, then
-//!   it is removed too, and is not maximal, because the read is in its Previous.
-//! - *Candidates*: of the reads of a location, a write looks only at those of the last write in mo
-//!   that is in its prefix, and of later ones: others are not maximal (revisit.rs). So an execution
-//!   whose threads are in order costs no look at each pair of accesses.
+//! - *Maximality*: whether the write of a removed read is in Previous is not checked. If it is not,
+//!   then it is removed too, and is not maximal, because the read is in its Previous.
+//! - *Candidates*: of the reads of a location, a write considers only those that read the last
+//!   write in mo that is in its prefix, or a later one: others are not maximal (revisit.rs). So in
+//!   an execution whose threads are in order, pairs of accesses need not be compared.
 //! - *Updates* are a read and, directly after it, a write. The write is added next, whatever the
 //!   other threads can do.
 //! - *Choices* are maximal iff they have their first outcome. The paper has none; without the rule
 //!   graphs come twice.
 //! - *Decisions* about values that are not known (decisions.rs) are choices whose first feasible
 //!   outcome is the maximal one.
-//! - *Locks*: a lock that is held is parked instead of added. A lock that revisits an earlier lock
-//!   removes it, since it can not read from a lock. Unlocks revisit no lock. Where no thread can go
-//!   on, each parked lock is added with what it could have read earlier: only the revisits that
-//!   follow from it are consistent.
+//! - *Locks*: a held lock is parked instead of added. A lock that revisits an earlier lock removes
+//!   it, because it cannot read from a lock. Unlocks revisit no lock. When no thread can go on,
+//!   each parked lock is added with the writes that it could have read earlier: only the revisits
+//!   that follow from it are consistent.
 //! - *Awaits*, and updates that wait, are parked while the last write of mo does not satisfy them.
-//!   They read only writes that do. Where no thread can go on, the first parked await is added with
-//!   these, and once more as *stuck*, reading the last write. A write that does not satisfy an
-//!   await revisits it too, from the end of mo, and leaves it stuck; other writes can still revisit
-//!   it. If at the end a stuck await reads another write than the last of mo, the execution is
-//!   *blocked*: a wasted run.
-//! - *Races* (rc11) end an execution. The write of a plain access has one place, and its read one
-//!   write to read from, or there is a race.
+//!   They read only writes that satisfy them. When no thread can go on, the first parked await is
+//!   added with these writes, and once more as *stuck*, reading the last write. A write at the end
+//!   of mo that does not satisfy an await revisits it too, and leaves it stuck; other writes can
+//!   still revisit it. If at the end a stuck await reads another write than the last of mo, the
+//!   execution is *blocked*: a wasted run.
+//! - *Races* (rc11) end an execution. Unless there is a race, a plain write has only one place, and
+//!   a plain read only one write to read from.
 
 mod decisions;
 mod ends;
@@ -82,7 +83,7 @@ use crate::program::{Action, Decision, Effect, Loc, MemoryOrder, Program, Thread
 use crate::runner::Runner;
 use crate::schedule::Schedule;
 use decisions::DecisionFrame;
-use frames::{ChoiceFrame, Frame, Open, ReadFrame, Reads, WriteFrame};
+use frames::{ChoiceFrame, Frame, OpenChoice, ReadFrame, Reads, WriteFrame};
 use revisit::Suffixes;
 
 /// Explores all executions of a program.
@@ -102,7 +103,7 @@ pub fn explore<P: Program>(program: P, memory: Memory, limits: &Limits) -> Found
     visit(program, memory, limits, &mut CountOnly)
 }
 
-/// Explores all executions of a program and shows each to a visitor, who may stop the search.
+/// Explores all executions of a program and shows each to a visitor, which may stop the search.
 pub fn visit<P: Program>(
     program: P,
     memory: Memory,
@@ -112,7 +113,7 @@ pub fn visit<P: Program>(
     visit_planted(program, memory, limits, visitor, Planted::Nothing)
 }
 
-/// The same with a planted mistake, for the tests of the tests.
+/// The same with a planted mistake, to test the tests.
 #[doc(hidden)]
 pub fn visit_planted<P: Program>(
     program: P,
@@ -126,11 +127,11 @@ pub fn visit_planted<P: Program>(
     })
 }
 
-/// What can happen next.
+/// The next step of the search.
 enum Next {
-    /// A thread goes on.
+    /// A thread makes a step.
     Step(ThreadId, Action),
-    /// No thread can go on, and the await of this one is parked.
+    /// No thread can go on, but the await of this thread is parked.
     Parked(ThreadId, Action),
     /// No thread can go on.
     Nothing,
@@ -145,22 +146,22 @@ struct Explorer<'a, P, M> {
     visitor: &'a mut dyn Visitor<P>,
     planted: Planted,
     graph: Graph,
-    frames: Vec<Open>,
+    frames: Vec<OpenChoice>,
     cut: parts::Cut,
-    /// The thread whose update has read and must write next, and what it writes.
+    /// The thread whose update has read and must write next, and the value to write.
     urgent: Option<(ThreadId, Value)>,
     found: Found,
     /// Whether a limit has ended the search.
     limited: bool,
     /// The prefix of the write whose revisits are being made.
     prefix: Vec<u32>,
-    /// How many events of each thread a revisit keeps.
+    /// For each thread, the number of events that a revisit keeps.
     kept: Vec<u32>,
-    /// The decisions that the program is asked about.
+    /// The decisions that are passed to the program.
     decisions: Vec<Decision>,
     /// The reads that a write may revisit.
     candidates: Vec<Slot>,
-    /// How much work there is when the clock is looked at next.
+    /// The amount of work at which the clock is read next.
     next_look: u64,
     suffixes: RefCell<Suffixes>,
 }
@@ -205,7 +206,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         self.found
     }
 
-    /// Extends the graph to its end, goes back to the last open choice, and so on.
+    /// Extends the graph to its end, goes back to the last open choice point, and repeats this.
     fn run(&mut self) -> ControlFlow<()> {
         loop {
             self.extend()?;
@@ -226,7 +227,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         }
     }
 
-    /// Adds events until no thread can go on, or none of the ways to go on is consistent.
+    /// Adds events until no thread can go on, or no alternative is consistent.
     fn extend(&mut self) -> ControlFlow<()> {
         loop {
             // The second event of an update belongs to the step of the first.
@@ -259,7 +260,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         }
     }
 
-    /// Whether the execution has reached the limit of its length. It is not explored further then.
+    /// Whether the execution has reached the limit on its length. Then it is not explored further.
     fn is_too_long(&mut self) -> bool {
         let most = self.limits.depth();
         if (self.graph.steps() as u64) < most {
@@ -274,16 +275,16 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         true
     }
 
-    /// Tells the visitor how far an execution has come that goes no further.
+    /// Tells the visitor the steps of an execution that is cut off.
     fn tell_cut(&mut self) {
         let (graph, initial) = (&self.graph, self.runner.initial_threads());
         self.visitor
             .cut(&|| ends::own_numbers::<P>(Schedule::of(graph), graph, initial));
     }
 
-    /// Counts an event, and looks at the limits.
+    /// Counts an event, and checks the limits.
     fn count_step(&mut self) -> ControlFlow<()> {
-        /// The clock is read once in so many events and answers of the program.
+        /// The clock is read once per this many events and answers of the program.
         const PERIOD: u64 = 1024;
         if self.is_on_the_way() {
             return ControlFlow::Continue(());
@@ -295,7 +296,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         {
             return self.stop(Bound::MaxSteps(most));
         }
-        // A program that is run from the start again may give many answers between two events.
+        // A program that is run again from the start may give many answers between two events.
         let work = made + self.runner.answered();
         if work < self.next_look {
             return ControlFlow::Continue(());
@@ -309,7 +310,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         }
     }
 
-    /// A limit ends the search.
+    /// Ends the search because of a limit.
     fn stop(&mut self, bound: Bound) -> ControlFlow<()> {
         self.found.bounds.push(bound);
         self.limited = true;
@@ -317,7 +318,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         ControlFlow::Break(())
     }
 
-    /// What can happen next: a function of the graph.
+    /// Returns the next step of the search, which depends on the graph alone.
     fn next(&mut self) -> Next {
         let mut parked = Next::Nothing;
         for thread in (0..self.graph.threads()).map(ThreadId) {
@@ -366,21 +367,21 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         self.graph.know_location(loc, initial);
     }
 
-    /// Whether the last write of a lock holds it.
+    /// Whether the last write to a lock in mo has acquired it.
     fn is_held(&mut self, loc: Loc) -> bool {
         self.know(loc);
         self.graph.final_value(loc) != 0
     }
 
-    /// Whether the pending await or update of a thread waits for another value than the last of mo.
+    /// Whether the pending await or update of a thread must wait, given the last value in mo.
     fn must_wait(&mut self, thread: ThreadId, loc: Loc) -> bool {
         self.know(loc);
         let last = self.graph.final_value(loc);
         self.runner.modify(&mut self.graph, thread, last) == Effect::Wait
     }
 
-    /// Makes the next step of a thread. Returns whether there is a consistent way; others are left
-    /// in a frame.
+    /// Makes the next step of a thread. Returns whether there is a consistent alternative; further
+    /// ones are left in a frame.
     fn step(&mut self, thread: ThreadId, action: Action, parked: bool) -> ControlFlow<(), bool> {
         let frame = match action {
             Action::Fence { order } => {
@@ -415,7 +416,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         self.open(frame)
     }
 
-    /// Adds an event that there is only one way to add.
+    /// Adds an event that can be added in only one way.
     fn add_only(&mut self, event: Event) -> ControlFlow<(), bool> {
         self.count_step()?;
         self.add(event);
@@ -429,7 +430,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         slot
     }
 
-    /// The ways of a read.
+    /// Returns the alternatives of a read.
     fn read_frame(&mut self, thread: ThreadId, action: Action, parked: bool) -> ReadFrame {
         let (reads, loc) = Reads::of(action);
         self.know(loc);
@@ -450,14 +451,14 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         frame.with_effects(effects)
     }
 
-    /// The ways of a write.
+    /// Returns the alternatives of a write.
     fn write_frame(&mut self, access: Event) -> Frame {
         self.know(access.loc);
         let frame = WriteFrame::new(self.graph.mark(), access);
         Frame::Write(self.with_places(frame))
     }
 
-    /// The ways of the write of an update or lock that has read, if there is one.
+    /// Returns the alternatives of the write of an update or lock that has read, if there is one.
     fn exclusive_frame(&mut self) -> Option<Frame> {
         let (thread, value) = self.urgent?;
         let read = self.graph.tip(thread).expect("an update reads first");

@@ -1,49 +1,51 @@
 //! Parts of a search, for workers that share nothing.
 //!
-//! The tree of graphs is cut below a number of choice points. A part is the way that was taken at
-//! each of them: a worker takes the same ways without looking at others, and explores what is
-//! below. Parts depend on the program and the depth alone, and each execution is in exactly one of
-//! them, or was seen while the tree was cut. So any number of workers finds the same.
+//! The tree of graphs is cut below a number of choice points. A part is the alternative that was
+//! taken at each of them: a worker takes the same alternatives, without exploring others, and
+//! explores everything below. The parts depend only on the program and the depth, and each
+//! execution is in exactly one of them, or was seen while the tree was cut. So any number of
+//! workers finds the same.
 
 use std::ops::ControlFlow;
 
 use mazurka_core::Limits;
 
 use super::ends::{Found, Visitor};
-use super::frames::{Frame, Open};
+use super::frames::{Frame, OpenChoice};
 use super::{Explorer, Program};
 use crate::models::{Memory, Model, under};
 use crate::planted::Planted;
 
-/// A part of a search: the way at each choice point, as the number of consistent ways before it.
+/// A part of a search: for each choice point, the number of consistent alternatives before the one
+/// taken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Part(Vec<u32>);
 
 impl Part {
-    /// The part with these ways, as [`ways`](Part::ways) has told them.
+    /// Makes the part with these alternatives, as returned by [`ways`](Part::ways).
     pub fn new(ways: Vec<u32>) -> Self {
         Self(ways)
     }
 
-    /// The way at each choice point.
+    /// Returns the alternative at each choice point.
     pub fn ways(&self) -> &[u32] {
         &self.0
     }
 }
 
-/// What a search does with the first choice points.
+/// How a search treats its first choice points.
 #[derive(Debug, Default)]
 pub(super) struct Cut {
-    /// The ways that are to be taken.
+    /// The alternatives to take.
     path: Vec<u32>,
-    /// The number of choice points below which parts are left to others.
+    /// The number of choice points below which parts are left to other searches.
     depth: Option<usize>,
-    /// These parts.
+    /// The parts that were left.
     parts: Vec<Part>,
 }
 
-/// Cuts a search into parts below so many choice points. Executions with less are shown to the
-/// visitor.
+/// Cuts a search into parts below `depth` choice points. Executions with fewer choice points are
+/// shown to the visitor.
 ///
 /// ```
 /// use mazurka_core::Limits;
@@ -108,13 +110,13 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         (self.found, self.cut.parts)
     }
 
-    /// Whether the search is still on the way to its part. What it meets there was shown before.
+    /// Whether the search is still on the way to its part. Executions there were shown before.
     #[inline]
     pub(super) fn is_on_the_way(&self) -> bool {
         self.frames.len() < self.cut.path.len()
     }
 
-    /// Whether what comes now is left to others. Then it is a part.
+    /// Whether the rest is left to other searches. If so, adds it to the parts.
     pub(super) fn leave_to_others(&mut self) -> bool {
         if self.cut.depth != Some(self.frames.len()) {
             return false;
@@ -124,8 +126,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         true
     }
 
-    /// Meets a choice point. Returns whether there is a consistent way; others are left on the
-    /// stack.
+    /// Opens a choice point. Returns whether there is a consistent alternative; further ones are
+    /// left on the stack.
     pub(super) fn open(&mut self, mut frame: Frame) -> ControlFlow<(), bool> {
         if let Some(&wanted) = self.cut.path.get(self.frames.len()) {
             return self.follow(frame, wanted);
@@ -135,12 +137,12 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
         let goes_on = self.advance(&mut frame)?;
         if goes_on {
-            self.frames.push(Open::new(frame));
+            self.frames.push(OpenChoice::new(frame));
         }
         ControlFlow::Continue(goes_on)
     }
 
-    /// Takes the way of a part, and no other.
+    /// Takes the alternative of a part, and no other.
     fn follow(&mut self, mut frame: Frame, wanted: u32) -> ControlFlow<(), bool> {
         for _ in 0..=wanted {
             self.graph.undo(frame.mark());
@@ -148,7 +150,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
                 return ControlFlow::Continue(false);
             }
         }
-        self.frames.push(Open {
+        self.frames.push(OpenChoice {
             frame,
             taken: wanted + 1,
             closed: true,

@@ -1,13 +1,14 @@
-//! Which thread goes on in a random execution: any, or the one with the highest priority (PCT).
+//! The choice of the next thread in a random execution: any thread, or the one with the highest
+//! priority (PCT).
 //!
 //! Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic
 //! guarantees of finding bugs", ASPLOS 2010. Threads have random priorities, and at `depth` - 1
 //! random steps the thread that would go on falls below all others. The length of an execution is
-//! taken to be that of the longest so far.
+//! assumed to be that of the longest so far.
 //!
-//! The paper is about interleavings. Here it only chooses the thread; which write a read reads from
-//! and where a write goes in mo is drawn evenly, so that the paper's probability is that of an
-//! order of steps, with what is read still to be drawn.
+//! The paper is about interleavings. Here the priorities only choose the thread; the write that a
+//! read reads from, and the place of a write in mo, are drawn evenly. So the paper's probability is
+//! that of an order of steps, and the values read are drawn in addition.
 
 use mazurka_core::Random;
 
@@ -23,7 +24,7 @@ pub struct Drawing {
 #[derive(Clone, Debug)]
 struct Priorities {
     depth: usize,
-    /// Higher goes first; 0: not given yet. Those below `depth` are for threads that fell.
+    /// Higher goes first; 0: not drawn yet. Values below `depth` are those of threads that fell.
     of: Vec<u64>,
     /// The steps at which a thread falls.
     changes: Vec<u64>,
@@ -41,7 +42,7 @@ impl From<Random> for Drawing {
 }
 
 impl Drawing {
-    /// Threads go on by random priorities, for bugs that need `depth` things in a certain order.
+    /// Draws threads by random priorities, for bugs that need `depth` ordering constraints.
     pub fn by_priorities(random: Random, depth: usize) -> Self {
         let priorities = Priorities {
             depth,

@@ -30,7 +30,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             conflicts(other, &event) && !Graph::within(other, clock)
         };
         let others = mo.iter().chain(reads).copied().filter(races);
-        // The choice does not depend on the order in which the others were added.
+        // The minimum makes the choice independent of the order in which events were added.
         let other = others.min_by_key(|&other| {
             let other = self.graph.event(other);
             (other.thread, other.index)

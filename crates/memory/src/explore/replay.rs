@@ -1,4 +1,4 @@
-//! Runs one execution again, from its schedule.
+//! Replays one execution from its schedule.
 
 use std::ops::ControlFlow;
 
@@ -12,21 +12,21 @@ use crate::planted::Planted;
 use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId};
 use crate::schedule::{Schedule, ScheduledAction};
 
-/// What a schedule leads to.
+/// The result of replaying a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
     /// How the execution has ended; `None` if a thread can still go on.
     pub ending: Option<Ending>,
-    /// What is wrong with it.
+    /// The failures that it shows.
     pub failures: Vec<Failure>,
     /// The threads that can go on.
     pub ready: Vec<ThreadId>,
 }
 
-/// A schedule is not one of this program under this model.
+/// The error for a schedule that does not fit the program and the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
-    /// The thread can not go on.
+    /// The thread cannot go on.
     #[error("step {step}: thread {thread} can not go on; is this a schedule of another program?")]
     NotReady {
         /// The index of the step.
@@ -76,7 +76,8 @@ pub fn replay<P: Program>(
     Ok(run_under(memory, program, schedule, visitor)?.0)
 }
 
-/// The same, and the graph that the schedule leads to, whether the execution goes on or not.
+/// The same, and returns the graph that the schedule leads to, whether or not the execution can go
+/// on.
 pub fn replay_graph<P: Program>(
     program: P,
     memory: Memory,
@@ -129,7 +130,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         let Some(action) = self.ready(thread) else {
             return Err(ReplayError::NotReady { step, thread });
         };
-        // Visitors can not stop a replay, and there are no limits.
+        // Visitors cannot stop a replay, and there are no limits.
         let made = match self.force(thread, action, outcome) {
             ControlFlow::Continue(made) => made || self.found.counts.races > 0,
             ControlFlow::Break(()) => true,
@@ -138,7 +139,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         made.then_some(()).ok_or(error)
     }
 
-    /// What a thread does next, if it can.
+    /// Returns the next action of a thread, if it can go on.
     pub(super) fn ready(&mut self, thread: ThreadId) -> Option<Action> {
         if thread.0 >= self.graph.threads() || !self.is_running(thread) {
             return None;
@@ -153,7 +154,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         ready.then_some(action)
     }
 
-    /// Makes an action with an outcome. Returns whether that is consistent.
+    /// Makes an action with an outcome. Returns whether the graph is consistent.
     pub(super) fn force(
         &mut self,
         thread: ThreadId,
@@ -186,7 +187,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Puts a write before so many others of its location.
+    /// Puts a write before the last `outcome` writes of its location.
     fn force_write(&mut self, frame: Frame, outcome: u32) -> ControlFlow<(), bool> {
         let Frame::Write(mut frame) = frame else {
             return ControlFlow::Continue(false);
@@ -206,7 +207,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Reads from the write before so many others of its location, and writes if it is an update.
+    /// Reads from the write that `outcome` other writes of its location follow, and writes if it is
+    /// an update.
     fn force_read(
         &mut self,
         thread: ThreadId,
@@ -231,7 +233,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// The one way of a read with an outcome. A value that it waits with leaves it stuck.
+    /// Restricts a read to an outcome. If its value makes it wait, it is stuck.
     fn forced(&mut self, frame: ReadFrame, outcome: u32) -> Option<ReadFrame> {
         let (thread, loc) = frame.access();
         let position = self.graph.last_position(loc).checked_sub(outcome)?;
@@ -242,7 +244,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Looks at where the schedule has led.
+    /// Examines the state that the schedule has led to.
     fn conclude(&mut self) -> Option<Ending> {
         if self.found.counts.races > 0 {
             return Some(Ending::Race);

@@ -10,37 +10,37 @@ use crate::models::Model;
 use crate::planted::Planted;
 use crate::program::{Effect, Loc, ThreadId};
 
-/// Whether the events that a revisit removes were added maximally, each.
+/// Checks whether the events that a revisit removes were added maximally.
 pub(super) struct Maximality<'a> {
     pub(super) graph: &'a Graph,
     pub(super) prefix: &'a [u32],
-    /// That of the read that is revisited.
+    /// The stamp of the read that is revisited.
     pub(super) stamp: u32,
     pub(super) planted: Planted,
     pub(super) suffixes: &'a RefCell<Suffixes>,
 }
 
-/// For each location whose writes are many, the least stamp of the writes from each position of mo
-/// on, where those of the prefix count as the first. So what a revisit removes is looked at in time
-/// that is linear in its number, and not in the product with the number of writes.
+/// For each location with many writes, the least stamp of the writes from each position of mo on;
+/// writes of the prefix count as the earliest. So the events that a revisit removes are checked in
+/// time linear in their number, instead of its product with the number of writes.
 #[derive(Debug, Default)]
 pub(super) struct Suffixes {
-    /// By location: when it was filled in, and the stamps.
+    /// For each location, the value of `current` when it was filled in, and the stamps.
     least: Vec<(u64, Vec<u32>)>,
-    /// The number of the write whose revisits are looked for.
+    /// The number of the write whose revisits are being searched.
     current: u64,
 }
 
 impl Suffixes {
-    /// So many writes are looked at one by one.
+    /// Up to this many writes are checked one by one.
     const FEW: usize = 8;
 
-    /// Forgets what was filled in: the graph or the prefix has changed.
+    /// Invalidates the entries: the graph or the prefix has changed.
     fn begin(&mut self) {
         self.current += 1;
     }
 
-    /// The least stamp of the writes of a location from an index of mo on.
+    /// Returns the least stamp of the writes of a location from an index of mo on.
     fn least(&mut self, graph: &Graph, prefix: &[u32], loc: Loc, from: usize) -> u32 {
         if self.least.len() <= loc.index() {
             self.least.resize_with(loc.index() + 1, Default::default);
@@ -74,7 +74,7 @@ impl Maximality<'_> {
         let event = self.graph.event(slot);
         match event.kind {
             _ if self.planted == Planted::NoMaximality => true,
-            // They are looked at last, since a solver may have to be asked.
+            // They are checked last, because that may need a solver.
             Kind::Decision => true,
             Kind::Choice => event.value == 0 || self.planted == Planted::AnyChoice,
             kind if kind.is_read() => self.is_last(event),
@@ -83,8 +83,8 @@ impl Maximality<'_> {
         }
     }
 
-    /// Whether a previous read reads from the write. This also refuses the removal of a read whose
-    /// write is not previous: that write is removed too, and the read is previous to it.
+    /// Whether a previous read reads from the write. This also refuses to remove a read whose write
+    /// is not previous: that write is removed too, and the read is previous to it.
     fn is_read(&self, slot: Slot, event: &Event) -> bool {
         let readers = self.graph.readers(event.loc, slot);
         let mut readers = readers.map(|read| self.graph.event(read));
@@ -92,7 +92,7 @@ impl Maximality<'_> {
         readers.any(|read| self.is_previous(read, event) && counts(read))
     }
 
-    /// Whether no previous write is mo-after the event, or after what it reads.
+    /// Whether no previous write is mo-after the event, or after the write that it reads.
     fn is_last(&self, event: &Event) -> bool {
         let position = self.graph.position(event) as usize;
         let later = &self.graph.mo(event.loc)[position..];
@@ -132,8 +132,9 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     }
 
     /// Collects the reads from a slot on that the write may revisit, in the order of their slots.
-    /// Others are not maximal, because a write of the prefix is mo-after what they read; or the
-    /// write has no place afterwards, because the update stays that has taken what it reads.
+    /// The other reads are not maximal, because a write of the prefix is mo-after the write that
+    /// they read; or the write would have no place afterwards, because the update that has taken
+    /// the write it reads stays.
     fn collect_candidates(&self, write: &Event, from: Slot, candidates: &mut Vec<Slot>) {
         candidates.clear();
         let loc = write.loc;
@@ -161,8 +162,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         candidates.sort_unstable();
     }
 
-    /// Looks for the next read that the write can revisit, from a slot on, and removes what has to
-    /// be removed. Returns whether there is one.
+    /// Looks for the next read, from a slot on, that the write can revisit, and removes the events
+    /// that have to be removed. Returns whether there is one.
     fn start_revisit(&mut self, frame: &mut WriteFrame, from: Slot) -> bool {
         let loc = frame.access.loc;
         if self.graph.reads(loc).is_empty() {
@@ -191,11 +192,11 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         self.graph.settle(&self.prefix);
         let places = WriteFrame::new(frame.mark, frame.access);
         let places = self.with_places(places);
-        // The read must be able to read from there too. A lock is removed.
+        // The read must be able to read from that place too. A lock is removed, so it has no floor.
         let floor = match read.kind {
             Kind::LockRead => 0,
             _ => {
-                // An update that was stuck is an update again, which tso orders otherwise.
+                // A stuck update becomes an update again, which tso orders differently.
                 let mut access = read;
                 access.kind = self.reads_of(&read).kind();
                 self.model.floor(&self.graph, &access)
@@ -209,7 +210,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         true
     }
 
-    /// Adds the write at a place, and the read that reads from it. Returns whether the graph is
+    /// Adds the write at a place, and the read that now reads from it. Returns whether the graph is
     /// consistent.
     fn make_revisit(&mut self, write: Event, place: u32, read: &Event) -> ControlFlow<(), bool> {
         if read.kind == Kind::LockRead {
@@ -235,7 +236,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// What the read that has been removed from the end of its thread does.
+    /// Returns what a read does with its value; it has been removed from the end of its thread.
     fn reads_of(&mut self, read: &Event) -> Reads {
         match read.kind {
             Kind::Load => Reads::Load(read.order),
@@ -243,7 +244,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Whether a write can revisit a read. Fills in what is kept.
+    /// Whether a write can revisit a read. Computes `kept`, the events that the revisit keeps.
     fn can_revisit(&mut self, write: &Event, slot: Slot) -> bool {
         let read = *self.graph.event(slot);
         let unlocked = write.kind == Kind::Unlock && read.kind == Kind::LockRead;
@@ -281,7 +282,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         !decides || self.are_decisions_maximal(read.stamp)
     }
 
-    /// Whether the decisions beyond what is kept were made maximally.
+    /// Whether the decisions that are not kept were made maximally.
     fn are_decisions_maximal(&mut self, revisited: u32) -> bool {
         for thread in (0..self.graph.threads()).map(ThreadId) {
             for at in self.kept[thread.index()] as usize..self.graph.thread(thread).len() {

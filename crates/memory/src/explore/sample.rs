@@ -1,8 +1,8 @@
 //! Random executions, for programs that are too large to explore.
 //!
-//! In each step a random thread that can go on does so ([`Drawing`]), and its read or write gets a
-//! random outcome that the model admits. Executions are not equally likely. Each can be drawn: any
-//! order that extends po ∪ rf leads to it.
+//! In each step a random thread that can go on is chosen ([`Drawing`]), and its read or write gets
+//! a random outcome that the model admits. Executions are not equally likely, but each can be
+//! drawn: any order that extends po ∪ rf leads to it.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use crate::models::{Memory, Model, under};
 use crate::planted::Planted;
 use crate::program::{Action, ThreadId};
 
-/// Draws executions until a limit is reached: that of executions, steps or time.
+/// Draws executions until a limit is reached: on executions, steps or time.
 ///
 /// ```
 /// use mazurka_core::{Limits, Random};
@@ -31,7 +31,7 @@ use crate::program::{Action, ThreadId};
 ///
 /// # Panics
 ///
-/// If there is none of these limits.
+/// If none of these limits is set.
 pub fn sample<P: Program>(
     program: P,
     memory: Memory,
@@ -54,7 +54,7 @@ pub fn sample<P: Program>(
 impl<P: Program, M: Model> Explorer<'_, P, M> {
     fn sample(mut self, mut drawing: Drawing) -> Found {
         let most = self.limits.executions.unwrap_or(u64::MAX);
-        // Executions that are cut off count here, and are no executions that have ended.
+        // Counts executions that are cut off, too, which do not count as ended.
         let mut drawn = 0;
         let mut result = ControlFlow::Continue(());
         while drawn < most && result.is_continue() {
@@ -76,7 +76,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             self.look_whether_given_up()?;
             let goes_on = if ready.is_empty() {
                 match self.next() {
-                    // One of its outcomes is to wait for ever.
+                    // Waiting for ever is one of its outcomes.
                     Next::Parked(thread, action) => {
                         self.draw_outcome(thread, action, &mut drawing.random)?
                     }
@@ -95,14 +95,14 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// No thread can go on.
+    /// Ends an execution in which no thread can go on.
     fn finish(&mut self) -> ControlFlow<()> {
         let ending = self.ending();
         self.note_failures();
         self.show(ending)
     }
 
-    /// The threads that can go on without waiting for another write.
+    /// Collects the threads that can go on without waiting for another write.
     pub(super) fn all_ready(&mut self, ready: &mut Vec<(ThreadId, Action)>) {
         ready.clear();
         for thread in (0..self.graph.threads()).map(ThreadId) {
@@ -121,7 +121,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Makes an action with a random outcome. Outcome 0 is always consistent, so there is one,
+    /// Makes an action with a random outcome. Outcome 0 is always consistent, so one is found,
     /// unless a race ends the execution.
     fn draw_outcome(
         &mut self,
@@ -156,7 +156,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     ) -> ControlFlow<(), bool> {
         let mut drawn = None;
         let mut last = None;
-        // Each outcome stays with equal chances among those so far.
+        // Reservoir sampling: each outcome so far is equally likely to be the one drawn.
         for count in 1.. {
             last = self.feasible(question, last);
             match last {
@@ -171,7 +171,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// The outcomes that an action may have, before the model is asked.
+    /// Returns the outcomes that an action may have, before the model is asked.
     fn outcomes(&mut self, action: Action) -> Vec<u32> {
         match action {
             Action::Choice { outcomes } => (0..outcomes).collect(),

@@ -1,20 +1,20 @@
-//! Clocks: how many events of each thread are before an event in some order.
+//! Clocks: for each thread, the number of its events that are before an event in some order.
 
 use std::cmp::Ordering;
 
 use super::Slot;
 
-/// The clocks of all events, in one vector. Each event has as many kinds of them.
+/// The clocks of all events, in one vector. Every event has the same number of kinds of clocks.
 #[derive(Debug)]
 pub(super) struct Clocks {
     counts: Vec<u32>,
     kinds: usize,
-    /// How many threads a clock has room for.
+    /// Number of threads that a clock has room for.
     stride: usize,
 }
 
 impl Clocks {
-    /// No clocks yet, of so many kinds.
+    /// Makes an empty set of clocks of this many kinds.
     pub(super) fn new(kinds: usize) -> Self {
         Self {
             counts: Vec::new(),
@@ -23,7 +23,7 @@ impl Clocks {
         }
     }
 
-    /// Makes room for so many threads in each clock.
+    /// Makes room for this many threads in each clock.
     pub(super) fn make_room(&mut self, threads: usize) {
         let (old, mut new) = (self.stride, self.stride);
         while new < threads {
@@ -45,21 +45,21 @@ impl Clocks {
         (slot.index() * self.kinds + kind) * self.stride
     }
 
-    /// A clock of an event.
+    /// Returns a clock of an event.
     #[inline]
     pub(super) fn get(&self, slot: Slot, kind: usize) -> &[u32] {
         let at = self.at(slot, kind);
         &self.counts[at..at + self.stride]
     }
 
-    /// A clock of an event, to be changed.
+    /// Returns a clock of an event, to be changed.
     #[inline]
     pub(super) fn get_mut(&mut self, slot: Slot, kind: usize) -> &mut [u32] {
         let at = self.at(slot, kind);
         &mut self.counts[at..at + self.stride]
     }
 
-    /// Gives the event in the last slot the clocks of another one, or empty ones.
+    /// Sets the clocks of the event in the last slot to those of another event, or to empty ones.
     #[inline]
     pub(super) fn start(&mut self, slot: Slot, before: Option<Slot>) {
         let (start, width) = (self.at(slot, 0), self.kinds * self.stride);
@@ -73,12 +73,12 @@ impl Clocks {
         }
     }
 
-    /// Adds everything of a clock of an event to a clock of another one.
+    /// Joins a clock of another event into a clock of an event.
     #[inline]
     pub(super) fn join(&mut self, slot: Slot, kind: usize, other: Slot, theirs: usize) {
         let (to, from) = (self.at(slot, kind), self.at(other, theirs));
         let stride = self.stride;
-        // Slices without bounds to check become vector instructions.
+        // Slices whose bounds need no checks become vector instructions.
         let (mine, theirs) = match from.cmp(&to) {
             Ordering::Less => {
                 let (before, after) = self.counts.split_at_mut(to);
@@ -95,7 +95,7 @@ impl Clocks {
         }
     }
 
-    /// Replaces a clock of an event by another one of it.
+    /// Replaces a clock of an event by another of its clocks.
     #[inline]
     pub(super) fn copy(&mut self, slot: Slot, from: usize, to: usize) {
         let (from, to) = (self.at(slot, from), self.at(slot, to));

@@ -9,24 +9,24 @@
 //! | [`PORF`] | (po ∪ rf)*, the prefix of an event |
 //!
 //! Events live in slots, which are used as a stack. An event that a revisit removes leaves the
-//! lists but keeps its slot, so taking a revisit back costs what the revisit removed. Every change
-//! is in a log, and nothing is allocated once the vectors have grown.
+//! lists but keeps its slot, so undoing a revisit costs as much as the revisit itself. Every change
+//! is logged, and nothing is allocated once the vectors have grown.
 //!
-//! Each event carries *clocks*: how many events of each thread are before it in some order. An
-//! event is added only as the last of its thread, and nothing reads from it yet, so the clocks that
-//! it gets then are final.
+//! Each event carries *clocks*: for each thread, the number of its events that are before this one
+//! in some order. An event is added only as the last of its thread, and nothing reads from it yet,
+//! so the clocks that it gets then are final.
 
 mod clocks;
 
 use crate::program::{Loc, MemoryOrder, ThreadId, Value};
 use clocks::Clocks;
 
-/// Where an event is kept.
+/// The place where an event is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub(crate) u32);
 
 impl Slot {
-    /// The initial write of a location, which has no event.
+    /// The initial write of a location, which is not an event.
     pub const INITIAL: Self = Self(u32::MAX);
     /// No event at all.
     pub(crate) const NONE: Self = Self(u32::MAX - 1);
@@ -100,7 +100,7 @@ impl Kind {
         matches!(self, Self::UpdateWrite | Self::LockWrite)
     }
 
-    /// Whether the program gets an answer with this event. An update is answered once.
+    /// Whether the program gets an answer with this event. An update is answered only once.
     #[inline]
     fn answers(self) -> bool {
         !self.reads_exclusively() && self != Self::Stuck
@@ -114,33 +114,33 @@ pub struct Event {
     pub thread: ThreadId,
     /// Its index among the events of its thread.
     pub index: u32,
-    /// When it was added. A read that a write revisits keeps it.
+    /// The time when it was added. A read that a write revisits keeps its stamp.
     pub stamp: u32,
     /// Its kind.
     pub kind: Kind,
     /// Its order; a choice or decision has none.
     pub order: MemoryOrder,
-    /// The location of an access. A spawn or join has the number of the other thread here, a
-    /// choice the number of outcomes, a decision that of its question.
+    /// The location of an access. For a spawn or join, the number of the other thread; for a
+    /// choice, the number of outcomes; for a decision, the number of its question.
     pub loc: Loc,
     /// The value that was read, written or chosen.
     pub value: Value,
-    /// The write that a read reads from, [`Slot::INITIAL`] if that is the initial one.
+    /// The write that a read reads from; [`Slot::INITIAL`] for the initial one.
     pub rf: Slot,
     /// The position of a write in mo; the initial write has position 0.
     pub position: u32,
-    /// How many answers its thread has got with this event and those before.
+    /// Number of answers of its thread up to and including this event.
     pub(crate) answers: u32,
-    /// The last fence of its thread, this event included, that releases.
+    /// The last releasing fence of its thread up to and including this event.
     pub(crate) release_fence: Slot,
-    /// The first in the list of those that read from a write.
+    /// For a write, the first read in the list of its readers.
     reader: Slot,
-    /// The neighbours of a read in the list of those that read from the same write.
+    /// For a read, its neighbours in the list of the readers of the same write.
     siblings: [Slot; 2],
 }
 
 impl Event {
-    /// An event that [`Graph::push`] completes.
+    /// Makes an event that [`Graph::push`] completes.
     pub(crate) fn new(thread: ThreadId, kind: Kind, order: MemoryOrder, loc: Loc) -> Self {
         Self {
             thread,
@@ -159,7 +159,7 @@ impl Event {
         }
     }
 
-    /// Returns it with a value.
+    /// Returns this event with a value.
     pub(crate) fn with(self, value: Value) -> Self {
         Self { value, ..self }
     }
@@ -187,11 +187,11 @@ impl Event {
 #[derive(Debug)]
 struct Thread {
     events: Vec<Slot>,
-    /// The event that started it, unless it runs from the start.
+    /// The event that started it; none if it runs from the start.
     spawn: Slot,
-    /// How many of its first events no revisit may remove or change.
+    /// Number of its first events that no revisit may remove or change.
     settled: u32,
-    /// How many of its first events the program's state may still reflect: the rest has changed
+    /// Number of its first events that the program's state may still reflect: the rest has changed
     /// since [`Graph::take_intact`].
     intact: u32,
     /// Whether it has changed since [`Graph::take_changed`].
@@ -204,10 +204,10 @@ struct Place {
     mo: Vec<Slot>,
     reads: Vec<Slot>,
     initial: Value,
-    /// The first in the list of those that read from the initial write.
+    /// The first read in the list of the readers of the initial write.
     reader: Slot,
     known: bool,
-    /// How many of them are plain.
+    /// Number of plain accesses.
     plain: u32,
 }
 
@@ -224,22 +224,22 @@ impl Place {
     }
 }
 
-/// A change that can be taken back.
+/// A change that can be undone.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     /// The event in the last slot was added.
     Added,
     /// An event was removed, which had this index in mo or among the reads of its location.
     Removed { slot: Slot, at: u32 },
-    /// A thread had so many settled events.
+    /// A thread had this many settled events.
     Settled { thread: ThreadId, before: u32 },
 }
 
 /// The clock of the prefix of an event: (po ∪ rf)*.
 pub const PORF: usize = 0;
 
-/// An execution graph. An order of events that is not in here (mo within a location, rf, po) is
-/// derived from these.
+/// An execution graph. It stores po, rf, and mo within each location; all other orders of events
+/// are derived from these.
 ///
 /// ```
 /// use mazurka_core::Limits;
@@ -264,9 +264,9 @@ pub struct Graph {
     places: Vec<Place>,
     log: Vec<Change>,
     clocks: Clocks,
-    /// How many events are in the lists.
+    /// Number of events in the lists.
     live: usize,
-    /// How many of them are the second ones of updates and locks.
+    /// Number of them that are the second events of updates and locks.
     pairs: usize,
     sc_fences: u32,
     sc_accesses: u32,
@@ -275,7 +275,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// An empty graph, whose events have so many clocks.
+    /// Makes an empty graph whose events have this many clocks.
     pub(crate) fn new(kinds: usize) -> Self {
         Self {
             events: Vec::new(),
@@ -291,74 +291,74 @@ impl Graph {
         }
     }
 
-    /// How many threads are known: those of the start, and all up to the last that was spawned.
+    /// Returns the number of known threads: the initial ones, and all up to the last one spawned.
     #[inline]
     pub fn threads(&self) -> u32 {
         self.threads.len() as u32
     }
 
-    /// The events of a thread, in program order.
+    /// Returns the events of a thread, in program order.
     #[inline]
     pub fn thread(&self, thread: ThreadId) -> &[Slot] {
         &self.threads[thread.index()].events
     }
 
-    /// The event that started a thread, if an event did.
+    /// Returns the event that started a thread, if there is one.
     pub fn spawn_of(&self, thread: ThreadId) -> Option<Slot> {
         let spawn = self.threads[thread.index()].spawn;
         (spawn != Slot::NONE).then_some(spawn)
     }
 
-    /// All events, thread by thread.
+    /// Returns all events, thread by thread.
     pub fn events(&self) -> impl Iterator<Item = &Event> {
         let slots = self.threads.iter().flat_map(|thread| &thread.events);
         slots.map(|&slot| &self.events[slot.index()])
     }
 
-    /// How many events there are.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.live
     }
 
-    /// How many steps there are: an update or a lock is two events.
+    /// Returns the number of steps: an update or a lock is one step of two events.
     pub fn steps(&self) -> usize {
         self.live - self.pairs
     }
 
-    /// Whether there are none.
+    /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many slots there are.
+    /// Returns the number of slots.
     pub(crate) fn slots(&self) -> usize {
         self.events.len()
     }
 
-    /// An event.
+    /// Returns an event.
     #[inline]
     pub fn event(&self, slot: Slot) -> &Event {
         &self.events[slot.index()]
     }
 
-    /// How many locations are known.
+    /// Returns the number of known locations.
     pub fn locations(&self) -> u32 {
         self.places.len() as u32
     }
 
-    /// The writes of a location in modification order, without the initial one.
+    /// Returns the writes of a location in modification order, without the initial one.
     #[inline]
     pub fn mo(&self, loc: Loc) -> &[Slot] {
         &self.places[loc.index()].mo
     }
 
-    /// The reads of a location, in the order of their slots.
+    /// Returns the reads of a location, in the order of their slots.
     #[inline]
     pub fn reads(&self, loc: Loc) -> &[Slot] {
         &self.places[loc.index()].reads
     }
 
-    /// The reads of a location that read from one write of it.
+    /// Returns the reads of a location that read from one of its writes.
     #[inline]
     pub fn readers(&self, loc: Loc, write: Slot) -> impl Iterator<Item = Slot> {
         let first = match write {
@@ -369,7 +369,7 @@ impl Graph {
         std::iter::successors(some(first), move |&read| some(self.event(read).siblings[1]))
     }
 
-    /// The write at a position of mo.
+    /// Returns the write at a position of mo.
     #[inline]
     pub fn write_at(&self, loc: Loc, position: u32) -> Slot {
         match position {
@@ -378,7 +378,7 @@ impl Graph {
         }
     }
 
-    /// The value of the write at a position of mo.
+    /// Returns the value of the write at a position of mo.
     #[inline]
     pub fn value_at(&self, loc: Loc, position: u32) -> Value {
         match self.write_at(loc, position) {
@@ -387,24 +387,25 @@ impl Graph {
         }
     }
 
-    /// The position of the last write of a location in mo.
+    /// Returns the position of the last write of a location in mo.
     #[inline]
     pub fn last_position(&self, loc: Loc) -> u32 {
         self.places[loc.index()].mo.len() as u32
     }
 
-    /// Whether a location has been accessed, so that its initial value is known here.
+    /// Whether a location has been accessed, so that its initial value is known.
     pub fn knows(&self, loc: Loc) -> bool {
         let place = self.places.get(loc.index());
         place.is_some_and(|place| place.known)
     }
 
-    /// The value of a location at the end: that of its last write in mo. It must be known.
+    /// Returns the value of a location at the end: that of its last write in mo. The location must
+    /// be known.
     pub fn final_value(&self, loc: Loc) -> Value {
         self.value_at(loc, self.last_position(loc))
     }
 
-    /// The position in mo of a write, or of what a read reads from.
+    /// Returns the position in mo of a write, or of the write that a read reads from.
     #[inline]
     pub fn position(&self, event: &Event) -> u32 {
         if event.kind.is_read() {
@@ -414,7 +415,7 @@ impl Graph {
         }
     }
 
-    /// The position of a write in mo.
+    /// Returns the position of a write in mo.
     #[inline]
     pub fn write_position(&self, write: Slot) -> u32 {
         match write {
@@ -423,8 +424,8 @@ impl Graph {
         }
     }
 
-    /// The read of the update or lock that has taken the write at a position: whose write follows
-    /// directly. Nothing can be put between them.
+    /// Returns the read of the update or lock that has taken the write at a position: its own write
+    /// follows directly, and nothing can be put between them.
     pub(crate) fn taker(&self, loc: Loc, position: u32) -> Option<Slot> {
         let next = *self.mo(loc).get(position as usize)?;
         let next = self.event(next);
@@ -437,7 +438,7 @@ impl Graph {
         takes.then_some(read)
     }
 
-    /// How many events of order sc there are: fences, and accesses.
+    /// Returns the numbers of fences and of accesses of order sc.
     #[inline]
     pub(crate) fn sc_events(&self) -> (u32, u32) {
         (self.sc_fences, self.sc_accesses)
@@ -449,13 +450,14 @@ impl Graph {
         self.places[loc.index()].plain > 0
     }
 
-    /// A clock of an event.
+    /// Returns a clock of an event.
     #[inline]
     pub(crate) fn clock(&self, slot: Slot, kind: usize) -> &[u32] {
         self.clocks.get(slot, kind)
     }
 
-    /// The event before the next one of a thread: its last, or the one that started it.
+    /// Returns the event before the next event of a thread: its last one, or the one that started
+    /// it.
     #[inline]
     pub(crate) fn tip(&self, thread: ThreadId) -> Option<Slot> {
         let thread = &self.threads[thread.index()];
@@ -465,7 +467,7 @@ impl Graph {
         }
     }
 
-    /// The event before this one, or the one that started the thread.
+    /// Returns the event before this one, or the one that started the thread.
     #[inline]
     pub(crate) fn before(&self, event: &Event) -> Option<Slot> {
         match event.index {
@@ -474,20 +476,20 @@ impl Graph {
         }
     }
 
-    /// Whether an event is in a clock. No clock contains nothing.
+    /// Whether an event is in a clock. An empty clock contains no events.
     #[inline]
     pub(crate) fn within(event: &Event, clock: &[u32]) -> bool {
         let known = clock.get(event.thread.index());
         known.is_some_and(|&count| event.index < count)
     }
 
-    /// How many of the first events of a thread are settled.
+    /// Returns the number of settled events at the beginning of a thread.
     #[inline]
     pub(crate) fn settled(&self, thread: ThreadId) -> u32 {
         self.threads[thread.index()].settled
     }
 
-    /// Makes a thread known.
+    /// Makes a thread known to the graph.
     pub(crate) fn know_thread(&mut self, thread: ThreadId) {
         while self.threads.len() <= thread.index() {
             self.threads.push(Thread {
@@ -501,7 +503,7 @@ impl Graph {
         self.clocks.make_room(self.threads.len());
     }
 
-    /// Makes a location known, with its initial value.
+    /// Makes a location known to the graph, with its initial value.
     #[inline]
     pub(crate) fn know_location(&mut self, loc: Loc, initial: impl FnOnce() -> Value) {
         if self.places.len() <= loc.index() {
@@ -520,20 +522,21 @@ impl Graph {
         std::mem::take(&mut self.dirty)
     }
 
-    /// How many first events of a thread have not changed since the last call.
+    /// Returns the number of events at the beginning of a thread that have not changed since the
+    /// last call.
     #[inline]
     pub(crate) fn take_intact(&mut self, thread: ThreadId) -> u32 {
         std::mem::replace(&mut self.threads[thread.index()].intact, u32::MAX)
     }
 
-    /// Whether a thread, or its start, has changed since the last call.
+    /// Whether a thread, or the event that started it, has changed since the last call.
     #[inline]
     pub(crate) fn take_changed(&mut self, thread: ThreadId) -> bool {
         std::mem::take(&mut self.threads[thread.index()].changed)
     }
 
-    /// Adds an event at the end of its thread; a write at its position. Its clocks start as those
-    /// of the event before it, and the prefix is complete.
+    /// Adds an event at the end of its thread, and a write at its position. Its clocks start as
+    /// those of the event before it, and the clock of the prefix is completed.
     #[inline]
     pub(crate) fn push(&mut self, mut event: Event) -> Slot {
         let slot = Slot(self.events.len() as u32);
@@ -558,7 +561,8 @@ impl Graph {
         slot
     }
 
-    /// The clocks of an event start as those of the event before it. The prefix is completed.
+    /// Starts the clocks of an event as those of the event before it, and completes the clock of
+    /// the prefix.
     #[inline]
     fn start_clocks(&mut self, slot: Slot, before: Option<Slot>) {
         self.clocks.start(slot, before);
@@ -572,13 +576,13 @@ impl Graph {
         self.tick(slot, PORF);
     }
 
-    /// Adds everything of a clock of another event to a clock of the last one.
+    /// Joins a clock of another event into a clock of the last one.
     #[inline]
     pub(crate) fn join_clock(&mut self, slot: Slot, kind: usize, other: Slot, theirs: usize) {
         self.clocks.join(slot, kind, other, theirs);
     }
 
-    /// Replaces a clock of an event by another one of it.
+    /// Replaces a clock of an event by another of its clocks.
     #[inline]
     pub(crate) fn copy_clock(&mut self, slot: Slot, from: usize, to: usize) {
         self.clocks.copy(slot, from, to);
@@ -590,15 +594,15 @@ impl Graph {
         self.clocks.get_mut(slot, kind).fill(0);
     }
 
-    /// Puts an event into its own clock.
+    /// Adds an event to its own clock.
     #[inline]
     pub(crate) fn tick(&mut self, slot: Slot, kind: usize) {
         let event = &self.events[slot.index()];
         self.clocks.get_mut(slot, kind)[event.thread.index()] = event.index + 1;
     }
 
-    /// Adds a thread that has ended to the clock of the join. Its end counts as an event, so that
-    /// its last event is followed by something in the clock.
+    /// Adds a thread that has ended to the clock of a join. Its end counts as an event, so that an
+    /// event follows its last one in the clock.
     pub(crate) fn join_thread(&mut self, slot: Slot, kind: usize) {
         let child = ThreadId(self.event(slot).loc.0);
         if let Some(tip) = self.tip(child) {
@@ -608,7 +612,7 @@ impl Graph {
         self.clocks.get_mut(slot, kind)[child.index()] = end;
     }
 
-    /// Puts an event into the lists; at an index of mo or of the reads if it was there before.
+    /// Adds an event to the lists; at an index of mo or of the reads if it was there before.
     fn link(&mut self, slot: Slot, at: Option<u32>) {
         let event = self.events[slot.index()];
         let thread = &mut self.threads[event.thread.index()];
@@ -640,7 +644,7 @@ impl Graph {
         }
     }
 
-    /// Takes an event, the last of its thread, out of the lists. Returns its index in mo or among
+    /// Removes an event, the last of its thread, from the lists. Returns its index in mo or among
     /// the reads.
     fn unlink(&mut self, slot: Slot) -> u32 {
         let event = self.events[slot.index()];
@@ -683,7 +687,7 @@ impl Graph {
         }
     }
 
-    /// The head of the list of those that read from the same write.
+    /// Returns the head of the list of readers of the write that a read reads from.
     #[inline]
     fn first_reader(&mut self, read: &Event) -> &mut Slot {
         match read.rf {
@@ -692,7 +696,7 @@ impl Graph {
         }
     }
 
-    /// Counts an event that comes or goes.
+    /// Counts an event that is added or removed.
     #[inline]
     fn count(&mut self, event: &Event, change: i32) {
         if event.order == MemoryOrder::SeqCst {
@@ -708,7 +712,7 @@ impl Graph {
         }
     }
 
-    /// Writes the positions of the writes of a location from an index on.
+    /// Updates the positions of the writes of a location from an index on.
     #[inline]
     fn renumber(&mut self, loc: Loc, from: usize) {
         let mo = &self.places[loc.index()].mo;
@@ -717,14 +721,14 @@ impl Graph {
         }
     }
 
-    /// Removes the last event of a thread until [`undo`](Self::undo) brings it back.
+    /// Removes the last event of a thread until [`undo`](Self::undo) restores it.
     pub(crate) fn remove_last(&mut self, thread: ThreadId) {
         let slot = *self.thread(thread).last().expect("an event to remove");
         let at = self.unlink(slot);
         self.log.push(Change::Removed { slot, at });
     }
 
-    /// Settles what is in this clock: no revisit changes it from now on.
+    /// Settles the events in this clock: no revisit changes them from now on.
     pub(crate) fn settle(&mut self, clock: &[u32]) {
         for (at, &count) in clock.iter().enumerate().take(self.threads.len()) {
             let thread = &mut self.threads[at];
@@ -740,13 +744,13 @@ impl Graph {
         }
     }
 
-    /// A mark to go back to.
+    /// Returns a mark to go back to.
     #[inline]
     pub(crate) fn mark(&self) -> usize {
         self.log.len()
     }
 
-    /// Takes back every change since a mark.
+    /// Undoes every change since a mark.
     pub(crate) fn undo(&mut self, mark: usize) {
         while self.log.len() > mark {
             match self.log.pop().expect("longer than the mark") {

@@ -1,10 +1,12 @@
-//! Memory models: which execution graphs exist. One file each, with its axioms at the head.
+//! Memory models: they define which execution graphs exist. One file each, with its axioms at the
+//! head.
 //!
 //! An axiom forbids cycles. The engine adds an event only at the end of its thread, when nothing
-//! reads from it, so a new cycle leaves the event by rb or mo and comes back by what is before it.
-//! For all models that gives an interval: the event may read, or be put after, the writes of its
-//! location from the [`floor`](Model::floor) on to the end of mo. What this does not cover, the
-//! order of sc events, [`admits`](Model::admits) checks.
+//! reads from it, so a new cycle leaves the event by rb or mo and comes back through an event
+//! before it. In all models this yields an interval: the event may read, or be put after, the
+//! writes of its location from the [`floor`](Model::floor) to the end of mo.
+//! [`admits`](Model::admits) checks the only thing that this does not cover, the order of sc
+//! events.
 
 mod psc;
 mod ra;
@@ -41,10 +43,10 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// All of them.
+    /// All models.
     pub const ALL: [Self; 4] = [Self::Rc11, Self::Ra, Self::Tso, Self::Sc];
 
-    /// The name that options use.
+    /// Returns the name that options use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rc11 => "rc11",
@@ -61,7 +63,7 @@ impl std::fmt::Display for Memory {
     }
 }
 
-/// There is no memory model of this name.
+/// The error for an unknown name of a memory model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no memory model `{0}`; choose one of rc11, ra, tso, sc")]
 pub struct UnknownMemory(pub String);
@@ -75,27 +77,27 @@ impl std::str::FromStr for Memory {
     }
 }
 
-/// A model, as the engine asks it.
+/// A model, as the engine uses it.
 pub(crate) trait Model {
-    /// How many clocks its events have; the first is that of the prefix.
+    /// Returns the number of clocks of its events; the first is that of the prefix.
     fn clocks(&self) -> usize;
 
     /// Completes the clocks of an event that has just been added.
     fn view(&self, graph: &mut Graph, slot: Slot);
 
-    /// The first position of mo that the access may read from, or be put after, as the next event
-    /// of its thread.
+    /// Returns the first position of mo that the access may read from, or be put after, as the next
+    /// event of its thread.
     fn floor(&mut self, graph: &Graph, access: &Event) -> u32;
 
     /// Whether the graph is consistent with an access that has just been added above its floor.
     fn admits(&mut self, graph: &Graph, slot: Slot) -> bool;
 
-    /// The clock of happens-before, if unordered plain accesses are a data race.
+    /// Returns the clock of happens-before, if unordered plain accesses are a data race.
     fn races(&self) -> Option<usize>;
 }
 
-/// Does something with the model of a memory: `under!(memory, planted, model => …)`. The engine is
-/// compiled for each of them.
+/// Evaluates an expression with the model of a memory: `under!(memory, planted, model => …)`. The
+/// engine is compiled for each model.
 #[cfg(not(target_family = "wasm"))]
 macro_rules! under {
     ($memory:expr, $planted:expr, $model:ident => $do:expr) => {
@@ -120,7 +122,7 @@ macro_rules! under {
     };
 }
 
-/// The same in a browser, where less code is worth more than speed: the engine is there once.
+/// The same in a browser, where small code matters more than speed: the engine is compiled once.
 #[cfg(target_family = "wasm")]
 macro_rules! under {
     ($memory:expr, $planted:expr, $model:ident => $do:expr) => {{
@@ -158,7 +160,8 @@ impl Model for Box<dyn Model> {
     }
 }
 
-/// Whether a write is mo-after the access, or after what it reads: only then can it be on a cycle.
+/// Whether a write is mo-after the access, or after the write that it reads: only then can it be on
+/// a cycle.
 fn is_overtaken(graph: &Graph, event: &Event) -> bool {
     event.is_access() && graph.position(event) < graph.last_position(event.loc)
 }

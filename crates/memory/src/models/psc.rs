@@ -3,25 +3,25 @@
 //! - scb = po ∪ po;hb;po ∪ hb|loc ∪ rf ∪ mo ∪ rb
 //! - psc = \[SC\];(\[F\];hb)?;scb;(hb;\[F\])?;\[SC\] ∪ \[Fsc\];(hb ∪ hb;eco;hb);\[Fsc\]
 //!
-//! GenMC has no hb|loc: then a relaxed update in the release sequence of an sc store would cut it
-//! off from an sc load, which RC11 and C++20 both forbid. RC11 of PLDI 2017 has no rf, which
-//! matters only next to a fence: between sc accesses it is in hb|loc. It asks for different
-//! locations in po;hb;po, and takes an update for one event. Here as in GenMC an update is two
-//! events; so the outcome of Z6.U is forbidden, which RC11 and C++20 admit (docs/memory.md).
+//! GenMC has no hb|loc: then a relaxed update in the release sequence of an sc store would separate
+//! it from an sc load, which RC11 and C++20 both forbid. RC11 of PLDI 2017 has no rf, which matters
+//! only next to a fence: between sc accesses, rf is part of hb|loc. It requires different locations
+//! in po;hb;po, and treats an update as one event. Here, as in GenMC, an update is two events. So
+//! the outcome of Z6.U is forbidden, which RC11 and C++20 admit (docs/memory.md).
 //!
-//! Next to a fence hb|loc is not looked at, since it closes no cycle: if F is hb-before x and x is
-//! before b in hb|loc, then a cycle leaves b by po, and F;hb;po is in psc, or to what is mo-after
-//! x, and F;hb;mo is; and so the other way round.
+//! Next to a fence, hb|loc need not be checked, because it adds no cycle. Let F be hb-before x, and
+//! x before b in hb|loc. A cycle leaves b either by po, and F;hb;po is in psc anyway, or to an
+//! event that is mo-after x, and F;hb;mo is in psc anyway. The other direction is symmetric.
 //!
 //! A new event e has no successor in po, rf or hb. So a new edge A → B starts with e: either A is
-//! e, or A is a fence that is hb-before e and the path goes on from e by rb or mo. A cycle is
-//! looked for from these A only, and not at all if no write is mo-after e. An edge from an event to
+//! e, or A is a fence that is hb-before e and the path continues from e by rb or mo. Cycles are
+//! searched only from these A, and not at all if no write is mo-after e. An edge from an event to
 //! itself would break coherence, which has been checked.
 
 use crate::graph::{Event, Graph, Slot};
 use crate::program::{Loc, MemoryOrder, ThreadId};
 
-/// Which events psc is about.
+/// The events that psc is about.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sort {
     /// The clock of happens-before.
@@ -48,7 +48,7 @@ impl Sort {
     }
 }
 
-/// A depth-first search, with its memory.
+/// A depth-first search; its memory is reused.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     nodes: Vec<Slot>,
@@ -74,7 +74,7 @@ impl Search {
         })
     }
 
-    /// Whether a path leads from a node back to it.
+    /// Whether a path leads from a node back to itself.
     fn returns(&mut self, edges: &Edges<'_>, start: Slot) -> bool {
         self.reached.clear();
         self.reached.resize(self.nodes.len(), false);
@@ -107,7 +107,7 @@ impl Edges<'_> {
         a != b && Graph::within(self.graph.event(a), self.graph.clock(b, self.hb))
     }
 
-    /// Whether an event that is po-after `a` is hb-before or equal to `b`.
+    /// Whether an event that is po-after `a` is hb-before `b`, or is `b`.
     fn next_happens_before(&self, a: &Event, b: Slot) -> bool {
         self.graph.clock(b, self.hb)[a.thread.index()] >= a.index + 2
     }
@@ -138,7 +138,7 @@ impl Edges<'_> {
         }
     }
 
-    /// rf ∪ mo ∪ rb.
+    /// Whether rf ∪ mo ∪ rb contains a pair.
     fn is_direct(&self, a: &Event, b: &Event) -> bool {
         if !a.is_access() || !b.is_access() || a.loc != b.loc {
             return false;
@@ -151,7 +151,7 @@ impl Edges<'_> {
         }
     }
 
-    /// eco.
+    /// Whether eco contains a pair.
     fn is_eco(&self, a: &Event, b: &Event) -> bool {
         let (at, to) = (self.graph.position(a), self.graph.position(b));
         if a.kind.is_write() && b.kind.is_read() {
@@ -161,27 +161,27 @@ impl Edges<'_> {
         }
     }
 
-    /// The accesses of a location.
+    /// Returns the accesses to a location.
     fn accesses(&self, loc: Loc) -> impl Iterator<Item = Slot> {
         let (mo, reads) = (self.graph.mo(loc), self.graph.reads(loc));
         mo.iter().chain(reads).copied()
     }
 
-    /// \[F\];hb;(rf ∪ mo ∪ rb).
+    /// Whether \[F\];hb;(rf ∪ mo ∪ rb) contains a pair.
     fn leads_from_fence(&self, fence: Slot, b: &Event) -> bool {
         let starts = |x: &Slot| self.happens_before(fence, *x);
         let mut accesses = self.accesses(b.loc).filter(starts);
         accesses.any(|x| self.is_direct(self.graph.event(x), b))
     }
 
-    /// (rf ∪ mo ∪ rb);hb;\[F\].
+    /// Whether (rf ∪ mo ∪ rb);hb;\[F\] contains a pair.
     fn leads_to_fence(&self, a: &Event, fence: Slot) -> bool {
         let ends = |y: &Slot| self.happens_before(*y, fence);
         let mut accesses = self.accesses(a.loc).filter(ends);
         accesses.any(|y| self.is_direct(a, self.graph.event(y)))
     }
 
-    /// \[F\];hb;eco;hb;\[F\], which includes the same with one step of rf, mo or rb.
+    /// Whether \[F\];hb;eco;hb;\[F\] contains a pair; this includes a single step of rf, mo or rb.
     fn leads_between(&self, from: Slot, to: Slot) -> bool {
         let places = (0..self.graph.locations()).map(Loc);
         places.into_iter().any(|loc| {

@@ -6,7 +6,7 @@
 //! - atomicity: rmw ∩ (rb;mo) = ∅
 //! - psc over the fences of order sc, as in rc11
 //!
-//! Happens-before is the clock of the prefix.
+//! The clock of the prefix is the clock of happens-before.
 
 use super::{Model, is_overtaken, psc, views};
 use crate::graph::{Event, Graph, PORF, Slot};

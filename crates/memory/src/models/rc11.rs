@@ -6,7 +6,7 @@
 //! - rb = rf⁻¹;mo, eco = (rf ∪ mo ∪ rb)+
 //! - sw = \[rel\];(\[F\];po)?;\[W≥rlx\];(rf;rmw)*;rf;\[R≥rlx\];(po;\[F\])?;\[acq\]
 //! - hb = (po ∪ sw)+, where a spawn is before the first event of its thread, and the last event of
-//!   a thread before each join of it. A fence and the access that it strengthens are of one thread.
+//!   a thread before each join of it. A fence and the access that it strengthens are in one thread.
 //! - coherence: hb and hb;eco are irreflexive
 //! - atomicity: rmw ∩ (rb;mo) = ∅
 //! - no load buffering: po ∪ rf is acyclic
@@ -18,11 +18,11 @@
 //! | axiom | here |
 //! |---|---|
 //! | hb | the clock `HB` |
-//! | what a fence that acquires adds to hb | the clock `ACQUIRABLE` |
-//! | what a read that acquires gets from a write | the clock `RELEASED` |
+//! | what an acquiring fence adds to hb | the clock `ACQUIRABLE` |
+//! | what an acquiring read gets from a write | the clock `RELEASED` |
 //! | coherence | `views::floor` |
-//! | atomicity | the engine: an update is put directly after what it reads |
-//! | no load buffering | the engine: what is read has been added before |
+//! | atomicity | the engine: the write of an update is put directly after the write that it reads |
+//! | no load buffering | the engine: a read reads a write that was added before it |
 //! | psc | `psc` |
 
 use super::{Model, is_overtaken, psc, views};
@@ -42,7 +42,7 @@ pub(crate) struct Rc11 {
 }
 
 impl Rc11 {
-    /// A model with a planted mistake.
+    /// Makes a model with a planted mistake.
     pub(crate) fn new(planted: Planted) -> Self {
         Self {
             planted,
@@ -50,7 +50,7 @@ impl Rc11 {
         }
     }
 
-    /// What a write releases.
+    /// Computes the clock that a write releases.
     fn release(&self, graph: &mut Graph, slot: Slot) {
         let event = *graph.event(slot);
         if event.order.releases() {

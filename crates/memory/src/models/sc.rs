@@ -1,11 +1,11 @@
 //! Sequential consistency: po ∪ rf ∪ mo ∪ rb is acyclic.
 //!
 //! A spawn is before the first event of its thread, and the last event of a thread before each join
-//! of it. Let B be everything that leads to the last event of a thread. Its next event e may read
-//! from w, or be put after w, iff the write after w in mo is not in B: e leads there, and only
-//! there directly, and B is what leads to e. (The other predecessors of e, w and its readers, lead
-//! to the write after w themselves.) B contains what comes before in mo, so the floor is the last
-//! write of the location in B.
+//! of it. Let B be the set of events that lead to the last event of a thread. The next event e of
+//! that thread may read from w, or be put after w, iff the write after w in mo is not in B: that
+//! write is the only direct successor of e, and B is what leads to e. (The other predecessors of e,
+//! w and its readers, themselves lead to the write after w.) B is closed under mo-predecessors, so
+//! the floor is the last write of the location in B.
 
 use super::Model;
 use crate::graph::{Event, Graph, Kind, PORF, Slot};
@@ -14,14 +14,14 @@ use crate::program::{Loc, ThreadId};
 /// The model.
 #[derive(Debug, Default)]
 pub(crate) struct Sc {
-    /// B: how many events of each thread, all those before included.
+    /// B: for each thread, the number of its events up to the last one in B.
     past: Vec<u32>,
     /// The events of B whose predecessors have not been added yet.
     open: Vec<Slot>,
 }
 
 impl Sc {
-    /// Adds an event and those before it in its thread.
+    /// Adds an event and all events before it in its thread.
     fn add(&mut self, graph: &Graph, slot: Slot) {
         let event = graph.event(slot);
         self.add_prefix(graph, event.thread, event.index + 1);
@@ -39,7 +39,7 @@ impl Sc {
         }
     }
 
-    /// Adds a write of mo and its readers, which lead to the next write.
+    /// Adds a write of mo and its readers, because all of them lead to the next write.
     fn add_write(&mut self, graph: &Graph, loc: Loc, position: u32) {
         let write = graph.write_at(loc, position);
         if write != Slot::INITIAL {
@@ -50,7 +50,7 @@ impl Sc {
         }
     }
 
-    /// Adds what directly leads to an event.
+    /// Adds the direct predecessors of an event.
     fn expand(&mut self, graph: &Graph, slot: Slot) {
         let event = *graph.event(slot);
         if event.kind.is_read() && event.rf != Slot::INITIAL {

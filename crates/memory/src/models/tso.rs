@@ -1,16 +1,16 @@
 //! Total store order: (po|loc ∪ rf ∪ mo ∪ rb) and (ppo ∪ rfe ∪ mo ∪ rb) are acyclic.
 //!
-//! - ppo is po without the pairs of a write and a later read, plus those pairs with a fence of
-//!   order sc or an update between them or at an end. An update that writes nothing counts too: x86
-//!   locks the bus for it.
+//! - ppo is po without the pairs of a write and a later read, except those with a fence of order sc
+//!   or an update between them or at an end. An update that writes nothing counts too: x86 locks
+//!   the bus for it.
 //! - A write of order sc is a write and a fence.
-//! - A spawn is a write that the new thread reads first, the end of a thread a write that each join
-//!   of it reads. Other fences, and choices, order nothing.
+//! - A spawn is a write that the new thread reads first; the end of a thread is a write that each
+//!   join of it reads. Other fences, and choices, order nothing.
 //!
-//! Both relations are checked as in `sc`: a new event leads to the next write in mo only. For the
-//! first it is enough to look at the accesses of the own thread: each edge leads to the same
-//! position of mo or to a later one. For the second, what leads to the event is searched, by marks,
-//! since ppo does not contain everything before an event.
+//! Both relations are checked as in `sc`: a new event leads only to the next write in mo. For the
+//! first relation it is enough to check the accesses of the same thread, because each edge leads to
+//! the same or a later position of mo. For the second, the events that lead to the new one are
+//! searched and marked, because ppo does not contain all of po.
 
 use super::Model;
 use crate::graph::{Event, Graph, Kind, Slot};
@@ -19,32 +19,32 @@ use crate::program::{Loc, MemoryOrder, ThreadId};
 /// The model.
 #[derive(Debug, Default)]
 pub(crate) struct Tso {
-    /// Which events lead to the new one: those with the current number.
+    /// The marks of events: those with the current number lead to the new event.
     marks: Vec<u32>,
     current: u32,
     /// Marked events whose predecessors have not been marked yet.
     open: Vec<Slot>,
-    /// How far the events of each thread have been looked at.
+    /// For each thread, how far its events have been examined.
     looked: Vec<Looked>,
 }
 
-/// The first events of a thread that have been looked at in a search.
+/// How far the events of a thread have been examined in a search.
 #[derive(Clone, Copy, Debug, Default)]
 struct Looked {
-    /// All that are in ppo are marked.
+    /// Of this many first events, all that are in ppo are marked.
     all: usize,
-    /// Those that are ordered before a read are marked.
+    /// Of this many first events, those that are ordered before a read are marked.
     reads: usize,
 }
 
-/// What an event is to ppo.
+/// The class of an event in ppo.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Read,
     Write,
     /// A write with a fence after it.
     FencedWrite,
-    /// An update or a fence: ordered with everything.
+    /// An update or a fence, which is ordered with everything.
     Barrier,
     /// Not in ppo.
     Local,
@@ -72,7 +72,8 @@ impl Tso {
         }
     }
 
-    /// Marks what ppo orders before an event of a class after the first `count` of a thread.
+    /// Marks the events that ppo orders before an event of a class that comes after the first
+    /// `count` events of a thread.
     fn mark_program(&mut self, graph: &Graph, thread: ThreadId, count: usize, of: Class) {
         if let Some(spawn) = graph.spawn_of(thread) {
             self.mark(spawn);
@@ -95,7 +96,7 @@ impl Tso {
         }
     }
 
-    /// Marks the first events of a thread that are in ppo.
+    /// Marks those of the first events of a thread that are in ppo.
     fn mark_all(&mut self, graph: &Graph, thread: ThreadId, count: usize) {
         let from = self.looked[thread.index()].all;
         for &slot in graph.thread(thread).get(from..count).unwrap_or_default() {
@@ -106,7 +107,7 @@ impl Tso {
         self.looked[thread.index()].all = from.max(count);
     }
 
-    /// Marks a write of mo, and its readers, which lead to the next write.
+    /// Marks a write of mo and its readers, because all of them lead to the next write.
     fn mark_write(&mut self, graph: &Graph, loc: Loc, position: u32) {
         let write = graph.write_at(loc, position);
         if write != Slot::INITIAL {
@@ -117,7 +118,7 @@ impl Tso {
         }
     }
 
-    /// Marks what directly leads to an event.
+    /// Marks the direct predecessors of an event.
     fn expand(&mut self, graph: &Graph, slot: Slot) {
         let event = *graph.event(slot);
         let class = class(&event);
@@ -135,7 +136,7 @@ impl Tso {
         }
     }
 
-    /// The floor of the first axiom.
+    /// Returns the floor of the first axiom.
     fn own_floor(graph: &Graph, access: &Event) -> u32 {
         let own = graph.thread(access.thread).iter().rev();
         let own = own.map(|&slot| graph.event(slot));

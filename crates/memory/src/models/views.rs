@@ -1,15 +1,15 @@
 //! Coherence by happens-before clocks, for the models whose axiom is "hb;eco is irreflexive".
 //!
 //! A new event e has no hb-successor. If it reads from w or is put after w, eco leads from it to
-//! every write mo-after w and to their readers. So w is allowed iff none of those is hb-before e:
-//! w must not be mo-before a write, or before what a read reads, that is hb-before e. What e
-//! acquires by reading from w adds nothing: it is hb-before the release that w belongs to, hence
-//! not mo-after w.
+//! every write mo-after w and to the readers of these. So w is allowed iff none of those is
+//! hb-before e: no write that is mo-after w, and no read of such a write, may be hb-before e. What
+//! e acquires by reading from w adds nothing: it is hb-before the release that w belongs to, so it
+//! is not mo-after w.
 
 use crate::graph::{Event, Graph};
 
-/// The first position of mo that a thread may still read from or write after, if happens-before is
-/// this clock of its last event.
+/// Returns the first position of mo that a thread may still read from or write after, if `hb` is
+/// the clock of happens-before.
 pub(super) fn floor(graph: &Graph, access: &Event, hb: usize) -> u32 {
     let Some(tip) = graph.tip(access.thread) else {
         return 0;

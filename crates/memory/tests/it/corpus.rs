@@ -1,5 +1,5 @@
-//! The programs of the corpus under sc: the engine of graphs against Optimal-DPOR. Those whose
-//! statements are steps are read with `atomicity access`.
+//! The programs of the corpus under sc: compares the engine for execution graphs with Optimal-DPOR.
+//! Programs whose statements are steps are loaded with `atomicity access`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use mazurka_lang::{Code, compile, load};
 
 use crate::random_maz::{graphs, interleavings};
 
-/// Larger programs are left out.
+/// The maximal number of steps; larger programs are left out.
 const MOST_STEPS: u64 = 300_000;
 
-/// The programs that have executions under memory models.
+/// The programs that can run under memory models.
 fn programs() -> Vec<(PathBuf, Arc<Code>)> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let mut files: Vec<PathBuf> = Vec::new();
@@ -50,8 +50,8 @@ fn programs() -> Vec<(PathBuf, Arc<Code>)> {
         .collect()
 }
 
-/// Whether graphs and traces correspond one to one: no guards, no choices, no update that may
-/// fail, and no `atomic` block.
+/// Whether graphs and traces correspond one to one: there are no guards, no choices, no update that
+/// may fail, and no `atomic` block.
 fn is_counted_alike(program: &Program) -> bool {
     let mut alike = true;
     let procedures = program.procedures.iter().map(|one| &one.body);

@@ -1,13 +1,13 @@
-//! Random small programs, and smaller ones that show the same.
+//! Random small programs, and how to shrink them.
 
 use mazurka_core::Random;
 use mazurka_memory::MemoryOrder::{self, AcqRel, Acquire, Plain, Relaxed, Release, SeqCst};
 use mazurka_memory::litmus::*;
 
-/// The locks have locations of their own.
+/// The first location of the locks, which are separate from the others.
 const LOCKS: u32 = 4;
 
-/// What a program is made of. Few features at a time: then each is used more often.
+/// The features of a program. There are few at a time, so that each is used more often.
 struct Features {
     locations: u64,
     registers: u64,
@@ -20,14 +20,14 @@ struct Features {
     decisions: bool,
     branches: bool,
     checks: bool,
-    /// Many accesses of order sc.
+    /// Many seq_cst accesses.
     sc: bool,
     /// Mostly relaxed accesses.
     relaxed: bool,
     plain: bool,
 }
 
-/// A program with threads, some of which another one starts.
+/// A program with threads; the last ones are started by another thread.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     pub threads: Vec<Vec<Vec<Instruction>>>,
@@ -76,7 +76,7 @@ pub fn sketch(random: &mut Random) -> Sketch {
     sketch_with(random, false)
 }
 
-/// A random program that asks questions about a number that is not known.
+/// A random program that asks questions about an unknown number.
 pub fn sketch_with_decisions(random: &mut Random) -> Sketch {
     sketch_with(random, true)
 }
@@ -116,7 +116,7 @@ fn sketch_with(random: &mut Random, decisions: bool) -> Sketch {
     sketch
 }
 
-/// Lets the first thread start the last one, and perhaps wait for it.
+/// Makes the first thread start the last one, and sometimes wait for it.
 fn spawn_last(sketch: &mut Sketch, random: &mut Random) {
     sketch.started -= 1;
     let child = sketch.started as u32;
@@ -185,7 +185,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Some instructions that belong together.
+    /// Returns instructions that belong together.
     fn block(&mut self) -> Vec<Vec<Instruction>> {
         let access = vec![self.access()];
         if self.features.branches && self.flip(3) {
@@ -222,7 +222,7 @@ impl Generator<'_> {
         vec![access]
     }
 
-    /// The same with an attempt in place of the lock.
+    /// Replaces the lock of a critical section by an attempt to lock.
     fn try_lock(&mut self, mutex: u32, mut block: Vec<Instruction>) -> Vec<Instruction> {
         const HELD: Register = 5;
         let attempt = compare_exchange(HELD, mutex, (0, 1), (Acquire, Relaxed));

@@ -1,4 +1,4 @@
-//! Executions of many events: the work for one is linear in its length, or almost.
+//! Executions of many events: the work for each is linear in its length, or almost.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ fn one_thread() {
     }
 }
 
-/// Each execution after the first is the revisit of an update by another one.
+/// Each execution after the first is made by an update that revisits another.
 #[test]
 fn two_threads() {
     let adds = vec![fetch_add(0, 0, 1, Relaxed); 10_000];
@@ -51,7 +51,7 @@ fn two_threads() {
     }
 }
 
-/// What has failed is told as an order of the steps.
+/// A failure is shown as an order of the steps.
 #[test]
 fn a_failure_at_the_end() {
     let mut adds = vec![fetch_add(0, 0, 1, Relaxed); 10_000];
@@ -66,7 +66,7 @@ fn a_failure_at_the_end() {
     assert!(start.elapsed() < PLENTY, "{:?}", start.elapsed());
 }
 
-/// The clock is looked at within an execution, and while the program is run again.
+/// The time limit is checked within an execution, and while the program is run again.
 #[test]
 fn the_time_limit() {
     let adds = vec![fetch_add(0, 0, 1, Relaxed); 10_000];

@@ -1,7 +1,7 @@
 //! sc and tso as machines: interleavings, and interleavings with a store buffer for each thread.
 //!
-//! The axioms of both models are a reading; the machines are what is meant. They give the same
-//! values of registers and memory at the end, deadlocks included.
+//! The axioms of both models are an interpretation; the machines are the definition. Both give the
+//! same final values of registers and memory, including deadlocks.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use mazurka_memory::{
 
 use crate::generate::sketch;
 
-/// What waits in a buffer.
+/// An entry of a store buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Buffered {
     Store(Loc, Value),
@@ -23,14 +23,14 @@ enum Buffered {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
-    /// The answers that each thread has got.
+    /// The answers that each thread has received.
     answers: Vec<Vec<Value>>,
     memory: BTreeMap<Loc, Value>,
     buffers: Vec<VecDeque<Buffered>>,
     started: BTreeSet<usize>,
 }
 
-/// How an execution ended, the registers, and the memory without what was never written.
+/// How an execution ended, the registers, and the locations that were written.
 type Outcome = (u8, Vec<Value>, BTreeMap<Loc, Value>);
 
 struct Machine {
@@ -50,7 +50,7 @@ fn registers(program: &Litmus) -> Vec<Value> {
 }
 
 impl Machine {
-    /// All outcomes, if there are at most so many states.
+    /// All outcomes, if there are at most `most` states.
     fn outcomes(program: &Litmus, buffers: bool, most: usize) -> Option<BTreeSet<Outcome>> {
         let threads = program.code().len();
         let mut machine = Self {
@@ -106,7 +106,7 @@ impl Machine {
             }
         }
         for &thread in &state.started {
-            // Reaching other states leaves the program where it is.
+            // Visiting other states leaves the program where it is.
             for next in self.steps(state, &actions, thread) {
                 moved = true;
                 self.reach(next);
@@ -169,7 +169,7 @@ impl Machine {
                     _ => vec![answer(value)],
                 }
             }
-            // A store of order sc waits until the buffer has left.
+            // A seq_cst store waits until the buffer is empty.
             Action::Write { order, .. } if order == sc && !is_drained => vec![],
             Action::Write { loc, order, value } => {
                 vec![buffer(Buffered::Store(loc, value), order == sc)]
@@ -210,7 +210,7 @@ impl Machine {
     }
 }
 
-/// What leaves a buffer takes effect.
+/// Applies an entry that leaves a buffer.
 fn leave(state: &mut State, buffered: Buffered) {
     match buffered {
         Buffered::Store(loc, value) => {

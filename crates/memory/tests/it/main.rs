@@ -1,4 +1,4 @@
-//! The engine against published figures, and against an oracle of its own.
+//! Compares the engine with published figures, and with an independent oracle.
 
 mod corpus;
 mod figures;

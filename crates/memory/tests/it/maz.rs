@@ -1,5 +1,5 @@
-//! The litmus tests of the corpus: exact numbers of executions, and the same as those of programs
-//! that are made without the language.
+//! The litmus tests of the corpus: exact numbers of executions, which equal those of programs made
+//! without the language.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use mazurka_memory::{Counts, Memory, Threads, explore};
 
 const MAX_LOCAL: u64 = 10_000;
 
-/// A program of the corpus, with its constant N, if that is given.
+/// A program of the corpus, with a value for its constant N, if given.
 fn code(name: &str, size: Option<u32>) -> Arc<Code> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/litmus");
     let source = std::fs::read_to_string(path.join(format!("{name}.maz"))).expect("a file");
@@ -111,7 +111,7 @@ fn long_figures() {
     check("fib-bench", Some(5), [525_630, 218_243]);
 }
 
-/// Under each model: a lock that is held is waited for, whatever the orders say.
+/// Under each model, a thread waits for a held lock, whatever the orders are.
 #[test]
 fn locks_in_opposite_orders() {
     let code = code("abba", None);

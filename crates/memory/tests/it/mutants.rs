@@ -31,7 +31,7 @@ fn no_maximality() {
     catches(Planted::NoMaximality, &read_and_writes([1, 2]));
 }
 
-/// The second write must not revisit the read that the first has revisited.
+/// The second write must not revisit the read that the first one revisited.
 #[test]
 fn rf_not_in_prev() {
     catches(Planted::AnyRf, &read_and_writes([1, 2]));
@@ -48,8 +48,8 @@ fn any_choice() {
     catches(Planted::AnyChoice, &program);
 }
 
-/// The first outcome is not feasible beside the decision of the other thread, so that the second is
-/// the maximal one; and it is feasible where that decision is removed.
+/// The first outcome is infeasible together with the decision of the other thread, so the second is
+/// the maximal one; without that decision the first is feasible.
 #[test]
 fn first_outcome() {
     let asker = vec![load(0, X, Relaxed), Instruction::Decide(1, 0)];

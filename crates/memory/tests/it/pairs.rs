@@ -1,5 +1,5 @@
-//! Random `.maz` programs under each model: the engine on the machine of the language against the
-//! oracle, which gets the same program without the language.
+//! Random `.maz` programs under each model: compares the engine on the machine of the language with
+//! the oracle, which gets the same program without the language.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -17,12 +17,12 @@ use mazurka_memory::{End, Ending, Memory, Threads, visit};
 
 use crate::oracle::{self, Answer, code};
 
-/// More graphs than this are too many for the oracle.
+/// The maximal number of graphs for the oracle.
 const MOST: usize = 20_000;
-/// Two atomic variables, a plain one and a lock, as the language numbers them.
+/// Two atomic variables (0 and 1), a plain one and a lock, as the language numbers them.
 const PLAIN: u32 = 2;
 const MUTEX: u32 = 3;
-/// The register that the program looks at, and one that it does not.
+/// The register that the program reads, and one that it does not read.
 const LOOKED_AT: usize = 0;
 const OTHER: usize = 5;
 

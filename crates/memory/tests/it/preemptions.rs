@@ -12,7 +12,7 @@ use mazurka_memory::{End, Loc, Memory, ThreadId, visit};
 
 use crate::programs::{ainc, inc};
 
-/// How many events of each thread have been made, and the thread that runs.
+/// The number of events that each thread has made, and the running thread.
 type Position = (Vec<usize>, usize);
 
 fn is_made(graph: &Graph, slot: Slot, made: &[usize]) -> bool {
@@ -22,7 +22,7 @@ fn is_made(graph: &Graph, slot: Slot, made: &[usize]) -> bool {
     }
 }
 
-/// Whether everything before an event in rf ∪ mo ∪ rb has been made.
+/// Whether everything before an event in rf ∪ mo ∪ rb was made.
 fn is_ready(graph: &Graph, slot: Slot, made: &[usize]) -> bool {
     let event = graph.event(slot);
     if event.kind.is_read() {
@@ -36,7 +36,7 @@ fn is_ready(graph: &Graph, slot: Slot, made: &[usize]) -> bool {
     is_made(graph, before, made) && readers.all(|&read| is_made(graph, read, made))
 }
 
-/// The least number of preemptions of an interleaving with these orders.
+/// The least number of preemptions in an interleaving with these orders.
 fn preemptions(graph: &Graph) -> u32 {
     let threads = graph.threads() as usize;
     let events = |thread: usize| graph.thread(ThreadId(thread as u32));
@@ -83,7 +83,7 @@ fn preemption_bounds() {
     assert_eq!([0, 1, 2, 3].map(within), [24, 168, 432, 576]);
 }
 
-/// The threads do the same, so executions differ by their order in mo alone.
+/// The threads are identical, so executions differ only by their order in mo.
 #[test]
 fn symmetric_increments() {
     let mut orders = BTreeSet::new();

@@ -1,9 +1,9 @@
-//! The programs of the figures.
+//! The programs for the figures.
 
 use mazurka_memory::MemoryOrder::{self, Acquire, Relaxed, Release, SeqCst};
 use mazurka_memory::litmus::*;
 
-/// Two locations.
+/// The locations.
 pub const X: u32 = 0;
 pub const Y: u32 = 1;
 const Z: u32 = 2;
@@ -47,7 +47,7 @@ pub fn mp_fences() -> Litmus {
     ])
 }
 
-/// Message passing where the flag is overwritten by its thread, relaxed.
+/// Message passing where the thread overwrites its flag with a relaxed store.
 pub fn mp_overwritten() -> Litmus {
     Litmus::new([
         vec![
@@ -110,7 +110,7 @@ pub fn isa2(write: MemoryOrder, read: MemoryOrder) -> Litmus {
     ])
 }
 
-/// Tells the readings of the axiom for sc apart.
+/// Distinguishes the readings of the axiom for sc.
 pub fn z6_u() -> Litmus {
     Litmus::new([
         vec![store(X, 1, SeqCst), store(Y, 1, Release)],
@@ -119,7 +119,7 @@ pub fn z6_u() -> Litmus {
     ])
 }
 
-/// Tells the readings of the axiom for sc apart.
+/// Distinguishes the readings of the axiom for sc.
 pub fn ww_merge() -> Litmus {
     Litmus::new([
         vec![load(0, X, Acquire), load(1, Y, SeqCst)],
@@ -128,7 +128,7 @@ pub fn ww_merge() -> Litmus {
     ])
 }
 
-/// Tells the readings of the axiom for sc apart.
+/// Distinguishes the readings of the axiom for sc.
 pub fn sb_rfis() -> Litmus {
     let thread = |mine, other| {
         vec![
@@ -152,7 +152,7 @@ pub fn readers(readers: usize) -> Litmus {
     Litmus::new(code)
 }
 
-/// One store of 2, and N that exchange 2 for 3.
+/// One store of 2, and N threads that exchange 2 for 3.
 pub fn wcas(threads: usize) -> Litmus {
     let exchange = compare_exchange(0, X, (2, 3), (Relaxed, Relaxed));
     let mut code = vec![vec![store(X, 2, Release)]];
@@ -188,7 +188,7 @@ pub fn fib(rounds: usize) -> Litmus {
     program.with_initial(X, 1).with_initial(Y, 1)
 }
 
-/// The same, and a thread that looks at both.
+/// The same, with a thread that reads both.
 pub fn fib_bench(rounds: usize) -> Litmus {
     let mut reader = vec![load(0, X, Acquire)];
     // Unless x > 144: `144 > x` or equal.
@@ -198,7 +198,7 @@ pub fn fib_bench(rounds: usize) -> Litmus {
     Litmus::new(code).with_initial(X, 1).with_initial(Y, 1)
 }
 
-/// Looks for the last zero of an array into which N threads write.
+/// Searches for the last zero of an array that N threads write.
 pub fn lastzero(threads: u32) -> Litmus {
     let reader = vec![
         Instruction::Set(0, i64::from(threads).into()),
@@ -218,7 +218,7 @@ pub fn lastzero(threads: u32) -> Litmus {
     Litmus::new(code)
 }
 
-/// N threads put four entries each into a hash table of 128.
+/// N threads insert four entries each into a hash table of 128.
 pub fn indexer(threads: i64) -> Litmus {
     const SIZE: i64 = 128;
     let entry = |thread: i64, m: i64| {

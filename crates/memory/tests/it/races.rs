@@ -9,7 +9,7 @@ use crate::programs::{X, Y};
 
 const Z: u32 = 2;
 
-/// Whether a program has a race. Its schedule shows it again.
+/// Whether a program has a race. The schedule must show it again.
 #[track_caller]
 fn races(program: &Litmus) -> bool {
     for memory in [Memory::Ra, Memory::Tso, Memory::Sc] {
@@ -36,7 +36,7 @@ fn races(program: &Litmus) -> bool {
     found_race
 }
 
-/// A message that one thread writes plainly, and another reads if it sees the flag.
+/// One thread writes a message plainly, and another reads it if it sees the flag.
 fn passing(write: Vec<Instruction>, read: Vec<Instruction>) -> Litmus {
     let writer = [vec![store(X, 1, Plain)], write].concat();
     let reader = [read, when(r(0).equals(1), [load(1, X, Plain)])].concat();
@@ -82,7 +82,7 @@ fn updates() {
     assert!(!races(&passing(write(), exchange(AcqRel, Relaxed))));
 }
 
-/// A relaxed update of a third thread carries on the release sequence, a relaxed store ends it.
+/// A relaxed update of a third thread continues the release sequence, a relaxed store ends it.
 #[test]
 fn release_sequences() {
     let third = |instruction| {
@@ -90,7 +90,7 @@ fn release_sequences() {
         let code = code.code().iter().cloned().chain([vec![instruction]]);
         Litmus::new(code)
     };
-    // A thread that reads 1 has read what the update made of 2.
+    // A thread that reads 1 reads the update of the 2.
     assert!(!races(
         &third(fetch_add(0, Y, -1, Relaxed)).with_initial(Y, 5)
     ));
@@ -119,7 +119,7 @@ fn plain_beside_atomic() {
     assert!(!pair(load(0, X, Plain), load(0, X, Plain)));
 }
 
-/// An await that waits for ever has read, and its schedule shows it.
+/// An await that waits for ever has read, and its schedule shows the race.
 #[test]
 fn awaits() {
     let waiting = vec![await_equal(X, 2, Acquire)];

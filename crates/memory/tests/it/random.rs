@@ -1,6 +1,6 @@
 //! Random programs: the engine finds what the oracle finds, and nothing twice.
 //!
-//! CI runs a slice. More: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test --release -p
+//! CI runs a slice. For more: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test --release -p
 //! mazurka-memory --test it -- --ignored random::`.
 
 use std::collections::BTreeSet;
@@ -18,10 +18,10 @@ use mazurka_memory::litmus::{Instruction, Litmus};
 use crate::generate::{Sketch, sketch, sketch_with_decisions};
 use crate::oracle::{self, Answer, Key, code};
 
-/// More graphs than this are too many for the oracle.
+/// The maximal number of graphs for the oracle.
 const MOST: usize = 20_000;
 
-/// What the engine finds, or the graph that it found twice.
+/// What the engine finds; the error is a graph that it found twice.
 pub fn engine(program: &Litmus, memory: Memory, planted: Planted) -> Result<Answer, String> {
     let mut ends: BTreeSet<(u8, Key)> = BTreeSet::new();
     let mut twice = None;
@@ -69,7 +69,7 @@ pub fn engine(program: &Litmus, memory: Memory, planted: Planted) -> Result<Answ
     })
 }
 
-/// The schedule of an execution leads to the same graph.
+/// Asserts that the schedule of an execution leads to the same graph.
 fn assert_replays(program: &Litmus, memory: Memory, end: &End<'_, Litmus>) {
     let schedule = end.schedule();
     let text = schedule.to_string();
@@ -125,7 +125,7 @@ pub fn compare(program: &Litmus, memory: Memory, planted: Planted) -> Option<Res
     )))
 }
 
-/// The smallest program found by leaving out blocks that still shows a disagreement.
+/// Removes blocks while the program still shows a disagreement.
 fn shrink(mut sketch: Sketch, memory: Memory) -> (Sketch, String) {
     let fails = |sketch: &Sketch| match compare(&sketch.program(), memory, Planted::Nothing) {
         Some(Err(error)) => Some(error),
@@ -207,8 +207,8 @@ fn threads_in_any_order_in_the_long_run() {
     assert!(turn(seed, programs) > programs);
 }
 
-/// The search depends on the order of the threads, and what it finds does not. These programs are
-/// too large for the oracle.
+/// The search depends on the order of the threads, but its result does not. These programs are too
+/// large for the oracle.
 fn turn(seed: u64, programs: u64) -> u64 {
     let mut executions = 0;
     for seed in seed..seed + programs {
@@ -260,7 +260,7 @@ fn threads_in_any_order() {
     assert!(executions > 20_000, "{executions} executions");
 }
 
-/// The parts of a search find together what the whole search finds.
+/// Together, the parts of a search find what the whole search finds.
 #[test]
 fn parts_make_the_whole() {
     let mut parts_seen = 0;
@@ -303,7 +303,7 @@ fn parts_make_the_whole() {
     assert!(parts_seen > 2000, "{parts_seen} parts");
 }
 
-/// Random executions are executions, and with time all of them are drawn.
+/// Random executions are executions, and eventually all of them are drawn.
 #[test]
 fn samples_are_executions() {
     let (mut drawn, mut all) = (0, 0);
@@ -381,8 +381,8 @@ fn programs_of_the_figures() {
     }
 }
 
-/// What the engine and the oracle rely on: a part of a consistent graph is consistent. So it makes
-/// no difference whether the axioms are checked on every graph or on those at the end.
+/// The engine and the oracle rely on this: a part of a consistent graph is consistent. So the
+/// axioms may be checked on every graph or only on those at the end.
 #[test]
 fn parts_of_consistent_graphs_are_consistent() {
     let mut compared = 0;
@@ -403,8 +403,8 @@ fn parts_of_consistent_graphs_are_consistent() {
     assert!(compared > 200, "{compared} are small enough");
 }
 
-/// An update that is stuck is an update: when a write revisits it, tso orders it after the writes
-/// of its thread.
+/// A stuck update is an update: when a write revisits it, tso orders it after the writes of its
+/// thread.
 #[test]
 fn stuck_updates_are_updates() {
     use mazurka_memory::MemoryOrder::{Relaxed, SeqCst};

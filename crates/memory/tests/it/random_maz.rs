@@ -1,5 +1,5 @@
-//! Random `.maz` programs: the engine of graphs under sc against Optimal-DPOR, which explores
-//! interleavings.
+//! Random `.maz` programs: compares the engine for execution graphs under sc with Optimal-DPOR,
+//! which explores interleavings.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -13,12 +13,13 @@ use mazurka_memory::{End, Ending, Failure, Memory, Threads, visit};
 
 const MAX_LOCAL: u64 = 10_000;
 
-/// What a random program is made of.
+/// The features of a random program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
-    /// What both engines count alike.
+    /// Features that both engines count alike.
     Counted,
-    /// Everything: where updates do not write and guards wait, only results can be compared.
+    /// All features: because of updates that do not write, and guards that wait, only results are
+    /// compared.
     Everything,
 }
 
@@ -124,7 +125,7 @@ impl Generator {
     }
 }
 
-/// What an engine has seen.
+/// The results of an engine.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     pub complete: u64,
@@ -134,7 +135,7 @@ pub struct Seen {
     pub deadlocked: bool,
 }
 
-/// What the engine of graphs sees under sc; none if a limit was reached or a step does too much.
+/// The results of the engine for graphs under sc; none if a limit was hit or a step does too much.
 pub fn graphs<const APART: bool>(code: &Arc<Code>, limits: &Limits) -> Option<Seen> {
     let machine = || Machine::new(code.clone(), MAX_LOCAL);
     let mut results = BTreeSet::new();
@@ -190,7 +191,7 @@ impl Observer<Machine> for Ends {
     }
 }
 
-/// What Optimal-DPOR sees; none if a limit was reached.
+/// The results of Optimal-DPOR; none if a limit was hit.
 pub fn interleavings(code: &Arc<Code>, limits: &Limits) -> Option<Seen> {
     let mut machine = Machine::new(code.clone(), MAX_LOCAL);
     let search = Search {
@@ -231,7 +232,7 @@ fn compare(seed: u64, style: Style) -> Seen {
     expected
 }
 
-/// Compares many programs, and looks whether they do what can be compared.
+/// Compares many programs, and asserts that they contain what is compared.
 fn compare_all(style: Style) {
     let mut all = Seen::default();
     for seed in first_seed()..first_seed() + programs() {
@@ -247,7 +248,7 @@ fn compare_all(style: Style) {
     }
 }
 
-/// How many programs of each style; `.ci/long` asks for more.
+/// The number of programs of each style; `.ci/long` sets more.
 fn programs() -> u64 {
     let asked = std::env::var("MAZURKA_PROGRAMS").ok();
     asked.and_then(|text| text.parse().ok()).unwrap_or(300)

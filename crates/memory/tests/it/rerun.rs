@@ -1,4 +1,4 @@
-//! Programs that can only be run again from the start, as real code can.
+//! Programs that can only be run again from the start, like real code.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use mazurka_memory::{
 
 use crate::generate::sketch;
 
-/// Goes back to the start, whatever it is asked for, and remembers the order of the answers.
+/// Always goes back to the start, and records the order of the answers.
 struct FromTheStart {
     program: Litmus,
     answered: Vec<ThreadId>,
@@ -102,9 +102,9 @@ fn answers_extend_po_and_rf() {
     assert!(ends > 1000, "{ends} executions");
 }
 
-/// Two threads in critical sections, with a variable of real memory.
+/// Two threads with critical sections, and a variable in real memory.
 struct Counter {
-    /// Where each thread is.
+    /// The position of each thread.
     at: [u32; 2],
     count: u32,
 }
@@ -129,7 +129,7 @@ impl Program for Counter {
     fn answer(&mut self, thread: ThreadId, _: Value) {
         let at = &mut self.at[thread.index()];
         *at += 1;
-        // After the lock: appends its number to those before.
+        // After the lock: append the thread's number to the previous ones.
         if *at % 2 == 1 {
             self.count = self.count * 10 + 1 + thread.0;
         }

@@ -1,5 +1,5 @@
-//! Random `.maz` programs with values that are not known: for each valuation, the executions whose
-//! path it takes are those of the program with these values.
+//! Random `.maz` programs with unknown values: for each valuation, the executions whose path it
+//! follows are those of the program with these values.
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -11,10 +11,10 @@ use mazurka_memory::{End, Ending, Memory, Threads, visit};
 use mazurka_smt::{Effort, Embedded};
 
 const MAX_LOCAL: u64 = 10_000_000;
-/// The values that are tried for each unknown; those at the ends are excluded by the programs.
+/// The values that are tried for each unknown; the programs exclude the first and the last.
 const TRIED: std::ops::RangeInclusive<i64> = -1..=3;
 
-/// How many variables a program has: its first cells.
+/// The number of variables of a program, which are its first cells.
 const VARIABLES: u32 = 4;
 
 struct Generator {
@@ -24,8 +24,8 @@ struct Generator {
 }
 
 impl Generator {
-    /// The initial value of `n` is not known, nor are the inputs of the processes: each is from 0
-    /// to 2. Only `z` is waited for and exchanged, and it never holds one of them.
+    /// The initial value of `n` and the inputs of the processes are unknown, each from 0 to 2. Only
+    /// `z` is awaited and exchanged, and it never holds one of them.
     fn program(seed: u64) -> String {
         let mut generator = Self {
             random: Random::new(seed),
@@ -101,18 +101,18 @@ impl Generator {
     }
 }
 
-/// How an execution ends, and what is in the cells then.
+/// How an execution ends, and the final contents of the cells.
 type Result = (String, Vec<i64>);
 
 fn told(ending: Ending, cells: Vec<i64>) -> Result {
     (format!("{ending:?}"), cells)
 }
 
-/// The unknowns that a program may have: an initial value, and an input of each process.
+/// The possible unknowns of a program: an initial value, and an input of each process.
 const UNKNOWNS: [&str; 4] = ["n", "0#0", "1#0", "2#0"];
 type Values = [i64; 4];
 
-/// Every valuation, of the unknowns that the program has.
+/// Every valuation of the unknowns that the program has.
 fn valuations(source: &str) -> Vec<Values> {
     let mut all = vec![[0; 4]];
     let processes = source.split("process {").skip(1);
@@ -152,8 +152,8 @@ fn known(code: &Code, values: &Values, memory: Memory) -> Vec<Result> {
     all
 }
 
-/// For each valuation the executions that it takes, of a search for all values; none if a step does
-/// several things.
+/// For each valuation, the executions that it follows in a search for all values; none if a step
+/// does several things.
 fn for_all(code: &Code, values: &[Values], memory: Memory) -> Option<Vec<Vec<Result>>> {
     let mut all = vec![Vec::new(); values.len()];
     let mut doubts = false;
@@ -173,7 +173,7 @@ fn for_all(code: &Code, values: &[Values], memory: Memory) -> Option<Vec<Vec<Res
                 taken = true;
             }
         }
-        // Each of them is one for some values, though perhaps for none that are tried.
+        // Each execution needs some values, though perhaps none of those that are tried.
         let exists = taken || machine.concrete(None).is_some();
         assert!(exists, "an execution that no values take");
         ControlFlow::Continue(())
@@ -203,7 +203,7 @@ fn compare(seed: u64, memory: Memory) -> Option<(usize, usize)> {
     let found = for_all(&code, &valuations, memory)?;
     let mut executions = 0;
     for (values, found) in valuations.iter().zip(&found) {
-        // What the program requires of `n` is not asked of numbers.
+        // With known values, the requirement on `n` is not checked.
         if !(0..=2).contains(&values[0]) {
             assert!(
                 found.is_empty(),

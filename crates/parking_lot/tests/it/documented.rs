@@ -1,4 +1,4 @@
-//! What the documentation of parking_lot says, sentence by sentence, as programs.
+//! The documentation of parking_lot, sentence by sentence, as programs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn a_thread_that_reads_twice_may_wait_for_ever() {
     assert_eq!((found, deadlocks), (vec![0], 0));
 }
 
-/// The same where the second reader is another thread that the first one waits for.
+/// The same where the second reader is another thread, for which the first one waits.
 #[test]
 fn a_reader_may_wait_for_a_writer_that_waits() {
     let (_, deadlocks) = outcomes(|| {
@@ -151,7 +151,7 @@ fn an_upgrade_waits_for_readers_and_keeps_others_out() {
         (found, deadlocks),
         (vec![(false, 0), (true, 0), (true, 1)], 0)
     );
-    // The reader waits for the one that waits for it.
+    // The reader waits for the upgrading thread, which waits for the reader.
     let (_, deadlocks) = outcomes(|| {
         let lock = Arc::new(RwLock::new(0));
         let other = lock.clone();
@@ -184,7 +184,7 @@ fn an_upgradable_read_becomes_a_plain_one() {
         let adds = |lock: &RwLock<u32>| *lock.write() += 10;
         both(RwLock::new(0), both_ways, adds).0
     });
-    // No writer comes between, and no reader is there that would hinder the attempt.
+    // No writer comes in between, and there is no reader that would prevent the attempt.
     assert_eq!((found, deadlocks), (vec![(2, true, 3), (12, true, 13)], 0));
 }
 
@@ -408,7 +408,7 @@ fn a_static_lock_starts_every_execution_anew() {
     assert_eq!(found, [(1, 2, 2), (2, 1, 2)]);
 }
 
-/// What a lock protects is seen by the next thread that has it, under every memory model.
+/// The next thread that takes a lock sees the protected data, under every memory model.
 #[test]
 fn locks_order_what_they_protect() {
     for memory in [Memory::Rc11, Memory::Tso] {

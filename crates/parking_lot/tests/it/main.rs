@@ -1,4 +1,4 @@
-//! The locks of parking_lot, explored: outcomes, deadlocks, and what holds outside a model.
+//! The locks of parking_lot, explored: outcomes, deadlocks, and the behaviour outside a model.
 
 mod documented;
 
@@ -67,7 +67,7 @@ fn an_attempt_succeeds_or_not() {
     assert_eq!(seen, (vec![false, true], 0));
 }
 
-/// To ask whether a lock is held takes nothing: the thread that asks never keeps others waiting.
+/// Asking whether a lock is held does not take it: the asking thread never makes others wait.
 #[test]
 fn is_locked_is_seen_by_nobody() {
     let (found, deadlocks) = outcomes(|| both(Mutex::new(()), |m| m.is_locked(), Mutex::is_locked));
@@ -259,7 +259,7 @@ fn everything_works_outside_a_model() {
     });
 }
 
-/// A thread that looks sees every state of a `Once`.
+/// An observing thread sees every state of a `Once`.
 #[test]
 fn the_state_of_a_once() {
     use mazurka_parking_lot::OnceState;

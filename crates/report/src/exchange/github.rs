@@ -8,8 +8,8 @@ use crate::replay_command;
 use crate::shell::flags_of;
 use crate::verdict::title;
 
-/// Violations as errors, warnings as warnings, and the verdict as what it is: a notice if it is
-/// verified, a warning if a bound was hit.
+/// Returns violations as errors, warnings as warnings, and the verdict as a notice if it is
+/// verified, or as a warning if a bound was hit.
 pub fn github(record: &Record) -> String {
     let mut text = String::new();
     for witness in &record.witnesses {
@@ -21,14 +21,14 @@ pub fn github(record: &Record) -> String {
     let level = match record.verdict {
         Verdict::Verified => "notice",
         Verdict::Inconclusive => "warning",
-        // The violations have said so.
+        // The violations say so already.
         Verdict::Violated => return text,
     };
     let file = [("file", shown(&record.program.file).to_owned())];
     text + &command(level, &file, &scope(record).join("\n"))
 }
 
-/// The mistakes of a program that could not be explored.
+/// Returns the mistakes of a program that could not be explored.
 pub fn github_mistakes(mistakes: &MistakesRecord) -> String {
     let all = mistakes.diagnostics.iter();
     all.map(|mistake| diagnosed(&mistakes.file, mistake))
@@ -87,7 +87,7 @@ fn diagnosed(file: &str, diagnostic: &DiagnosticRecord) -> String {
     command(level, &place, &(text + &help.collect::<String>()))
 }
 
-/// `::error file=a.maz,line=1::text`
+/// Returns a command: `::error file=a.maz,line=1::text`.
 fn command(level: &str, properties: &[(&str, String)], text: &str) -> String {
     let one = |(name, value): &(&str, String)| {
         let value = data(value).replace(':', "%3A").replace(',', "%2C");
@@ -97,11 +97,11 @@ fn command(level: &str, properties: &[(&str, String)], text: &str) -> String {
     format!("::{level} {}::{}\n", properties.join(","), data(text))
 }
 
-/// What would end a command, or begin an escape.
+/// Escapes characters that would end a command, or begin an escape.
 fn data(text: &str) -> String {
     let text = text.replace('%', "%25");
     let text = text.replace('\r', "%0D").replace('\n', "%0A");
-    // What a terminal would obey is shown, as everywhere.
+    // Control characters are replaced by a visible sign, as everywhere.
     text.replace(|c: char| c.is_control() && c != '\t', "\u{FFFD}")
 }
 

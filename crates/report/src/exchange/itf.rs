@@ -1,10 +1,10 @@
 //! The Informal Trace Format, in which Apalache and Quint write counterexamples: the states of one
 //! run (Apalache's ADR 015).
 //!
-//! A record has the last state of a run and what each step changed, so the states are found from
-//! the last one back. A change names a cell, `queue[1].from`; the variable is the name without its
-//! indices. What is in no state, as the number of messages in a channel, is a variable of its own,
-//! with the values that changes tell of.
+//! A record has the last state of a run and the changes of each step, so the states are
+//! reconstructed from the last one backwards. A change names a cell, `queue[1].from`; the variable
+//! is the name without its indices. A name that no state has, such as the number of messages in a
+//! channel, becomes a variable of its own, with the values from the changes.
 
 use mazurka_core::record::{ProgramRecord, Run, Step};
 use serde_json::{Map, Value, json};
@@ -12,7 +12,8 @@ use serde_json::{Map, Value, json};
 use super::step_file;
 use crate::json as pretty;
 
-/// A run as a trace; `lasso` steps come before those that repeat for ever, if some do.
+/// Returns a run as a trace; if it repeats, `lasso` is the number of steps before those that
+/// repeat.
 pub fn itf(program: &ProgramRecord, run: &Run, lasso: Option<usize>) -> String {
     let states = states(run);
     let vars: Vec<&String> = match states.first() {
@@ -43,21 +44,21 @@ pub fn itf(program: &ProgramRecord, run: &Run, lasso: Option<usize>) -> String {
         "vars": vars,
         "states": states,
     });
-    // The states count from 0, and state i is behind i steps.
+    // States are numbered from 0, and state i comes after i steps.
     if let Some(stem) = lasso.filter(|stem| *stem < run.steps.len()) {
         trace["loop"] = json!(stem);
     }
-    // Only maps whose keys are no strings, and numbers that are none, cannot be written.
+    // Only maps with keys that are not strings, and non-finite numbers, cannot be written.
     pretty(&trace).unwrap_or_default()
 }
 
-/// The states of a run, the initial one first.
+/// Returns the states of a run, the initial one first.
 fn states(run: &Run) -> Vec<Map<String, Value>> {
     let mut state = Map::new();
     for binding in &run.state {
         state.insert(binding.name.clone(), value(&binding.value));
     }
-    // What no state has is as its last change leaves it.
+    // A name that no state has gets the value of its last change.
     let steps = run.steps.iter().rev();
     for change in steps.flat_map(|step| step.changes.iter().rev()) {
         if find(&mut state, &change.name).is_none() {
@@ -74,7 +75,7 @@ fn states(run: &Run) -> Vec<Map<String, Value>> {
     states
 }
 
-/// Makes a state the one before a step.
+/// Turns a state into the one before a step.
 fn undo(state: &mut Map<String, Value>, step: &Step) {
     for change in step.changes.iter().rev() {
         if let Some(found) = find(state, &change.name) {
@@ -83,7 +84,7 @@ fn undo(state: &mut Map<String, Value>, step: &Step) {
     }
 }
 
-/// The value that a name stands for: a variable, or an element of one.
+/// Returns the value of a name: a variable, or an element of one.
 fn find<'s>(state: &'s mut Map<String, Value>, name: &str) -> Option<&'s mut Value> {
     if state.contains_key(name) {
         return state.get_mut(name);
@@ -104,7 +105,7 @@ fn find<'s>(state: &'s mut Map<String, Value>, name: &str) -> Option<&'s mut Val
         .try_fold(found, |found, index| found.get_mut(index))
 }
 
-/// A value as the source writes it: numbers of any size, truth values, lists, and words.
+/// Parses a value as the source writes it: numbers of any size, truth values, lists, and words.
 fn value(text: &str) -> Value {
     let text = text.trim();
     if let Some(inner) = text
@@ -124,7 +125,7 @@ fn value(text: &str) -> Value {
     }
 }
 
-/// The parts of a list, which may be lists.
+/// Returns the parts of a list, which may be lists.
 fn elements(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut depth, mut start) = (0_i32, 0);

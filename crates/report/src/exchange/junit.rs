@@ -1,8 +1,8 @@
-//! JUnit XML: what was looked for as test cases.
+//! JUnit XML: the properties that were checked, as test cases.
 //!
 //! A suite is one search. Its cases are the kinds of violations that count, then each `cover` and
-//! the refinement. A kind that was found fails; one that is still open is an error, since it was
-//! neither found nor excluded; so is everything if nothing could be explored.
+//! the refinement. A kind that was found fails. A kind that is still open is an error, because it
+//! was neither found nor excluded; if nothing could be explored, all are errors.
 
 use mazurka_core::record::{CoverAnswer, MistakesRecord, Record, RefinementAnswer, Witness};
 use mazurka_core::{Kind, Verdict};
@@ -13,16 +13,16 @@ use crate::shell::flags_of;
 use crate::svg::{attribute, escaped};
 use crate::verdict::title;
 
-/// How a case ended.
+/// The outcome of a case.
 enum Outcome {
     Passed,
-    /// What was found: a short text, and all of it.
+    /// The violations: for each a short text, and the full one.
     Failed(Vec<(String, String)>),
-    /// Why that is not known.
+    /// Why the outcome is not known.
     Unknown(String),
 }
 
-/// The answers of a search, as one test suite.
+/// Returns the answers of a search, as one test suite.
 pub fn junit(record: &Record) -> String {
     let mut cases = Vec::new();
     let unknown = scope(record).join("\n");
@@ -66,7 +66,7 @@ pub fn junit(record: &Record) -> String {
         let outcome = match refinement.answer {
             RefinementAnswer::Holds => Some(Outcome::Passed),
             RefinementAnswer::Open => Some(Outcome::Unknown(unknown.clone())),
-            // The case of its kind has said so, if there is one.
+            // The case of its kind reports it, if there is one.
             RefinementAnswer::Broken if counted.contains(&Kind::Property) => None,
             RefinementAnswer::Broken => Some(Outcome::Failed(found(Kind::Property))),
         };
@@ -84,7 +84,7 @@ pub fn junit(record: &Record) -> String {
     suite(&record.program.file, record.seconds, &cases)
 }
 
-/// The mistakes of a program that could not be explored, as one case.
+/// Returns the mistakes of a program that could not be explored, as one case.
 pub fn junit_mistakes(mistakes: &MistakesRecord) -> String {
     let told = mistakes.diagnostics.iter().map(|mistake| {
         let place = mistake.span.map_or(String::new(), |span| {
@@ -98,7 +98,7 @@ pub fn junit_mistakes(mistakes: &MistakesRecord) -> String {
     suite(&mistakes.file, 0.0, &cases)
 }
 
-/// The steps of a violation, and how to see them again.
+/// Returns the steps of a violation, and how to replay them.
 fn evidence(record: &Record, witness: &Witness) -> String {
     let mut text = String::new();
     if let Some(place) = &witness.place {

@@ -27,16 +27,16 @@ pub use plot::Plot;
 pub use sarif::{sarif, sarif_mistakes};
 pub use sheet::Sheet;
 
-/// What the tool is called, and its version.
+/// The name of the tool, and its version.
 const TOOL: (&str, &str) = ("Mazurka", env!("CARGO_PKG_VERSION"));
 
-/// The file of a place: that of the program, if it does not say another.
+/// Returns the file of a place: that of the program, unless the place names another.
 fn file_of<'r>(program: &'r ProgramRecord, place: &'r Place) -> &'r str {
     place.file.as_deref().unwrap_or(&program.file)
 }
 
-/// The file of a step, and its label without that. Labels of steps in included files begin with
-/// the name of the file.
+/// Returns the file of a step, and its label without the file. Labels of steps in included files
+/// begin with the name of the file.
 fn step_file<'r>(program: &'r ProgramRecord, step: &'r Step) -> (&'r str, &'r str) {
     let actor = step.actor.as_ref().and_then(|actor| actor.file.as_deref());
     if let Some(file) = actor {
@@ -52,7 +52,7 @@ fn step_file<'r>(program: &'r ProgramRecord, step: &'r Step) -> (&'r str, &'r st
     }
 }
 
-/// A file as it is shown: standard input has no name.
+/// Returns the name of a file to show: standard input has no name.
 fn shown(file: &str) -> &str {
     match file {
         "-" => "stdin",
@@ -60,7 +60,7 @@ fn shown(file: &str) -> &str {
     }
 }
 
-/// The verdict, and for each bound that was hit what to do about it.
+/// Returns the verdict, and for each bound that was hit what to do about it.
 fn scope(record: &Record) -> Vec<String> {
     let view = View::default();
     let lines = headline(record, &view) + &cut(record, &view);

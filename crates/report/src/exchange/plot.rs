@@ -7,24 +7,26 @@ const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 300.0;
 /// Room for the numbers on the left.
 const LEFT: f64 = 96.0;
-/// The colours of the lines, which can be told apart in grey and by most eyes.
+/// The colours of the lines, which are distinguishable in grey and with most forms of colour
+/// blindness.
 const COLOURS: [&str; 6] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00",
 ];
 
-/// What is plotted: what the axes mean, and the points of each line.
+/// A plot: the meaning of the axes, and the points of each line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plot {
-    /// What is varied.
+    /// The name of the horizontal axis: the parameter that varies.
     pub across: String,
-    /// What is counted.
+    /// The name of the vertical axis: the quantity that is counted.
     pub up: String,
-    /// The lines, by name. Points that are not positive are left out, as they have no logarithm.
+    /// The lines, by name. Points that are not positive are left out, because they have no
+    /// logarithm.
     pub series: Vec<(String, Vec<(f64, f64)>)>,
 }
 
 impl Plot {
-    /// The plot as SVG.
+    /// Returns the plot as SVG.
     ///
     /// ```
     /// let plot = mazurka_report::Plot {
@@ -99,7 +101,7 @@ impl Plot {
     }
 }
 
-/// A number in few letters.
+/// Returns a number in few characters.
 fn number(value: f64) -> String {
     if (1e-3..1e6).contains(&value) {
         format!("{value}")

@@ -1,6 +1,6 @@
-//! SARIF 2.1.0: what was found, with the runs that show it as code flows.
+//! SARIF 2.1.0: the findings, with the runs that show them as code flows.
 //!
-//! A run is one thread flow: the schedule, in whose order the steps of all processes stand, as
+//! A run is one thread flow: the schedule, with the steps of all processes in their order, as
 //! viewers walk through it. Each step names its process and has its number as `executionOrder`.
 
 use mazurka_core::record::{
@@ -13,10 +13,10 @@ use super::{TOOL, file_of, scope, shown, step_file};
 use crate::json as pretty;
 use crate::verdict::title;
 
-/// Where the format is defined.
+/// The definition of the format.
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/// What the kinds of violations are.
+/// The kinds of violations: identifier and description.
 const KINDS: [(Kind, &str, &str); 5] = [
     (
         Kind::Failure,
@@ -45,10 +45,10 @@ const KINDS: [(Kind, &str, &str); 5] = [
     ),
 ];
 
-/// The findings and warnings of a search, as a log of one run.
+/// Returns the findings and warnings of a search, as a log of one run.
 ///
 /// The verdict is a notification of the invocation, with the bounds that were hit: a log without
-/// results is no proof that there is nothing to find.
+/// results does not prove that there is nothing to find.
 pub fn sarif(record: &Record) -> String {
     let program = &record.program;
     let mut rules = Rules::default();
@@ -77,7 +77,7 @@ pub fn sarif(record: &Record) -> String {
     log(&rules, results, true, notifications)
 }
 
-/// The mistakes of a program that could not be explored.
+/// Returns the mistakes of a program that could not be explored.
 pub fn sarif_mistakes(mistakes: &MistakesRecord) -> String {
     let mut rules = Rules::default();
     let results = mistakes.diagnostics.iter().map(|mistake| {
@@ -93,7 +93,7 @@ pub fn sarif_mistakes(mistakes: &MistakesRecord) -> String {
     log(&rules, results, false, vec![notification])
 }
 
-/// The rules that results name, each once.
+/// The rules that results refer to, each once.
 #[derive(Default)]
 struct Rules {
     all: Vec<(String, Value)>,
@@ -144,16 +144,17 @@ fn log(rules: &Rules, results: Vec<Value>, successful: bool, notifications: Vec<
             "results": results,
         }],
     });
-    // Only maps whose keys are no strings, and numbers that are none, cannot be written.
+    // Only maps with keys that are not strings, and non-finite numbers, cannot be written.
     pretty(&log).unwrap_or_default()
 }
 
-/// A violation, with its runs.
+/// Returns a violation, with its runs.
 fn finding(program: &ProgramRecord, witness: &Witness, rule: (String, usize)) -> Value {
     let message = title(witness);
     let location = match &witness.place {
         Some(place) => at_place(program, place),
-        // A deadlock is where its processes wait; what has no place at all is the file's.
+        // The place of a deadlock is where its processes wait; a violation without any place
+        // belongs to the file.
         None => match witness.waiting.first() {
             Some(waiting) => {
                 let file = waiting.file.as_deref().unwrap_or(&program.file);
@@ -200,7 +201,7 @@ fn finding(program: &ProgramRecord, witness: &Witness, rule: (String, usize)) ->
     result
 }
 
-/// A run as a code flow.
+/// Returns a run as a code flow.
 fn flow(program: &ProgramRecord, run: &Run) -> Value {
     let steps = run.steps.iter().enumerate();
     let steps: Vec<Value> = steps
@@ -212,7 +213,7 @@ fn flow(program: &ProgramRecord, run: &Run) -> Value {
     })
 }
 
-/// A step of a run.
+/// Returns a step of a run.
 fn visited(program: &ProgramRecord, run: &Run, number: usize, step: &Step) -> Value {
     let (file, label) = step_file(program, step);
     let mut text = format!("{}: {label}", run.name_of(&step.process));
@@ -232,7 +233,7 @@ fn visited(program: &ProgramRecord, run: &Run, number: usize, step: &Step) -> Va
     json!({ "location": location, "executionOrder": number, "importance": importance })
 }
 
-/// A mistake or a warning.
+/// Returns a mistake or a warning.
 fn diagnosed(file: &str, diagnostic: &DiagnosticRecord, rule: (String, usize)) -> Value {
     let level = match diagnostic.severity {
         Severity::Error => "error",
@@ -274,7 +275,7 @@ fn at_place(program: &ProgramRecord, place: &Place) -> Value {
     at(file_of(program, place), Some(region))
 }
 
-/// A location in a file, or the whole file.
+/// Returns a location in a file, or the whole file.
 fn at(file: &str, region: Option<Value>) -> Value {
     let mut physical = json!({ "artifactLocation": { "uri": uri(shown(file)) } });
     if let Some(region) = region {
@@ -283,7 +284,8 @@ fn at(file: &str, region: Option<Value>) -> Value {
     json!({ "physicalLocation": physical })
 }
 
-/// Lines and columns count from 1, and a place within one line ends in it.
+/// Returns a region. Lines and columns are numbered from 1, and a region within one line ends
+/// there.
 fn region(line: usize, column: Option<usize>, length: Option<usize>) -> Value {
     let mut region = json!({ "startLine": line.max(1) });
     if let Some(column) = column {
@@ -295,7 +297,7 @@ fn region(line: usize, column: Option<usize>, length: Option<usize>) -> Value {
     region
 }
 
-/// A path as a URI: relative, or of a file.
+/// Returns a path as a URI: relative, or a `file` URI.
 fn uri(path: &str) -> String {
     let path = path.replace('\\', "/");
     let mut uri = String::new();

@@ -5,7 +5,7 @@ use mazurka_core::record::Record;
 
 use crate::pad;
 
-/// A table: a name for each column, and rows of as many texts.
+/// A table: a name for each column, and rows with a text for each column.
 ///
 /// ```
 /// use mazurka_report::Sheet;
@@ -24,7 +24,7 @@ pub struct Sheet {
     pub rows: Vec<Vec<String>>,
 }
 
-/// The counts of a search, in the order of the columns.
+/// The columns of the counts of a search.
 const SEARCH: [&str; 19] = [
     "file",
     "set",
@@ -47,7 +47,7 @@ const SEARCH: [&str; 19] = [
     "memory",
 ];
 
-/// What was measured, in the order of the columns.
+/// The columns of measurements.
 const BENCH: [&str; 9] = [
     "program",
     "algorithm",
@@ -61,7 +61,7 @@ const BENCH: [&str; 9] = [
 ];
 
 impl Sheet {
-    /// The counts of searches, a row for each. What a search does not know is left empty.
+    /// Makes a table of the counts of searches, with a row for each. Unknown counts are left empty.
     pub fn of_searches<'r>(records: impl IntoIterator<Item = &'r Record>) -> Self {
         Self {
             head: SEARCH.map(str::to_owned).to_vec(),
@@ -69,7 +69,7 @@ impl Sheet {
         }
     }
 
-    /// What was measured, and what other tools reached on the same programs.
+    /// Makes a table of measurements, with the figures of other tools on the same programs.
     pub fn of_bench(measured: &Benchmark) -> Self {
         let mut tools: Vec<&str> = Vec::new();
         for peer in measured.rows.iter().flat_map(|row| &row.peers) {
@@ -93,7 +93,7 @@ impl Sheet {
         Self { head, rows }
     }
 
-    /// As comma-separated values, whose lines end as RFC 4180 says.
+    /// Returns the table as comma-separated values, with the line ends of RFC 4180.
     pub fn csv(&self) -> String {
         let cell = |text: &String| {
             if text.contains([',', '"', '\n', '\r']) {
@@ -112,7 +112,7 @@ impl Sheet {
             .collect()
     }
 
-    /// As a Markdown table. Columns of numbers are aligned to the right.
+    /// Returns the table in Markdown. Columns of numbers are aligned to the right.
     pub fn markdown(&self) -> String {
         let line = |cells: &Vec<String>| {
             let cell = |text: &String| {
@@ -134,7 +134,7 @@ impl Sheet {
         format!("{}|{rule}\n{rows}", line(&self.head))
     }
 
-    /// As a LaTeX table, for `booktabs`.
+    /// Returns the table in LaTeX, for `booktabs`.
     ///
     /// ```
     /// use mazurka_report::Sheet;
@@ -171,7 +171,7 @@ impl Sheet {
         )
     }
 
-    /// In columns, for people. Columns that are empty are left out.
+    /// Returns the table in columns of text. Empty columns are left out.
     pub fn text(&self) -> String {
         let full = |column: &usize| {
             let mut cells = self.rows.iter().filter_map(|row| row.get(*column));
@@ -202,7 +202,7 @@ impl Sheet {
         text
     }
 
-    /// Whether a column has numbers and nothing else.
+    /// Whether a column has only numbers.
     fn is_numeric(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().filter_map(|row| row.get(column));
         let mut some = false;

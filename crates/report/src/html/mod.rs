@@ -1,8 +1,8 @@
-//! One file for a browser: the verdict, its evidence as figures, the steps of each run one by one,
-//! and the record itself.
+//! An HTML report: the verdict, its evidence as figures, the steps of each run, and the record
+//! itself.
 //!
-//! The file opens from disk, asks for nothing else, and carries its style and its script. All that
-//! comes from a program is escaped: text by [`escaped`], the record by [`inert`].
+//! The file can be opened from disk, loads nothing else, and contains its style and its script. All
+//! text that comes from a program is escaped: text by [`escaped`], the record by [`inert`].
 
 use mazurka_core::Verdict;
 use mazurka_core::record::{Coverage, Record};
@@ -10,27 +10,27 @@ use mazurka_core::record::{Coverage, Record};
 use crate::svg::escaped;
 use crate::{Lanes, OneRun, View, chart_svg, headline};
 
-/// What the page and every report look like.
+/// The style of the page and of every report.
 pub const STYLE: &str = include_str!("view.css");
-/// What lets a reader step through a run.
+/// The script with which a reader steps through a run.
 pub const SCRIPT: &str = include_str!("view.js");
 
 /// A longer source is not shown.
 const MOST_SOURCE: usize = 200_000;
 
-/// A picture, and which run of the record it shows.
+/// A picture, and the run of the record that it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// What it shows, in a few words.
+    /// Its title, in a few words.
     pub title: String,
     /// The picture.
     pub svg: String,
-    /// Where the run stands in the record, as a JSON pointer: `/witnesses/0/runs/1`.
+    /// The place of the run in the record, as a JSON pointer: `/witnesses/0/runs/1`.
     pub run: Option<String>,
 }
 
 impl Figure {
-    /// A picture that shows no run.
+    /// Makes a picture that shows no run.
     ///
     /// ```
     /// use mazurka_report::Figure;
@@ -45,24 +45,24 @@ impl Figure {
     }
 }
 
-/// What a page is made of.
+/// The contents of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// What it is about.
+    /// The record.
     pub record: &'a Record,
-    /// The whole record as JSON, with what its command adds.
+    /// The whole record as JSON, with the data that its command adds.
     pub json: &'a str,
-    /// What the command says on a terminal, without colours.
+    /// The text of the command on a terminal, without colours.
     pub text: &'a str,
     /// The pictures.
     pub figures: &'a [Figure],
-    /// More, as HTML: a proof.
+    /// Additional HTML, for example a proof.
     pub more: &'a str,
     /// The program.
     pub source: Option<&'a str>,
 }
 
-/// The runs that a record has as evidence, each as a figure.
+/// Returns the runs that a record has as evidence, each as a figure.
 pub fn evidence_figures(record: &Record) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (at, witness) in record.witnesses.iter().enumerate() {
@@ -83,7 +83,7 @@ pub fn evidence_figures(record: &Record) -> Vec<Figure> {
     figures
 }
 
-/// The run of a record of `run`, as a figure.
+/// Returns the run of a record of `run`, as a figure.
 pub fn run_figure(record: &Record, one: OneRun<'_>) -> Figure {
     let lanes = || Lanes::of_run(record, one).svg();
     Figure {
@@ -93,7 +93,7 @@ pub fn run_figure(record: &Record, one: OneRun<'_>) -> Figure {
     }
 }
 
-/// The page.
+/// Returns the page.
 ///
 /// ```
 /// use mazurka_core::record::Record;
@@ -156,7 +156,7 @@ pub fn html(page: &Page<'_>) -> String {
     text
 }
 
-/// The answer in one line. Only where everything counts, the verdict says it all.
+/// Returns the answer in one line. The verdict alone is enough only if everything counts.
 fn said(page: &Page<'_>, word: &str) -> String {
     let first = |text: &str| text.lines().next().unwrap_or(word).to_owned();
     match page.record.command.as_str() {
@@ -170,19 +170,19 @@ fn said(page: &Page<'_>, word: &str) -> String {
     }
 }
 
-/// What was asked and counted, in one line.
+/// Returns the question and the counts, in one line.
 fn facts(record: &Record) -> String {
     let counts = &record.counts;
     let mut parts = vec![format!("{} by {}", record.command, record.algorithm)];
     parts.extend(record.memory_model.as_ref().map(|m| format!("under {m}")));
     parts.push(crate::counted(counts.executions, "execution", "executions"));
     parts.extend(counts.traces.map(|n| crate::counted(n, "trace", "traces")));
-    parts.extend(counts.states.map(|n| crate::counted(n, "state", "states")));
+    parts.extend(crate::verdict::states(counts));
     parts.push(crate::counted(counts.steps, "step", "steps"));
     parts.join(", ")
 }
 
-/// Figures below each other; the runs of one witness side by side.
+/// Returns the figures one below the other; the runs of one witness are side by side.
 fn figures(all: &[Figure]) -> String {
     let witness = |figure: &Figure| {
         let run = figure.run.as_deref()?;
@@ -207,7 +207,7 @@ fn figures(all: &[Figure]) -> String {
     text
 }
 
-/// The program with numbers, and in the margin what of its conditions was seen.
+/// Returns the program with line numbers, and in the margin the coverage of its conditions.
 fn listing(source: &str, coverage: Option<&Coverage>) -> String {
     let mut text = String::from("<ol class=\"source\">\n");
     for (at, line) in source.lines().enumerate() {
@@ -228,9 +228,9 @@ fn listing(source: &str, coverage: Option<&Coverage>) -> String {
     text + "</ol>\n"
 }
 
-/// JSON that ends no script and begins no comment, whatever its strings say.
+/// Returns JSON that ends no script and begins no comment, whatever its strings contain.
 ///
-/// These signs occur in strings only, where JSON may write them by number.
+/// These signs occur only in strings, where JSON may write them as escapes.
 pub(crate) fn inert(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {

@@ -1,4 +1,4 @@
-//! What programs can write into strings, and what becomes of it in a page.
+//! Strings that programs can contain, and their escaping in a page.
 
 use mazurka_core::Verdict;
 use mazurka_core::record::{Branch, Coverage, Kind, Place, Run};
@@ -10,7 +10,7 @@ use crate::tests::{record, witness};
 const NASTY: &str =
     "</script><script>alert(1)</script><!-- --><img src=x onerror=y>&amp;\u{2028}\"'";
 
-/// Where a run of a record stands, to be found by its pointer.
+/// Returns the run of a record at a JSON pointer.
 fn run_at<'a>(record: &'a Record, pointer: &str) -> Option<&'a Run> {
     let mut parts = pointer.strip_prefix("/witnesses/")?.split("/runs/");
     let witness: usize = parts.next()?.parse().ok()?;
@@ -41,7 +41,7 @@ fn nothing_of_a_program_is_markup() {
         more: "",
         source: Some(NASTY),
     });
-    // Its own two, and each ends once.
+    // The page has two scripts of its own, and each ends once.
     assert_eq!(page.matches("<script").count(), 2);
     assert_eq!(page.matches("</script>").count(), 2);
     assert!(!page.contains("<img") && !page.contains("<!-- -->"));
@@ -84,7 +84,7 @@ fn figures_know_their_runs() {
         let run = figure.run.as_deref().expect("a pointer");
         assert!(run_at(&record, run).is_some(), "{run}");
     }
-    // Side by side: one group.
+    // The two runs are side by side, in one group.
     assert_eq!(
         super::figures(&figures)
             .matches("class=\"figures\"")

@@ -1,9 +1,9 @@
-//! Lanes for Graphviz: a cluster for each process, steps one below the other.
+//! Lanes for Graphviz: a cluster for each process, with steps one below the other.
 
 use super::{Arrow, Cell, Lanes, Panel, Style};
 use crate::dot::quoted;
 
-/// The whole picture as a `digraph`.
+/// Returns the whole picture as a `digraph`.
 pub(super) fn draw(lanes: &Lanes) -> String {
     let mut heading = lanes.heading.clone();
     heading.extend(lanes.left_out());
@@ -23,7 +23,7 @@ pub(super) fn draw(lanes: &Lanes) -> String {
 
 struct Pen<'a> {
     panel: &'a Panel,
-    /// The number of the panel.
+    /// The index of the panel.
     at: usize,
 }
 
@@ -55,7 +55,7 @@ impl Pen<'_> {
         format!("r{}_head_{lane}", self.at)
     }
 
-    /// The boxes of a lane, with their rows.
+    /// Returns the boxes of a lane, with their rows.
     fn cells(&self, lane: usize) -> impl Iterator<Item = (usize, &Cell)> {
         let rows = self.panel.rows.iter().enumerate();
         rows.flat_map(move |(row, known)| {
@@ -112,7 +112,7 @@ impl Pen<'_> {
         format!("label={label}, tooltip={tip}{style}")
     }
 
-    /// Edges that are not drawn keep the rows in order.
+    /// Returns invisible edges that keep the rows in order.
     fn time(&self) -> String {
         let rows = self.panel.rows.iter().enumerate();
         let nodes: Vec<Vec<String>> = rows

@@ -1,8 +1,8 @@
-//! A run as lanes: one for each process, time goes down.
+//! A run as lanes: one for each process, with time running downwards.
 //!
-//! [`Lanes`] is the picture without its places: which boxes stand in which row and lane, what they
-//! say, which locks are held from where to where, and under a weak memory model the relations of
-//! the execution graph (`relations`). `svg` and `dot` draw it.
+//! [`Lanes`] is the picture without positions: which boxes are in which row and lane, their text,
+//! from where to where locks are held, and under a weak memory model the relations of the execution
+//! graph (`relations`). `svg` and `dot` draw it.
 
 mod dot;
 mod model;
@@ -19,7 +19,7 @@ use crate::{OneRun, View, witness};
 use model::{Arrow, Cell, Held, Panel, Row, Style, Tone};
 use relations::Name;
 
-/// Longer texts are cut.
+/// Limit on the length of texts.
 const NOTE_WIDTH: usize = 400;
 
 /// The runs of a record as a picture: one below the other, each with a lane for every process.
@@ -41,16 +41,16 @@ const NOTE_WIDTH: usize = 400;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Lanes {
-    /// What the picture is about.
+    /// The heading of the picture.
     heading: Vec<String>,
     panels: Vec<Panel>,
-    /// What is said below the runs.
+    /// The text below the runs.
     foot: Vec<String>,
 }
 
 impl Lanes {
-    /// The evidence of `check` or `replay`: every run of every witness. A record without a witness
-    /// has no run, and the picture says so.
+    /// Makes a picture of the evidence of `check` or `replay`: every run of every witness. A record
+    /// without a witness has no run, and the picture says so.
     pub fn of_evidence(record: &Record) -> Self {
         let view = View::default();
         let said = match record.command.as_str() {
@@ -90,7 +90,8 @@ impl Lanes {
         }
     }
 
-    /// One run of one witness, by their numbers from 0; none if there is no such run.
+    /// Makes a picture of one run of one witness, by their numbers from 0; none if there is no such
+    /// run.
     pub fn of_witness(record: &Record, witness: usize, run: usize) -> Option<Self> {
         let evidence = record.witnesses.get(witness)?;
         let shown = evidence.runs.get(run)?;
@@ -103,7 +104,7 @@ impl Lanes {
         })
     }
 
-    /// One run, with everything that is wrong with it.
+    /// Makes a picture of one run, with all its violations.
     pub fn of_run(record: &Record, one: OneRun<'_>) -> Self {
         let file = &record.program.file;
         let mut heading = vec![match one.seed {
@@ -127,7 +128,7 @@ impl Lanes {
         }
     }
 
-    /// What the names of relations mean, of those that occur.
+    /// Returns the meanings of the names of relations that occur.
     fn relations(&self) -> Vec<&'static str> {
         let arrows = self.panels.iter().flat_map(|panel| &panel.arrows);
         let known: Vec<Name> = arrows.flat_map(|arrow| arrow.names.clone()).collect();
@@ -136,24 +137,24 @@ impl Lanes {
         names.map(Name::meaning).collect()
     }
 
-    /// What is too much to be drawn, in a sentence.
+    /// Returns what is not drawn, in a sentence.
     pub fn left_out(&self) -> Option<String> {
         let parts: Vec<String> = self.panels.iter().filter_map(Panel::left_out).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
-    /// The picture for a browser.
+    /// Returns the picture as SVG.
     pub fn svg(&self) -> String {
         svg::draw(self)
     }
 
-    /// The picture for Graphviz.
+    /// Returns the picture for Graphviz.
     pub fn dot(&self) -> String {
         dot::draw(self)
     }
 }
 
-/// Where and with which values it went wrong, and for which inputs.
+/// Returns the place of a violation, the values there, and the inputs.
 fn explained(record: &Record, evidence: &Witness) -> Vec<String> {
     let mut text = witness::place(record, evidence);
     text += &witness::values(&evidence.values);
@@ -170,7 +171,7 @@ fn inputs(run: &Run) -> Vec<String> {
     text.lines().map(|line| line.trim().to_owned()).collect()
 }
 
-/// What differs at the end of two runs.
+/// Returns the differences between the ends of two runs.
 fn differences(evidence: &Witness) -> Vec<String> {
     if evidence.kind != Kind::Nondeterminism {
         return Vec::new();

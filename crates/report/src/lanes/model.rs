@@ -1,4 +1,4 @@
-//! Which boxes stand in which row and lane, and what they say.
+//! The content of the picture: which boxes are in which row and lane, and their text.
 
 use mazurka_core::record::{EndStatus, Ending, Kind, ProcessEnd, Run, Step, Waiting, Witness};
 
@@ -7,28 +7,28 @@ use super::relations::{Name, Relation, relations};
 use crate::events::{bindings, marks, values};
 use crate::{clip, counted};
 
-/// Steps, and lanes, that a picture shows at most.
+/// Limit on the steps, and on the lanes, of a picture.
 const MOST: usize = 400;
-/// Letters of a line in a box, and of the name of a lane.
+/// Limit on the letters of a line in a box, and of the name of a lane.
 const BOX_WIDTH: usize = 40;
 
 /// One run.
 #[derive(Clone, Debug)]
 pub(crate) struct Panel {
-    /// Which of several runs it is.
+    /// Its name among several runs.
     pub name: String,
-    /// What is said before it.
+    /// The text before it.
     pub notes: Vec<String>,
     pub lanes: Vec<Lane>,
     pub rows: Vec<Row>,
     pub locks: Vec<Held>,
     /// The relations of the execution graph, under a weak memory model.
     pub arrows: Vec<Arrow>,
-    /// How it ends; whether that is bad.
+    /// How it ends: whether that is bad, and the text.
     pub ending: Vec<(bool, String)>,
-    /// For a run that goes on for ever: the first and the last row of what repeats.
+    /// For an infinite run: the first and the last row that repeat.
     pub repeats: Option<(usize, usize)>,
-    /// How many steps and processes there are, drawn or not.
+    /// The numbers of steps and of processes, drawn or not.
     steps: usize,
     processes: usize,
     drawn: usize,
@@ -37,15 +37,15 @@ pub(crate) struct Panel {
 /// A process.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
-    /// As the schedule calls it.
+    /// Its name in the schedule.
     pub process: String,
-    /// As the source calls it.
+    /// Its name in the source.
     pub name: String,
     /// Whether it has ended, so that the lane ends with its last step.
     pub ended: bool,
 }
 
-/// What stands at one height.
+/// The content at one height.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     /// The number of the step.
@@ -59,27 +59,27 @@ pub(crate) struct Row {
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub lane: usize,
-    /// What it says, cut.
+    /// Its lines, shortened.
     pub lines: Vec<(Tone, String)>,
-    /// The same in full.
+    /// Its lines in full.
     pub title: String,
     pub style: Style,
     /// Whether the step races with another.
     pub racing: bool,
 }
 
-/// What a line of a box is about.
+/// The tone of a line of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// What happens.
+    /// A neutral line.
     Plain,
     /// A race.
     Race,
-    /// What goes wrong.
+    /// A mishap.
     Bad,
 }
 
-/// What a box is.
+/// The kind of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// A step.
@@ -88,7 +88,7 @@ pub(crate) enum Style {
     Racing,
     /// A step in which something fails.
     Failure,
-    /// A step in which a process is halted, and nothing fails.
+    /// A step that halts a process without a failure.
     Halted,
     /// A process that waits at the end.
     Waiting,
@@ -101,51 +101,51 @@ pub(crate) enum Style {
 pub(crate) struct Held {
     pub lane: usize,
     pub name: String,
-    /// From this row on.
+    /// The first row.
     pub from: usize,
-    /// To this row.
+    /// The last row.
     pub to: usize,
-    /// The same in words.
+    /// The description in words.
     pub title: String,
 }
 
 /// A relation between two steps.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrow {
-    /// The row and the lane of the one.
+    /// The row and the lane of the first step.
     pub from: (usize, usize),
-    /// Those of the other.
+    /// The row and the lane of the second step.
     pub to: (usize, usize),
     pub names: Vec<Name>,
     pub title: String,
 }
 
 impl Arrow {
-    /// What is written beside it.
+    /// Returns the text beside it.
     pub fn label(&self) -> String {
         let names: Vec<&str> = self.names.iter().map(|name| name.short()).collect();
         names.join(" ")
     }
 
-    /// The name that decides how it is drawn.
+    /// Returns the name that determines how it is drawn.
     pub fn style(&self) -> Name {
         self.names[0]
     }
 }
 
-/// A run, and what the boxes need to know of it.
+/// A run, and data about it that the boxes need.
 struct Facts<'a> {
     run: &'a Run,
     evidence: &'a [&'a Witness],
     ends: Vec<ProcessEnd>,
-    /// For each step with which others it races.
+    /// For each step, a note on the steps that it races with.
     marks: Vec<String>,
     /// The steps that are drawn.
     drawn: Vec<usize>,
 }
 
 impl Panel {
-    /// A run, and what it is evidence for.
+    /// Makes the panel of a run that is evidence for some violations.
     pub fn new(
         name: &str,
         notes: Vec<String>,
@@ -185,7 +185,7 @@ impl Panel {
         panel
     }
 
-    /// A relation of steps as one of boxes; none if one of them is not drawn.
+    /// Returns a relation between steps as one between boxes; none if one of them is not drawn.
     fn arrow(&self, places: &[usize], relation: Relation) -> Option<Arrow> {
         let place = |at: usize| {
             let row = places[at];
@@ -206,8 +206,8 @@ impl Panel {
         lanes.position(|lane| lane.process == process)
     }
 
-    /// Adds a row for each step that is drawn. Returns the row of each step, that of what is left
-    /// out too.
+    /// Adds a row for each step that is drawn. Returns the row of each step, including those that
+    /// are left out.
     fn add_steps(&mut self, facts: &Facts<'_>, lasso: Option<usize>) -> Vec<usize> {
         let drawn = &facts.drawn;
         let last = facts.run.steps.len();
@@ -250,7 +250,7 @@ impl Panel {
         places
     }
 
-    /// The box of a step; none if its lane is left out.
+    /// Returns the box of a step; none if its lane is left out.
     fn step_box(&self, facts: &Facts<'_>, at: usize) -> Option<Cell> {
         let step = &facts.run.steps[at];
         let lane = self.lane_of(&step.process)?;
@@ -291,7 +291,7 @@ impl Panel {
         })
     }
 
-    /// Adds a row for where the processes stand at the end.
+    /// Adds a row with the status of the processes at the end.
     fn add_ends(&mut self, run: &Run, ends: &[ProcessEnd]) {
         let mut cells = Vec::new();
         for end in ends {
@@ -330,15 +330,15 @@ impl Panel {
         }
     }
 
-    /// Whether a box of the lane says what has halted the process, or it may be left out.
+    /// Whether a box of the lane shows what has halted the process, or such a box may be left out.
     fn is_halted(&self, lane: usize) -> bool {
         let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         let halts = |cell: &Cell| matches!(cell.style, Style::Failure | Style::Halted);
         self.drawn < self.steps || cells.any(|cell| cell.lane == lane && halts(cell))
     }
 
-    /// The locks that processes hold, each from the step that took it to the one that released it,
-    /// or to the end.
+    /// Returns the locks that processes hold, each from the step that acquired it to the one that
+    /// released it, or to the end.
     fn held(&self, run: &Run, places: &[usize]) -> Vec<Held> {
         let mut held: Vec<Held> = Vec::new();
         let mut open: Vec<usize> = Vec::new();
@@ -369,12 +369,12 @@ impl Panel {
                 }
             }
         }
-        // Between steps that are left out nothing is seen.
+        // A lock held only within steps that are left out is not shown.
         held.retain(|held| held.from != held.to || self.rows[held.from].note.is_empty());
         held
     }
 
-    /// What is not drawn, if anything.
+    /// Returns what is not drawn, if anything.
     pub fn left_out(&self) -> Option<String> {
         let mut parts = Vec::new();
         if self.drawn < self.steps {
@@ -398,7 +398,7 @@ impl Row {
     }
 }
 
-/// Lines that fit into a box.
+/// Shortens lines so that they fit into a box.
 fn cut(lines: Vec<(Tone, String)>) -> Vec<(Tone, String)> {
     let line = |(tone, line): (Tone, String)| (tone, clip(&line, BOX_WIDTH));
     lines.into_iter().map(line).collect()
@@ -418,7 +418,7 @@ fn steps_from(first: usize, last: usize) -> String {
     }
 }
 
-/// A message with a word before it, unless it begins with the word.
+/// Returns a message preceded by a word, unless it begins with that word.
 fn told_once(word: &str, message: &str) -> String {
     if message.to_lowercase().starts_with(word) {
         message.to_owned()
@@ -428,7 +428,7 @@ fn told_once(word: &str, message: &str) -> String {
 }
 
 impl Facts<'_> {
-    /// Whether the mishap of a step is a failure.
+    /// Returns the style of a step with a mishap: whether it is a failure.
     fn style(&self, mishap: &str, step: &Step) -> Style {
         let counts =
             |witness: &&Witness| witness.kind == Kind::Failure && witness.message == mishap;
@@ -441,7 +441,7 @@ impl Facts<'_> {
     }
 }
 
-/// What a process waits for, and who holds it.
+/// Returns what a process waits for, and the holder of it.
 fn waits(run: &Run, end: &ProcessEnd) -> Vec<(Tone, String)> {
     let what = end.waits_for.as_deref().unwrap_or("something");
     let mut lines = vec![(Tone::Bad, format!("waits for {what}"))];
@@ -455,7 +455,7 @@ fn waits(run: &Run, end: &ProcessEnd) -> Vec<(Tone, String)> {
     lines
 }
 
-/// Where every process stands. A record of before that was told knows some of them.
+/// Returns the status of every process. Older records have it for only some processes.
 fn ends(run: &Run, evidence: &[&Witness]) -> Vec<ProcessEnd> {
     if !run.processes.is_empty() {
         return run.processes.clone();
@@ -486,7 +486,7 @@ fn ends(run: &Run, evidence: &[&Witness]) -> Vec<ProcessEnd> {
     all.into_iter().map(end).collect()
 }
 
-/// The numbers of a process such as `0.10`, to be compared.
+/// Returns the numbers of a process such as `0.10`, for comparison.
 fn numbers(process: &str) -> Vec<u64> {
     let parts = process
         .split('.')
@@ -494,7 +494,8 @@ fn numbers(process: &str) -> Vec<u64> {
     parts.collect()
 }
 
-/// The steps that are drawn: all, or the first, the last, the racing ones and the first that fails.
+/// Returns the steps that are drawn: all, or the first, the last, the racing ones and the first
+/// that fails.
 fn drawn_steps(run: &Run) -> Vec<usize> {
     let all = run.steps.len();
     let left_out = if all > MOST {
@@ -502,7 +503,7 @@ fn drawn_steps(run: &Run) -> Vec<usize> {
     } else {
         0..0
     };
-    // An invariant may be broken in every step.
+    // An invariant may be violated in every step.
     let fails = run.steps.iter().position(|step| step.mishap.is_some());
     let special = |at: usize| run.steps[at].racing || fails == Some(at);
     (0..all)
@@ -510,8 +511,8 @@ fn drawn_steps(run: &Run) -> Vec<usize> {
         .collect()
 }
 
-/// The lanes that are drawn: of all processes, or of those that make a step that is drawn, then of
-/// those that do not end, as far as there is room.
+/// Returns the lanes that are drawn: those of all processes, or of those that make a step that is
+/// drawn, then of those that do not end, as far as there is space.
 fn lanes(run: &Run, ends: &[ProcessEnd], drawn: &[usize]) -> Vec<Lane> {
     let acts = |process: &str| drawn.iter().any(|&at| run.steps[at].process == process);
     let mut order: Vec<usize> = (0..ends.len()).collect();
@@ -536,7 +537,7 @@ fn lanes(run: &Run, ends: &[ProcessEnd], drawn: &[usize]) -> Vec<Lane> {
     order.into_iter().map(lane).collect()
 }
 
-/// A process by its name; a task of an actor by its object, its method and its number.
+/// Returns the name of a process; for a task of an actor, its object, its method and its number.
 fn lane_name(run: &Run, process: &str) -> String {
     let name = run.name_of(process);
     let mut actors = run.steps.iter().filter(|step| step.process == process);
@@ -548,7 +549,7 @@ fn lane_name(run: &Run, process: &str) -> String {
     }
 }
 
-/// How the run ends, the bad news first; and the state.
+/// Returns how the run ends, bad news first, and the state.
 fn ending(run: &Run, evidence: &[&Witness]) -> Vec<(bool, String)> {
     let mut lines = Vec::new();
     for witness in evidence {

@@ -1,9 +1,10 @@
-//! The relations of an execution graph: which write a read reads from, the order of the writes of
-//! a place, and what synchronises.
+//! The relations of an execution graph: the write that a read reads from, the order of the writes
+//! to a place, and synchronisation.
 //!
-//! All of them follow from what a run tells of its accesses. A run lists its steps in an order in
-//! which each read comes after its write; a write says how many of those before it are newer, so
-//! the modification order of a place is made by inserting one write after the other.
+//! All of them are derived from the accesses in the record of a run. A run lists its steps in an
+//! order in which each read comes after its write. A write lists the earlier writes that are newer
+//! than itself, so the modification order of a place is built by inserting one write after the
+//! other.
 
 use mazurka_core::record::{MemoryStep, Run};
 
@@ -12,7 +13,7 @@ use mazurka_core::record::{MemoryStep, Run};
 pub(crate) struct Relation {
     pub from: usize,
     pub to: usize,
-    /// The names of the relations that hold, the first decides how it is drawn.
+    /// The names of the relations that hold; the first determines how it is drawn.
     pub names: Vec<Name>,
 }
 
@@ -23,9 +24,9 @@ pub(crate) enum Name {
     SynchronisesWith,
     /// The second step reads what the first one wrote.
     ReadsFrom,
-    /// The second step is the next one to write the place.
+    /// The second step is the next one to write to the place.
     ModificationOrder,
-    /// The second step is the next one to write what the first one has read.
+    /// The second step is the next one to overwrite what the first one has read.
     FromRead,
 }
 
@@ -37,7 +38,7 @@ impl Name {
         Self::FromRead,
     ];
 
-    /// As papers write it.
+    /// Returns its name in papers.
     pub fn short(self) -> &'static str {
         match self {
             Self::SynchronisesWith => "sw",
@@ -47,7 +48,7 @@ impl Name {
         }
     }
 
-    /// What it means, for a legend.
+    /// Returns its meaning, for a legend.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::SynchronisesWith => "sw: synchronises with, so what is before it happens before",
@@ -57,7 +58,7 @@ impl Name {
         }
     }
 
-    /// Its colour.
+    /// Returns its colour.
     pub fn colour(self) -> &'static str {
         match self {
             Self::SynchronisesWith => "#1f618d",
@@ -82,7 +83,7 @@ struct Accesses<'a> {
     synchronises: bool,
 }
 
-/// The relations of a run under a memory model; none of a run of interleavings.
+/// Returns the relations of a run under a memory model; none for a run of interleavings.
 pub(crate) fn relations(run: &Run, model: Option<&str>) -> Vec<Relation> {
     let accesses = Accesses {
         run,
@@ -126,12 +127,12 @@ impl<'a> Accesses<'a> {
         &self.run.steps[at].process
     }
 
-    /// The step that an access reads from; none if that is the initial value.
+    /// Returns the step that an access reads from; none for the initial value.
     fn source(&self, access: &MemoryStep) -> Option<usize> {
         access.reads_from.and_then(|from| from.checked_sub(1))
     }
 
-    /// Reads-from, modification order and from-read of a place.
+    /// Adds reads-from, modification order and from-read of a place.
     fn of_place(&self, place: &str, pairs: &mut Vec<(usize, usize, Name)>) {
         let own = |&at: &usize| {
             self.of(at)
@@ -140,7 +141,7 @@ impl<'a> Accesses<'a> {
         let all: Vec<usize> = (0..self.run.steps.len()).filter(own).collect();
         let mut order: Vec<usize> = Vec::new();
         for &at in &all {
-            // A race ends the execution, so its second access is no part of the graph.
+            // A race ends the execution, so its second access is not part of the graph.
             let ends = self.run.steps[at].racing && at + 1 == self.run.steps.len();
             if let Some(access) = self.of(at).filter(|access| writes(access) && !ends) {
                 let newer = order
@@ -172,7 +173,7 @@ impl<'a> Accesses<'a> {
         }
     }
 
-    /// What a step synchronises with.
+    /// Adds the steps that a step synchronises with.
     fn synchronisation(&self, at: usize, pairs: &mut Vec<(usize, usize, Name)>) {
         let Some(access) = self.of(at).filter(|access| self.is_atomic(access)) else {
             return;
@@ -183,7 +184,7 @@ impl<'a> Accesses<'a> {
         let Some(acquires) = self.acquires(at, access) else {
             return;
         };
-        // A release sequence: the updates between the write that releases and the read.
+        // A release sequence: the updates between the releasing write and the read.
         loop {
             let Some(source) = self.of(write).filter(|source| self.is_atomic(source)) else {
                 return;
@@ -200,12 +201,13 @@ impl<'a> Accesses<'a> {
         }
     }
 
-    /// Locks order as atomic accesses do.
+    /// Whether an access orders like an atomic one; locks do.
     fn is_atomic(&self, access: &MemoryStep) -> bool {
         self.all_order || is_lock(access) || access.order != "plain"
     }
 
-    /// The step that acquires what a read has read: itself, or the next fence of its process.
+    /// Returns the step that acquires what a read has read: itself, or the next fence of its
+    /// process.
     fn acquires(&self, at: usize, access: &MemoryStep) -> Option<usize> {
         if self.all_order || is_lock(access) || acquiring(&access.order) {
             return Some(at);
@@ -216,7 +218,8 @@ impl<'a> Accesses<'a> {
         })
     }
 
-    /// The step that releases what a write has written: itself, or the last fence of its process.
+    /// Returns the step that releases what a write has written: itself, or the last fence of its
+    /// process.
     fn released(&self, at: usize, access: &MemoryStep) -> Option<usize> {
         if self.all_order || is_lock(access) || releasing(&access.order) {
             return Some(at);

@@ -1,7 +1,7 @@
-//! Lanes for a browser.
+//! Lanes as SVG.
 //!
-//! A lane is as wide as what stands in it, and a row as high, so nothing overlaps. The bars of
-//! locks stand to the left of the boxes of their lane, each in a track of its own while it is held.
+//! A lane is as wide as its content, and a row as high, so nothing overlaps. The bars of locks are
+//! to the left of the boxes of their lane, each in a track of its own while it is held.
 
 use super::{Arrow, Cell, Held, Lanes, Panel, Row, Style, Tone};
 use crate::clip;
@@ -9,21 +9,21 @@ use crate::svg::{INK, LETTER, LINE, MARGIN, PAPER, sheet, titled, wide, words};
 
 /// Sizes, in pixels.
 const GAP: f64 = 22.0;
-/// The same where arrows with names go from lane to lane.
+/// The gap between lanes with named arrows between them.
 const ARROW_GAP: f64 = 84.0;
 /// The length of the head of an arrow.
 const HEAD: f64 = 6.0;
-/// Between the ends of arrows at one box.
+/// The distance between the ends of arrows at one box.
 const ARROWS: f64 = 5.0;
 const PAD: f64 = 8.0;
 const TRACK: f64 = 19.0;
 const BAR: f64 = 7.0;
 const BETWEEN_ROWS: f64 = 16.0;
-/// Room for the line of what repeats.
+/// The width of the line that leads back from steps that repeat.
 const RETURN: f64 = 24.0;
-/// Letters of the name of a lane.
+/// Limit on the letters of the name of a lane.
 const NAME_WIDTH: usize = 40;
-/// Letters of a line of text, at least.
+/// The least width of a line of text, in letters.
 const TEXT_WIDTH: f64 = 72.0;
 
 const QUIET: &str = "#7f8c8d";
@@ -31,11 +31,11 @@ const BAD: &str = "#c0392b";
 const LOCK: &str = "#7d3c98";
 const RACE: &str = "#b9770e";
 
-/// Where the parts of a panel stand.
+/// The positions of the parts of a panel.
 struct Layout {
-    /// Where the numbers of steps end.
+    /// The right end of the numbers of steps.
     numbers: f64,
-    /// The left end of each lane, and where its boxes begin and how wide they are.
+    /// For each lane, its left end, the left end of its boxes, and their width.
     columns: Vec<Column>,
     /// The top and the height of each row.
     rows: Vec<(f64, f64)>,
@@ -60,7 +60,7 @@ impl Column {
     }
 }
 
-/// The whole picture.
+/// Returns the whole picture.
 pub(super) fn draw(lanes: &Lanes) -> String {
     let mut y = MARGIN;
     let mut body = String::new();
@@ -105,7 +105,7 @@ pub(super) fn draw(lanes: &Lanes) -> String {
     sheet(right, y + MARGIN / 2.0) + &body + "</svg>\n"
 }
 
-/// What the signs mean, as far as they occur.
+/// Returns the meaning of the signs that occur.
 fn legend(lanes: &Lanes) -> Vec<&'static str> {
     let mut lines = Vec::new();
     if !lanes.panels.is_empty() {
@@ -122,7 +122,7 @@ fn ink(colour: &str) -> String {
     format!("fill=\"{colour}\"")
 }
 
-/// Lines below each other, broken where they are too long.
+/// Lines one below the other, wrapped if they are too long.
 struct Text<'a> {
     letters: usize,
     y: &'a mut f64,
@@ -139,7 +139,7 @@ impl Text<'_> {
     }
 }
 
-/// A text in lines of so many letters, broken at blanks, or within words that are longer.
+/// Wraps text into lines of this many letters, at blanks, or within longer words.
 fn broken(text: &str, letters: usize) -> Vec<String> {
     let most = letters as f64 * LETTER;
     let mut lines: Vec<String> = Vec::new();
@@ -169,7 +169,7 @@ fn broken(text: &str, letters: usize) -> Vec<String> {
 }
 
 impl Layout {
-    /// The panel from this height on.
+    /// Lays out a panel from this height on.
     fn new(panel: &Panel, top: f64) -> Self {
         let tracks = tracks(&panel.locks);
         let numbers = panel.rows.iter().filter_map(|row| row.number).max();
@@ -204,7 +204,7 @@ impl Layout {
             left += columns[lane].width + gap;
         }
         let notes = panel.rows.iter().map(|row| MARGIN + bend + wide(&row.note));
-        // Arrows within the last lane stand to the right of it.
+        // Arrows within the last lane are to the right of it.
         let last = if panel.arrows.is_empty() {
             gap
         } else {
@@ -236,7 +236,7 @@ impl Layout {
         }
         text += &self.races(panel);
         text += &self.repeats(panel);
-        // Behind the boxes, which may stand between two lanes.
+        // Arrows are drawn behind the boxes, which may be between their lanes.
         for at in 0..panel.arrows.len() {
             text += &self.arrow(panel, at);
         }
@@ -251,7 +251,7 @@ impl Layout {
             }
             if !row.note.is_empty() {
                 let bend = if panel.repeats.is_some() { RETURN } else { 0.0 };
-                // White around the letters keeps them legible where they cross lanes.
+                // A white outline keeps the letters legible where they cross lanes.
                 let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"4\"";
                 let options = format!("{} {halo}", ink(RACE));
                 text += &words(MARGIN + bend, top + LINE - 3.0, &row.note, &options);
@@ -267,8 +267,8 @@ impl Layout {
         text
     }
 
-    /// A relation: from the side of one box to the side of another, with its name near its start,
-    /// where there is no box.
+    /// Returns a relation: from the side of one box to the side of another, with its name near its
+    /// start, where there is no box.
     fn arrow(&self, panel: &Panel, at: usize) -> String {
         let arrow = &panel.arrows[at];
         let (curve, inward) = self.curve(panel, at);
@@ -303,8 +303,8 @@ impl Layout {
         titled(&format!("{label}: {}", arrow.title), &text)
     }
 
-    /// The line of an arrow, and the direction in which it ends: 1 is to the right. Within a lane
-    /// it leaves and comes back on the right side.
+    /// Returns the curve of an arrow, and the direction in which it ends: 1 is to the right. Within
+    /// a lane it leaves and comes back on the right side.
     fn curve(&self, panel: &Panel, at: usize) -> (Curve, f64) {
         let arrow = &panel.arrows[at];
         let ((_, from), (_, to)) = (arrow.from, arrow.to);
@@ -333,7 +333,7 @@ impl Layout {
         (curve, inward)
     }
 
-    /// Where an arrow meets a box: those at one box are spread.
+    /// Returns the height at which an arrow meets a box: arrows at one box are spread.
     fn height_at(&self, panel: &Panel, at: usize, place: (usize, usize)) -> f64 {
         let meets = |arrow: &Arrow| arrow.from == place || arrow.to == place;
         let own = panel.arrows.iter().enumerate();
@@ -348,8 +348,8 @@ impl Layout {
         top + height / 2.0 + (index as f64 - middle) * spread
     }
 
-    /// The name of a lane, and its line: to its last box, if the process has ended, else to the
-    /// end.
+    /// Returns the name of a lane, and its line: to its last box if the process has ended, else to
+    /// the end.
     fn lane(&self, panel: &Panel, lane: usize) -> String {
         let (known, column) = (&panel.lanes[lane], self.columns[lane]);
         let name = clip(&known.name, NAME_WIDTH);
@@ -387,7 +387,7 @@ impl Layout {
         text
     }
 
-    /// A line from each racing step to the next.
+    /// Returns a line from each racing step to the next.
     fn races(&self, panel: &Panel) -> String {
         let racing = |row: &Row| {
             let mut cells = row.cells.iter();
@@ -410,14 +410,14 @@ impl Layout {
         places.windows(2).map(line).collect()
     }
 
-    /// The way from the last row of what repeats back to the first.
+    /// Returns the line from the last row that repeats back to the first.
     fn repeats(&self, panel: &Panel) -> String {
         let Some((first, last)) = panel.repeats else {
             return String::new();
         };
         let middle = |row: usize| self.rows[row].0 + self.rows[row].1 / 2.0;
         let (left, right) = (MARGIN, MARGIN + RETURN - 10.0);
-        // One step that repeats needs a loop, too.
+        // A single step that repeats needs a loop, too.
         let bottom = if first == last {
             middle(last) + 10.0
         } else {
@@ -432,7 +432,7 @@ impl Layout {
         titled("the run goes back here, and on for ever", &line)
     }
 
-    /// A lock that is held.
+    /// Returns the bar of a lock that is held.
     fn bar(&self, held: &Held, track: usize) -> String {
         let x = self.columns[held.lane].left + track as f64 * TRACK;
         let top = self.rows[held.from].0;
@@ -442,7 +442,7 @@ impl Layout {
             "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{BAR}\" height=\"{tall:.1}\" rx=\"3\" \
              fill=\"{LOCK}\" fill-opacity=\"0.7\"/>"
         );
-        // The name stands along the bar, if there is room.
+        // The name is along the bar, if there is space.
         if wide(&held.name) + 4.0 <= tall {
             let (x, y) = (x + BAR + 7.0, top + wide(&held.name) + 2.0);
             let options =
@@ -483,10 +483,10 @@ impl Layout {
     }
 }
 
-/// A curve: its start, two points that it bends to, and its end.
+/// A Bézier curve: its start, two control points, and its end.
 type Curve = [(f64, f64); 4];
 
-/// A point of a curve, between its start (0) and its end (1).
+/// Returns a point of a curve, between its start (0) and its end (1).
 fn along(curve: &Curve, t: f64) -> (f64, f64) {
     let weights = [
         (1.0 - t).powi(3),
@@ -509,7 +509,8 @@ fn height(row: &Row) -> f64 {
     row.cells.iter().map(box_height).fold(LINE, f64::max)
 }
 
-/// The track of each lock: no two that a process holds at the same time share one.
+/// Returns the track of each lock: locks that a process holds at the same time have different
+/// tracks.
 fn tracks(locks: &[Held]) -> Vec<usize> {
     let mut tracks: Vec<usize> = Vec::with_capacity(locks.len());
     for (at, held) in locks.iter().enumerate() {

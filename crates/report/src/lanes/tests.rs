@@ -341,7 +341,7 @@ fn release_sequences_and_fences_synchronise() {
     );
     let relaxed = vec![store("relaxed"), update.clone(), read(2, "acquire")];
     assert_eq!(related(relaxed.clone(), "rc11"), ["1-2 rf mo", "2-3 rf"]);
-    // Under ra each access acquires and releases; under tso there is no such notion.
+    // Under ra each access acquires and releases; tso has no synchronisation.
     assert_eq!(
         related(relaxed.clone(), "ra"),
         ["1-2 sw rf mo", "1-3 sw", "2-3 sw rf"]

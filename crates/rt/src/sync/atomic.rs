@@ -1,8 +1,8 @@
 //! `std::sync::atomic`, explored.
 //!
 //! Under sequential consistency weaker orderings are accepted, but loads return the last value
-//! stored, and the scope of the verdict says so. Under a memory model (weak/mod.rs) the engine says
-//! which write an access reads; the real atomic then keeps the value that it was made with.
+//! stored, and the scope of the verdict says so. Under a memory model (weak/mod.rs) the engine
+//! decides which write an access reads; the real atomic then keeps its initial value.
 //!
 //! Loads commute. Every operation that may write conflicts with every access to the same atomic,
 //! even if the result does not depend on the order (two `fetch_add`s whose results are not used).
@@ -21,7 +21,7 @@ use crate::weak::order_of;
 use crate::world::{Inner, Pending, Place, World, wakes, world};
 
 impl Inner {
-    /// Notes a load.
+    /// Records a load.
     #[inline]
     fn read_value(&mut self, cell: u32, order: Ordering) {
         let current = self.current;
@@ -30,7 +30,7 @@ impl Inner {
         self.clocks.load(current, cell, order);
     }
 
-    /// Notes a store.
+    /// Records a store; `keeps` if it continues a release sequence.
     #[inline]
     fn wrote_value(&mut self, cell: u32, order: Ordering, changed: bool, keeps: bool) {
         let current = self.current;
@@ -78,7 +78,7 @@ pub fn fence(order: Ordering) {
     }
 }
 
-/// A value of an atomic as bits.
+/// A value of an atomic, converted to bits.
 trait Bits: Copy {
     fn to_bits(self) -> u64;
     fn from_bits(bits: u64) -> Self;
@@ -119,13 +119,13 @@ impl<T> Bits for *mut T {
     }
 }
 
-/// Panics as std does if an ordering is not one of a store.
+/// Panics like std if an ordering is not valid for a store.
 #[track_caller]
 fn check_store(order: Ordering) {
     real::AtomicBool::new(false).store(false, order);
 }
 
-/// The same for an exchange.
+/// Panics like std if the orderings are not valid for an exchange.
 #[track_caller]
 fn check_exchange(success: Ordering, failure: Ordering) {
     let _failed = real::AtomicBool::new(true).compare_exchange(false, false, success, failure);
@@ -135,20 +135,20 @@ fn check_exchange(success: Ordering, failure: Ordering) {
 struct Shared<A> {
     meta: OwnedMeta,
     value: A,
-    /// The value that a static starts every execution with. It is atomic as well, because models
+    /// The value with which a static starts every execution. It is atomic as well, because models
     /// that run on several real threads at the same time (parallel tests) may share the static.
     initial: A,
 }
 
 impl<A> std::panic::RefUnwindSafe for Shared<A> {}
 
-/// A write of a new value that is made only if the current one is as expected.
+/// Writes a new value if the current one is as expected.
 struct Exchange<T> {
-    /// The operation that asks for it.
+    /// The operation that performs it.
     verb: &'static str,
     current: T,
     new: T,
-    /// The order of the operation if it writes, and if it does not.
+    /// The ordering if it writes, and if it does not.
     success: Ordering,
     failure: Ordering,
 }
@@ -184,7 +184,7 @@ macro_rules! atomic {
                 world.cell(&self.0.meta, Self::KIND)
             }
 
-            /// Returns the atomic that this model uses: it has its own of a static.
+            /// Returns the atomic that this model uses: a static has a twin in each model.
             #[inline]
             fn here(&self, world: &World) -> &Self {
                 let meta = &self.0.meta;
@@ -201,8 +201,8 @@ macro_rules! atomic {
                 })
             }
 
-            /// Gives an atomic that outlives an execution its first value again when the next one
-            /// starts.
+            /// Resets an atomic that outlives an execution to its first value when the
+            /// next one starts.
             #[inline]
             fn start(&self, world: &World) {
                 let epoch = world.inner.borrow().epoch;
@@ -281,8 +281,8 @@ macro_rules! atomic {
                 value
             }
 
-            /// Changes the value under a memory model, if the function returns one. Returns the old
-            /// one, and the new one.
+            /// Changes the value under a memory model, if `change` returns one. Returns the old
+            /// value, and the new one.
             fn update_weakly(
                 &self,
                 world: &World,
@@ -368,8 +368,8 @@ macro_rules! atomic {
                 self.exchange(wanted, Location::caller())
             }
 
-            /// Like `compare_exchange`; it fails for no reason only if that is asked for
-            /// ([`Builder::spurious_failures`](crate::Builder::spurious_failures)).
+            /// Like `compare_exchange`. It fails spuriously only if
+            /// [`Builder::spurious_failures`](crate::Builder::spurious_failures) allows it.
             #[track_caller]
             #[inline]
             pub fn compare_exchange_weak(
@@ -387,7 +387,7 @@ macro_rules! atomic {
                     let this = self.here(world);
                     let old = this.read_failing(world, [success, failure], (verb, place));
                     if old != current {
-                        // It fails anyway, which is another execution.
+                        // It would have failed anyway, which another execution covers.
                         world.discard();
                     }
                     return Err(old);
@@ -409,7 +409,7 @@ macro_rules! atomic {
                 }
             }
 
-            /// The orders of an exchange under a memory model.
+            /// Returns the orderings of an exchange under a memory model.
             fn chosen(
                 world: &World,
                 [success, failure]: [Ordering; 2],
@@ -422,7 +422,7 @@ macro_rules! atomic {
                 world.chosen(Ordered::CompareExchange, written, (Self::KIND, verb), place)
             }
 
-            /// Reads as an exchange does that fails.
+            /// Reads the value as a failing exchange does.
             fn read_failing(
                 &self,
                 world: &World,
@@ -478,7 +478,7 @@ macro_rules! atomic {
                 result
             }
 
-            /// Changes the value by a function, again until no other thread writes in between.
+            /// Changes the value by a function, repeatedly until no other thread writes in between.
             #[track_caller]
             #[inline]
             pub fn fetch_update<F>(
@@ -494,7 +494,7 @@ macro_rules! atomic {
                 let mut old = match world().filter(|world| world.memory.is_some()) {
                     None => self.load(fetch_order),
                     Some(world) => {
-                        // It has the ordering of an exchange that fails.
+                        // It has the ordering of a failing exchange.
                         let this = self.here(world);
                         this.start(world);
                         let initial = this.0.value.load(fetch_order);
@@ -519,8 +519,8 @@ macro_rules! atomic {
                 Err(old)
             }
 
-            /// Changes the value by a function, if it returns one, again until no other thread
-            /// writes in between. Returns the old value.
+            /// Changes the value by a function, if that returns one, repeatedly until no other
+            /// thread writes in between. Returns the old value.
             #[track_caller]
             #[inline]
             pub fn try_update(
@@ -532,7 +532,7 @@ macro_rules! atomic {
                 self.fetch_update(set_order, fetch_order, f)
             }
 
-            /// Changes the value by a function, again until no other thread writes in between.
+            /// Changes the value by a function, repeatedly until no other thread writes in between.
             /// Returns the old value.
             #[track_caller]
             #[inline]
@@ -563,8 +563,8 @@ macro_rules! atomic {
                 self.0.value.into_inner()
             }
 
-            /// Gives a function the value (loom's name). The exclusive borrow excludes all other
-            /// threads.
+            /// Passes the value to a function (loom's name). The exclusive borrow excludes all
+            /// other threads.
             #[inline]
             #[track_caller]
             pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
@@ -572,7 +572,7 @@ macro_rules! atomic {
             }
 
             /// Reads the value without an ordering (loom's name): a plain read under a memory
-            /// model, a relaxed one else.
+            /// model, otherwise a relaxed one.
             ///
             /// # Safety
             ///
@@ -597,8 +597,8 @@ macro_rules! atomic {
                 self.0.value.as_ptr()
             }
 
-            /// Gives the real atomic the value that it has now. Under a memory model it is another
-            /// atomic from then on, which was made with that value.
+            /// Stores the current value in the real atomic. Under a memory model it then counts as
+            /// a new atomic with that initial value.
             fn settle(&mut self, place: Place) {
                 let Some(world) = world() else {
                     return;

@@ -1,4 +1,4 @@
-//! `std::sync::Barrier`, explored. Arrivals conflict, since the last one is the leader.
+//! `std::sync::Barrier`, explored. Arrivals conflict, because the last one becomes the leader.
 
 use std::fmt;
 use std::panic::Location;
@@ -11,7 +11,7 @@ use crate::world::{Pending, World, wakes, world};
 
 const KIND: &str = "Barrier";
 
-/// Makes threads wait for each other; the counterpart of [`std::sync::Barrier`].
+/// Makes threads wait for each other: the counterpart of [`std::sync::Barrier`].
 pub struct Barrier {
     meta: OwnedMeta,
     real: sync::Barrier,
@@ -85,7 +85,7 @@ impl Barrier {
 }
 
 impl Barrier {
-    /// Waits, under a memory model. Returns whether this thread is the last.
+    /// Waits under a memory model. Returns whether this thread is the last to arrive.
     fn wait_weakly(&self, world: &World, cell: u32, pending: Pending) -> bool {
         world.take_turn(cell, MemoryOrder::AcqRel, pending);
         let leader = {

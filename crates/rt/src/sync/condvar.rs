@@ -1,8 +1,8 @@
 //! `std::sync::Condvar`, explored.
 //!
 //! Waiting takes three steps: the thread releases the mutex and enlists; it takes its token; it
-//! acquires the mutex again. Which waiting thread `notify_one` wakes is a choice, and all choices
-//! are explored. Spurious wake-ups, which std allows, are explored if that is asked for.
+//! acquires the mutex again. `notify_one` chooses which waiting thread to wake, and all choices are
+//! explored. Spurious wake-ups, which std allows, are explored if the settings ask for them.
 
 use std::fmt;
 use std::panic::Location;
@@ -28,10 +28,10 @@ impl WaitTimeoutResult {
     }
 }
 
-/// Makes threads wait until they are notified; the counterpart of [`std::sync::Condvar`].
+/// Makes threads wait until they are notified: the counterpart of [`std::sync::Condvar`].
 pub struct Condvar {
     meta: OwnedMeta,
-    /// Whether a wait never ends for no reason, even if that is asked for.
+    /// Whether waits never end spuriously, even if the settings allow it.
     steady: bool,
     real: sync::Condvar,
 }
@@ -47,7 +47,7 @@ struct Held<'w> {
 }
 
 impl Held<'static> {
-    /// The mutex of a guard. None outside a model.
+    /// Returns the mutex of a guard; `None` outside a model.
     fn by<T>(guard: &MutexGuard<'_, T>) -> Option<Self> {
         let world = world()?;
         let (lock, dirty) = guard.in_model()?;
@@ -66,7 +66,7 @@ impl Condvar {
         }
     }
 
-    /// Makes one whose waits never end for no reason, for facades of other crates.
+    /// Makes a condition variable whose waits never end spuriously, for facades of other crates.
     #[doc(hidden)]
     #[track_caller]
     pub const fn steady() -> Self {
@@ -77,7 +77,7 @@ impl Condvar {
         }
     }
 
-    /// Whether a wait ends for no reason.
+    /// Whether a wait ends spuriously.
     fn wakes_spuriously(&self, world: &World, place: Place) -> bool {
         !self.steady && world.spuriously(Spurious::Wake, place)
     }
@@ -94,8 +94,8 @@ impl Condvar {
         let cell = world.cell(&self.meta, KIND);
         let content = if dirty { wakes::CONTENT } else { 0 };
         if world.memory.is_some() {
-            // It enlists while it holds the mutex: what a thread without the mutex does in between
-            // it could do as well directly after.
+            // It enlists while it holds the mutex: whatever a thread without the mutex does in
+            // between, it could also do directly afterwards.
             let pending = Pending::new(None, (KIND, verb), place);
             world.take_turn(cell, MemoryOrder::Relaxed, pending);
             world.enlist_in_turn(cell, wakes::NOTIFY);
@@ -186,7 +186,8 @@ impl Condvar {
         let notified = match held.world.memory {
             None => held.world.wait_or_time_out(cell, what, place),
             Some(_) => {
-                // The time may be over at once; if it is not, the thread was notified before.
+                // The time may be over at once; if the thread is not listed any more, it was
+                // notified before.
                 let pending = Pending::new(None, what, place);
                 held.world.take_turn(cell, MemoryOrder::Relaxed, pending);
                 let timed_out = held.world.leave_list(cell);
@@ -264,7 +265,7 @@ impl Condvar {
         self.notify("notify_all", Location::caller());
     }
 
-    /// Wakes one or all waiting threads. Returns in a model how many were woken.
+    /// Wakes one or all waiting threads. In a model, returns how many were woken.
     pub(crate) fn notify(&self, verb: &'static str, place: Place) -> Option<usize> {
         let all = verb == "notify_all";
         let Some(world) = world() else {

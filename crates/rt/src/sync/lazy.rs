@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::OnceLock;
 
-/// A value that is made when it is first used; the counterpart of [`std::sync::LazyLock`].
+/// A value that is made on first use: the counterpart of [`std::sync::LazyLock`].
 ///
-/// A static outlives an execution, and its value is made again in the next one if its function owns
-/// nothing that would have to be dropped. The functions of statics own nothing.
+/// A static outlives an execution. Its value is made again in the next one if its function owns
+/// nothing that needs dropping. The functions of statics own nothing.
 pub struct LazyLock<T, F = fn() -> T> {
     cell: OnceLock<T>,
     make: ManuallyDrop<F>,
@@ -36,7 +36,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         }
     }
 
-    /// Returns the value; makes it if it has not been made.
+    /// Returns the value, making it first if necessary.
     #[track_caller]
     pub fn force(this: &Self) -> &T {
         this.cell.get_or_init(|| {
@@ -69,8 +69,8 @@ impl<T, F> LazyLock<T, F> {
 }
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
-    /// Returns the value; makes it if it has not been made. The exclusive borrow excludes all other
-    /// threads.
+    /// Returns the value, making it first if necessary. The exclusive borrow excludes all
+    /// other threads.
     #[track_caller]
     pub fn force_mut(this: &mut Self) -> &mut T {
         Self::force(this);
@@ -111,8 +111,8 @@ impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     }
 }
 
-/// Declares statics that are made when they are first used, anew in every execution, as the crate
-/// `lazy_static` does.
+/// Declares statics that every execution makes again on first use, with the syntax of the crate
+/// `lazy_static`.
 ///
 /// ```
 /// use mazurka_rt::sync::Mutex;

@@ -6,7 +6,7 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use crate::world::{Inner, World, wakes};
 
 impl World {
-    /// Notes that the current thread has found a lock held.
+    /// Records that the current thread has found a lock held.
     pub(super) fn refused<G, E>(
         &self,
         mut inner: RefMut<'_, Inner>,
@@ -19,7 +19,7 @@ impl World {
     }
 }
 
-/// Returns the changes that releasing a lock makes: always of its state, and of its content if that
+/// Returns the changes that releasing a lock makes: always to its state, and to its content if that
 /// may have changed.
 pub(crate) fn wakes_by(dirty: bool) -> u8 {
     wakes::STATE | if dirty { wakes::CONTENT } else { 0 }
@@ -34,12 +34,12 @@ pub(super) fn judged<G>(poisoned: bool, guard: G) -> LockResult<G> {
     }
 }
 
-/// Returns the guard in a result of std. Whether std takes the lock for poisoned does not count.
+/// Returns the guard in a result of std, and ignores whether std considers the lock poisoned.
 pub(super) fn unjudged<G>(result: LockResult<G>) -> G {
     result.unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The same for an attempt; none if the lock is held.
+/// Returns the guard in a result of an attempt, likewise; `None` if the lock is held.
 pub(super) fn try_unjudged<G>(result: TryLockResult<G>) -> Option<G> {
     match result {
         Ok(guard) => Some(guard),
@@ -48,7 +48,7 @@ pub(super) fn try_unjudged<G>(result: TryLockResult<G>) -> Option<G> {
     }
 }
 
-/// The common methods of locks: `inner` is std's lock, and threads of a model set `poisoned`.
+/// The common methods of locks: `inner` is std's lock; threads of a model set `poisoned`.
 macro_rules! lock {
     ($lock:ident, $try_all:ident) => {
         impl<T> $lock<T> {
@@ -63,7 +63,7 @@ macro_rules! lock {
                 }
             }
 
-            /// Returns the data, without the lock.
+            /// Returns the data, consuming the lock.
             pub fn into_inner(self) -> LockResult<T> {
                 let poisoned = self.poisons();
                 judged(poisoned, unjudged(self.inner.into_inner()))
@@ -71,8 +71,8 @@ macro_rules! lock {
         }
 
         impl<T: ?Sized> $lock<T> {
-            /// Returns the lock that threads of this model use: a static has one in each execution
-            /// (statics.rs).
+            /// Returns the lock that threads of this model use: a static has a twin in each
+            /// execution (statics.rs).
             #[inline]
             fn here(&self) -> &Self {
                 match world() {
@@ -114,13 +114,14 @@ macro_rules! lock {
                 this.poisons()
             }
 
-            /// Whether a thread panicked while changing the data, if this one holds the lock.
+            /// Whether a thread panicked while changing the data; the current thread
+            /// holds the lock.
             fn poisons(&self) -> bool {
                 self.poisoned.load(Ordering::Relaxed) || self.inner.is_poisoned()
             }
 
-            /// Drops std's guard. `poisons` tells whether that poisons the lock, because std takes
-            /// a panic of any thread of the model for one of this thread.
+            /// Drops std's guard. `poisons` tells whether this poisons the lock: std cannot tell,
+            /// because it takes a panic of any thread of the model for one of this thread.
             pub(super) fn let_go<G>(&self, guard: G, poisons: bool) {
                 let given_up = |world: &World| world.inner.borrow().given_up.is_some();
                 let poisoned = self.poisons() || (poisons && !world().is_some_and(given_up));
@@ -128,7 +129,7 @@ macro_rules! lock {
                 if poisoned { self.poisoned.store(true, Ordering::Relaxed) } else { self.inner.clear_poison() }
             }
 
-            /// Clears the poison that a panic while changing the data has left.
+            /// Clears the poison left by a panic.
             pub fn clear_poison(&self) {
                 let this = self.here();
                 this.poisoned.store(false, Ordering::Relaxed);
@@ -164,7 +165,8 @@ macro_rules! lock {
     };
 }
 
-/// The common parts of guards: `inner` is std's guard, none only while the lock is given up.
+/// The common parts of guards: `inner` is std's guard, `None` only while the lock is
+/// released to wait.
 macro_rules! guard {
     ($guard:ident) => {
         impl<T: ?Sized> Deref for $guard<'_, T> {

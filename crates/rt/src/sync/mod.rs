@@ -1,8 +1,8 @@
 //! `std::sync`, explored: same names, same signatures, same behaviour outside a model.
 //!
 //! `Arc` and `Weak` are std's with additions: vector clocks know what the reference counts order,
-//! an object in an `Arc` is named by it, and where a program can tell, the counts are explored
-//! (arc/counted.rs); else cloning and dropping are no steps.
+//! and the `Arc` gives names to the objects in it. Where a program can observe the counts, they are
+//! explored (arc/counted.rs); otherwise cloning and dropping are not steps.
 
 #[macro_use]
 mod lock;
@@ -35,7 +35,7 @@ pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Turns a result of std about its guard into one about ours.
+/// Converts a result with std's guard into one with ours.
 fn map<G, H>(result: LockResult<G>, wrap: impl FnOnce(G) -> H) -> LockResult<H> {
     match result {
         Ok(guard) => Ok(wrap(guard)),

@@ -13,7 +13,7 @@ use crate::freed::OwnedMeta;
 use crate::thread::panicking;
 use crate::world::{Pending, Place, Until, World, wakes, world};
 
-/// A lock that protects data; the counterpart of [`std::sync::Mutex`], explored within a model.
+/// A lock that protects data: the counterpart of [`std::sync::Mutex`], explored within a model.
 pub struct Mutex<T: ?Sized> {
     meta: OwnedMeta,
     poisoned: AtomicBool,
@@ -26,7 +26,7 @@ pub struct Mutex<T: ?Sized> {
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct MutexGuard<'a, T: ?Sized + 'a> {
     lock: &'a Mutex<T>,
-    /// None only while the lock is given up.
+    /// `None` only while the lock is released to wait.
     inner: Option<sync::MutexGuard<'a, T>>,
     /// Whether the protected data may have changed.
     dirty: bool,
@@ -84,7 +84,7 @@ impl<T: ?Sized> Mutex<T> {
         self.lock_at(Location::caller())
     }
 
-    /// The same, with the place of a caller that had given the lock up to wait.
+    /// Takes the lock again, at the place of a caller that released it to wait.
     pub(crate) fn lock_at(&self, place: Place) -> LockResult<MutexGuard<'_, T>> {
         let this = self.here();
         let cell = world().map(|world| this.acquire(world, place));
@@ -125,7 +125,7 @@ impl<T: ?Sized> Mutex<T> {
 
 #[doc(hidden)]
 impl<T: ?Sized> Mutex<T> {
-    /// Whether a thread holds the lock: an attempt to take it that leaves it where it is.
+    /// Whether a thread holds the lock: an attempt to take it that changes nothing.
     #[track_caller]
     pub fn is_locked(&self) -> bool {
         let this = self.here();
@@ -161,7 +161,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         self.inner.as_mut().expect("the guard holds the lock")
     }
 
-    /// Gives the lock up to wait for something. Returns the mutex and std's guard.
+    /// Releases the lock to wait for something. Returns the mutex and std's guard.
     pub(crate) fn give_up(mut self) -> (&'a Mutex<T>, sync::MutexGuard<'a, T>) {
         let inner = self.inner.take().expect("the guard holds the lock");
         (self.lock, inner)

@@ -1,5 +1,5 @@
 //! `std::sync::Once`, explored: a lock that is held while the function runs, and released
-//! immediately if the function has run already.
+//! immediately if the function has already run.
 
 use std::cell::Cell;
 use std::fmt;
@@ -22,17 +22,17 @@ const POISONED: u8 = 2;
 /// The value of its location while a function runs, under a memory model.
 const RUNNING: Value = 3;
 
-/// Runs a function once; the counterpart of [`std::sync::Once`].
+/// Runs a function once: the counterpart of [`std::sync::Once`].
 pub struct Once {
     meta: OwnedMeta,
     real: sync::Once,
 }
 
-/// The argument of a function that is run once: [`std::sync::OnceState`].
+/// The argument of the function of [`Once::call_once_force`]: [`std::sync::OnceState`].
 #[derive(Debug)]
 pub struct OnceState {
     poisoned: bool,
-    /// As in std, it stays with its thread.
+    /// As in std, it is not `Sync`.
     stays: PhantomData<Cell<()>>,
 }
 
@@ -48,7 +48,7 @@ impl OnceState {
     }
 }
 
-/// How far a [`Once`] is.
+/// The stage of a [`Once`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnceStage {
     /// No function has run.
@@ -109,7 +109,7 @@ impl Once {
         &self.meta
     }
 
-    /// Makes another one in the same state, for a model.
+    /// Makes a copy in the same state, for a model.
     pub(super) fn twin(&self) -> Self {
         let real = sync::Once::new();
         if self.real.is_completed() {
@@ -121,8 +121,8 @@ impl Once {
         }
     }
 
-    /// Returns its cell. A static that outlives an execution has run nothing when the next one
-    /// starts.
+    /// Returns its cell. A static that outlives an execution starts the next one without
+    /// having run anything.
     fn cell(&self, world: &World) -> u32 {
         let cell = world.cell(&self.meta, KIND);
         if self.real.is_completed() {
@@ -150,7 +150,7 @@ impl Once {
         }
     }
 
-    /// Runs the function if none has run to its end.
+    /// Runs the function if none has completed.
     #[track_caller]
     pub fn call_once_force<F>(&self, f: F)
     where
@@ -210,7 +210,7 @@ impl Once {
         }
     }
 
-    /// Whether a function has run to its end.
+    /// Whether a function has completed.
     #[track_caller]
     pub fn is_completed(&self) -> bool {
         let Some(world) = world() else {
@@ -230,7 +230,7 @@ impl Once {
         inner.cells[cell as usize].flag == DONE
     }
 
-    /// How far it is; none outside a model, where std does not tell.
+    /// Returns its stage; `None` outside a model, where std does not reveal it.
     #[doc(hidden)]
     #[track_caller]
     pub fn stage(&self) -> Option<OnceStage> {
@@ -261,7 +261,7 @@ impl Once {
         Some(stage)
     }
 
-    /// Waits until a function has run to its end.
+    /// Waits until a function has completed.
     ///
     /// # Panics
     ///
@@ -271,7 +271,7 @@ impl Once {
         self.wait_for(false, Location::caller());
     }
 
-    /// Waits until a function has run to its end, even if an earlier one panicked.
+    /// Waits until a function has completed, even if an earlier one panicked.
     #[track_caller]
     pub fn wait_force(&self) {
         self.wait_for(true, Location::caller());
@@ -317,7 +317,7 @@ impl Once {
         }
     }
 
-    /// Whether a function has run to its end; needs no step, because the borrow is exclusive.
+    /// Whether a function has completed; needs no step, because the borrow is exclusive.
     pub(crate) fn is_done(&mut self) -> bool {
         match world() {
             None => self.real.is_completed(),

@@ -1,9 +1,8 @@
 //! `std::sync::OnceLock`, explored.
 //!
 //! A static outlives an execution and is empty when the next one starts, but a `&'static T` to the
-//! value of the earlier execution may still exist. So a value never moves: each has an allocation
-//! of its own, the allocations are linked, and only dropping the `OnceLock`, which ends all
-//! borrows, frees them.
+//! earlier value may still exist. So a value never moves: each has its own allocation, the
+//! allocations are linked, and only dropping the `OnceLock`, which ends all borrows, frees them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,7 +13,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use super::Once;
 use crate::world::world;
 
-/// A value that is set once; the counterpart of [`std::sync::OnceLock`]. A static that outlives an
+/// A value that is set once: the counterpart of [`std::sync::OnceLock`]. A static that outlives an
 /// execution is empty when the next one starts; the old value stays where it is.
 pub struct OnceLock<T> {
     once: Once,
@@ -23,7 +22,7 @@ pub struct OnceLock<T> {
     owned: PhantomData<T>,
 }
 
-/// A value, and the one of the execution before it.
+/// A value, and a link to the value of the previous execution.
 struct Value<T> {
     value: T,
     before: *mut Value<T>,
@@ -41,7 +40,7 @@ impl<T: UnwindSafe> UnwindSafe for OnceLock<T> {}
 
 #[allow(unsafe_code)]
 impl<T> OnceLock<T> {
-    /// Makes an empty one.
+    /// Makes an empty lock.
     #[track_caller]
     pub const fn new() -> Self {
         Self {
@@ -51,7 +50,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// Returns the lock that this model uses: it has its own of a static (statics.rs).
+    /// Returns the lock that this model uses: a static has a twin in each model (statics.rs).
     fn here(&self) -> &Self {
         match world() {
             Some(world) if !world.owns(self.once.meta()) => {
@@ -98,7 +97,7 @@ impl<T> OnceLock<T> {
         this.value()
     }
 
-    /// Sets the value, unless it is set already.
+    /// Sets the value, unless it is already set.
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
@@ -131,7 +130,7 @@ impl<T> OnceLock<T> {
         });
     }
 
-    /// Returns the value; sets it by the function if it is not set.
+    /// Returns the value, setting it by the function first if necessary.
     #[track_caller]
     pub fn get_or_init<F>(&self, f: F) -> &T
     where

@@ -1,9 +1,9 @@
 //! `std::sync::RwLock`, explored.
 //!
-//! Reads commute with each other; writes commute with nothing. Because several threads may hold the
-//! lock, its acquisitions are guarded steps, so some runs may turn out to be explored already (they
-//! count as blocked, not as executions). Any thread that can take the lock may do so, whether or
-//! not other threads wait: that is the most that an implementation can allow.
+//! Reads commute with each other; writes commute with nothing. Several threads may hold the lock,
+//! so its acquisitions are guarded steps. Hence some runs may turn out to be already explored; they
+//! count as blocked, not as executions. Any thread that can take the lock may do so, whether or not
+//! other threads wait. No implementation can allow more.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -21,7 +21,7 @@ use crate::world::{Inner, Pending, Place, Until, World, wakes, world};
 
 const KIND: &str = "RwLock";
 
-/// A lock for many readers or one writer; the counterpart of [`std::sync::RwLock`].
+/// A lock for many readers or one writer: the counterpart of [`std::sync::RwLock`].
 pub struct RwLock<T: ?Sized> {
     meta: OwnedMeta,
     poisoned: AtomicBool,
@@ -51,7 +51,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized + 'a> {
 }
 
 impl Inner {
-    /// Notes that there are guarded steps, which the search must know from the start.
+    /// Records that there are guarded steps, which the search must know from the start.
     pub(crate) fn guarded(&mut self) {
         if !self.guarded {
             self.guarded = true;
@@ -77,13 +77,13 @@ impl Inner {
     }
 }
 
-/// Where readers are counted under a memory model (`weak/readers.rs`), the value of its location
-/// while a thread writes; else it is the number of readers.
+/// Where readers are counted under a memory model (`weak/readers.rs`): the value of the location
+/// while a thread writes. Otherwise the value is the number of readers.
 const WRITTEN: Value = -1;
 
 impl World {
-    /// Takes the lock, for reading if that is what the operation waits for. Returns whether it did;
-    /// it does if it waits.
+    /// Takes the lock, for reading if the operation waits for that. Returns whether it did, which
+    /// is always the case if it `waits`.
     fn take_weakly(&self, cell: u32, waits: bool, pending: Pending) -> bool {
         let reads = pending.until == Until::Read(cell);
         if self.readers_are_apart(waits) {
@@ -121,7 +121,7 @@ impl World {
         }
     }
 
-    /// Ends a write. The function gives the real lock back.
+    /// Ends a write. The function releases the real lock.
     fn give_write_weakly(
         &self,
         cell: u32,
@@ -213,7 +213,7 @@ impl<T: ?Sized> RwLock<T> {
         Some(cell)
     }
 
-    /// The same, unless the thread would have to wait.
+    /// Takes the lock, unless the thread would have to wait. Returns its cell, in a model.
     fn try_acquire<G>(
         &self,
         until: fn(u32) -> Until,

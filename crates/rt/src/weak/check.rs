@@ -1,4 +1,4 @@
-//! Checks under a memory model: what a search has found as a verdict.
+//! Checks under a memory model: turns the findings of a search into a verdict.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -16,15 +16,15 @@ use crate::builder::{Builder, Summary, explain};
 use crate::check::{Outcomes, Results, too_long};
 use crate::hook;
 use crate::report::{self, About, Report};
-use crate::simulate::Stop;
+use crate::simulate::SearchAbort;
 use crate::verdict::end_test;
 use crate::world::world;
 
-/// Why a program is not explored under a memory model.
+/// Why a program cannot be explored under a memory model.
 pub(crate) struct Refused(pub String);
 
 impl Refused {
-    /// Fails: the memory model was asked for.
+    /// Fails the test: the memory model was set explicitly.
     pub fn fail(&self, memory: Memory) -> ! {
         end_test!(
             "mazurka: under {memory} this cannot be explored: {}\n\
@@ -35,14 +35,14 @@ impl Refused {
 }
 
 impl Builder {
-    /// Makes a program of a closure.
+    /// Makes a program from a closure.
     pub(crate) fn weak_program(&self, body: Rc<dyn Fn()>, memory: Memory) -> WeakProgram {
         assert!(world().is_none(), "there is a model within a model");
         hook::install();
         WeakProgram::new(body, self, memory)
     }
 
-    /// Explores, and fails if there is a fault.
+    /// Explores, and fails the test if there is a fault.
     fn explore_and_judge(
         &self,
         program: &mut WeakProgram,
@@ -57,7 +57,7 @@ impl Builder {
             let Some(fault) = &explored.fault else {
                 break explored;
             };
-            // The run that is told may show something that the search must know from the start.
+            // The reported run may show something that the search must know from its start.
             let Some(mut report) = tell_fault(program, way.memory, fault) else {
                 continue;
             };
@@ -98,7 +98,7 @@ impl Builder {
         }))
     }
 
-    /// Checks that a closure has one result.
+    /// Checks that a closure always returns the same result.
     pub(crate) fn compare_weakly<T: PartialEq + Debug + 'static>(
         &self,
         body: (Rc<dyn Fn()>, Rc<Results<T>>),
@@ -161,7 +161,7 @@ impl Builder {
         self.say(self.weak_findings(program, memory, explored, random))
     }
 
-    /// Summarises what was found.
+    /// Summarises the findings.
     fn weak_findings(
         &self,
         program: &WeakProgram,
@@ -187,7 +187,7 @@ impl Builder {
         }
     }
 
-    /// Runs the execution of a schedule.
+    /// Replays a schedule.
     pub(crate) fn follow_weakly(
         &self,
         body: Rc<dyn Fn()>,
@@ -223,10 +223,10 @@ impl Builder {
                 Ok(Err(error)) => end_test!(
                     "mazurka: the schedule does not fit: {error}. Is this the program that it was printed for?"
                 ),
-                Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
-                    Ok(Stop::Restart | Stop::Weak) => {}
-                    Ok(Stop::Refused(what)) => Refused(what).fail(memory),
-                    Ok(Stop::Diverged(how)) => end_test!("{}", report::divergence(&how)),
+                Err(payload) => match payload.downcast::<SearchAbort>().map(|stop| *stop) {
+                    Ok(SearchAbort::Restart | SearchAbort::Weak) => {}
+                    Ok(SearchAbort::Refused(what)) => Refused(what).fail(memory),
+                    Ok(SearchAbort::Diverged(how)) => end_test!("{}", report::divergence(&how)),
                     Err(other) => resume_unwind(other),
                 },
             }
@@ -234,7 +234,7 @@ impl Builder {
     }
 }
 
-/// What is wrong with a run that was made again.
+/// Returns the fault of a replayed run, if any.
 pub(super) fn fault_of(replay: &Replay, unnoticed: Option<u32>) -> Option<Fault> {
     let fault = replay.failures.iter().find_map(|failure| match *failure {
         Failure::Failed { code, .. } => Some(Fault::Panic(code)),
@@ -246,8 +246,8 @@ pub(super) fn fault_of(replay: &Replay, unnoticed: Option<u32>) -> Option<Fault>
     fault.or_else(|| (replay.ending == Some(Ending::Deadlock)).then_some(Fault::Deadlock))
 }
 
-/// Reports a fault. Returns nothing if the search must start again, because the run has shown
-/// something that it must know from the start.
+/// Reports a fault. Returns `None` if the search must start again, because the run has shown
+/// something that it must know from its start.
 pub(super) fn tell_fault(
     program: &mut WeakProgram,
     memory: Memory,
@@ -264,10 +264,10 @@ pub(super) fn tell_fault(
     match told {
         Ok(Ok(report)) => return Some(report),
         Ok(Err(error)) => end_test!("{}", report::divergence(&error)),
-        Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
-            Ok(Stop::Restart) => program.record(false),
-            Ok(Stop::Diverged(how)) => end_test!("{}", report::divergence(&how)),
-            Ok(Stop::Refused(_) | Stop::Weak) => {
+        Err(payload) => match payload.downcast::<SearchAbort>().map(|stop| *stop) {
+            Ok(SearchAbort::Restart) => program.record(false),
+            Ok(SearchAbort::Diverged(how)) => end_test!("{}", report::divergence(&how)),
+            Ok(SearchAbort::Refused(_) | SearchAbort::Weak) => {
                 end_test!("{}", report::divergence("something new was met"))
             }
             Err(other) => resume_unwind(other),

@@ -1,36 +1,36 @@
-//! What a search has learned about the program, in its replays.
+//! Facts that a search has learned about the program, as text in replays.
 //!
-//! Some accesses are events only if the program does something, perhaps later or in another
-//! execution: a search that meets it starts again. A replay stops early and would not meet it, so
-//! it says behind its schedule what is to be known from the start:
+//! Some accesses are events only if the program does something special, perhaps later or in another
+//! execution. A search that meets this starts again. A replay stops early and would not meet it, so
+//! it lists after its schedule the facts that it must know from the start:
 //!
 //! | text | what |
 //! |---|---|
-//! | `spins=2` | so many rounds of a loop in vain are explored |
+//! | `spins=2` | number of futile rounds of a loop that are explored |
 //! | `ends` | the end of a thread is an event: `is_finished` |
 //! | `count=0.1#3` | the count of the `Arc` that thread 0.1 made after three others is a location |
-//! | `weak=0.1#3` | so is the count of its weak references |
+//! | `weak=0.1#3` | the count of its weak references is a location |
 //! | `reads=0.1,0.2` | these threads read some `RwLock` |
 //! | `tries` | an `RwLock` is tried or downgraded |
-//! | `wakes=1`, `polls=1`, `failures=1` | how often it may happen for no reason, in a thread |
+//! | `wakes=1`, `polls=1`, `failures=1` | how many spurious ones of each kind a thread may meet |
 //! | `0.1#0=7` | the first input of thread 0.1 |
 //! | `heap` | objects are named by the blocks of the heap that they lie in |
-//! | `names=src/a.rs:7:5` | several objects are made there, so that a thread registers with them |
+//! | `names=src/a.rs:7:5` | several objects are made there, so threads register with them |
 
 use std::fmt::Write;
 
 use super::inputs;
 use super::program::WeakProgram;
 
-/// Separates the schedule of a replay from what is known.
+/// Separates the schedule of a replay from the facts.
 const BETWEEN: char = ';';
 
-/// Splits a replay into its schedule and what is known.
+/// Splits a replay into its schedule and the facts.
 pub(super) fn split(replay: &str) -> (&str, &str) {
     replay.split_once(BETWEEN).unwrap_or((replay, ""))
 }
 
-/// Returns what the search has learned beyond what every search knows, with a semicolon before it.
+/// Returns the facts that the search has learned, and the inputs, after a semicolon.
 pub(super) fn written(program: &WeakProgram) -> String {
     let mut facts = learned(program);
     let inputs = program
@@ -45,7 +45,7 @@ pub(super) fn written(program: &WeakProgram) -> String {
     text
 }
 
-/// Returns what the search has learned, without the inputs of the run.
+/// Returns the facts that the search has learned, without the inputs of the run.
 pub(super) fn learned(program: &WeakProgram) -> Vec<String> {
     let mut facts = Vec::new();
     program.inner(|inner| {
@@ -78,7 +78,7 @@ pub(super) fn learned(program: &WeakProgram) -> Vec<String> {
     facts
 }
 
-/// Tells a program what a replay knows.
+/// Tells a program the facts of a replay.
 pub(super) fn give(program: &mut WeakProgram, facts: &str) -> Result<(), String> {
     let mut given = Vec::new();
     for fact in facts.split_whitespace() {

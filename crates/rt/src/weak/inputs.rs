@@ -1,12 +1,12 @@
 //! Inputs under a memory model.
 //!
 //! A comparison of inputs is a *decision* of the graph: an event whose outcomes are those that are
-//! feasible beside the decisions of all other threads. The engine keeps which question had which
-//! outcome, both as numbers; here they have their meaning, and the solver decides what is feasible.
-//! Terms are kept for all executions, so numbers mean the same in each.
+//! feasible together with the decisions of all other threads. The engine stores questions and
+//! outcomes as numbers. This file gives them their meaning, and the solver decides what is
+//! feasible. Terms are kept for all executions, so the numbers mean the same in each.
 //!
-//! An execution that is shown is made with values that take its path. Then nothing is decided, so
-//! its schedule is that of the search without the decisions, and a replay has the values as facts:
+//! A reported execution is run with values that take its path. Then nothing is decided. So its
+//! schedule is that of the search without the decisions, and a replay lists the values as facts:
 //! `rc11: 0 0.1=1; 0#0=7`.
 
 #[cfg(not(feature = "symbolic"))]
@@ -89,11 +89,11 @@ mod known {
     /// A question about inputs.
     #[derive(Clone, Copy, PartialEq, Eq, Hash)]
     pub(crate) enum Question {
-        /// A term that holds; it has one outcome.
+        /// A term that must hold; it has one outcome.
         Holds(Term),
         /// The side of a condition.
         Side(Term),
-        /// The value of a term, which is asked for at a place.
+        /// The value of a term that the code needs at a place.
         Value(Term, Place),
     }
 
@@ -102,7 +102,7 @@ mod known {
     pub(crate) struct Questions {
         all: Vec<Question>,
         numbers: FxHashMap<Question, u32>,
-        /// The question of an outcome, and its key: a side, or that of a value.
+        /// The question of each outcome, and its key: a side, or the key of a value.
         outcomes: Vec<(u32, i64)>,
         outcome_numbers: FxHashMap<(u32, i64), u32>,
     }
@@ -129,7 +129,7 @@ mod known {
     }
 
     impl Unknowns {
-        /// What an outcome says about the inputs.
+        /// Returns the constraint that an outcome puts on the inputs.
         fn constraint(&mut self, outcome: Value) -> Term {
             let (question, key) = self.questions.outcomes[outcome as usize];
             match self.questions.all[question as usize] {
@@ -140,7 +140,8 @@ mod known {
             }
         }
 
-        /// The first feasible key of a question on the path, or the next one after another.
+        /// Returns the first feasible key of a question on the path, or the first one
+        /// after `after`.
         fn feasible(&mut self, question: Question, after: Option<i64>) -> Option<i64> {
             match question {
                 Question::Holds(_) => after.is_none().then_some(0),
@@ -164,7 +165,8 @@ mod known {
         }
     }
 
-    /// The first feasible outcome of a question beside decisions, or the next one.
+    /// Returns the first feasible outcome of a question, given the decisions made, or the next one
+    /// after `after`.
     pub(crate) fn decide(
         inner: &mut Inner,
         made: &[Decision],
@@ -176,7 +178,7 @@ mod known {
         let after = after.map(|after| unknowns.questions.key(after));
         let made = made.iter().map(|it| unknowns.constraint(it.outcome));
         let mut path: Vec<Term> = made.collect();
-        // Equal paths are asked once.
+        // Canonical order, so that the solver is asked about equal paths only once.
         path.sort_unstable();
         path.dedup();
         let path = std::mem::replace(&mut unknowns.path, path);
@@ -202,7 +204,7 @@ mod known {
         }
     }
 
-    /// Gives inputs values from now on: these, and 0 for all others.
+    /// Fixes the values of inputs from now on: these, and 0 for all others.
     pub(crate) fn give(program: &mut WeakProgram, inputs: &[(&str, &str)]) -> Result<(), String> {
         let mut given = Vec::new();
         for (name, value) in inputs {
@@ -214,17 +216,17 @@ mod known {
         Ok(())
     }
 
-    /// Whether inputs have values.
+    /// Whether the values of inputs are fixed.
     pub(crate) fn are_given(program: &WeakProgram) -> bool {
         program.inner(|inner| inner.unknowns.given.is_some())
     }
 
-    /// Inputs are unknown again.
+    /// Makes inputs unknown again.
     pub(crate) fn forget(program: &WeakProgram) {
         program.inner(|inner| inner.unknowns.given = None);
     }
 
-    /// Notes that results are going to be compared.
+    /// Announces that results are going to be compared.
     pub(crate) fn compare(program: &WeakProgram) {
         program.inner(|inner| inner.unknowns.compares = true);
     }
@@ -237,12 +239,12 @@ mod known {
         })
     }
 
-    /// The limit on the decisions of an execution, if one has reached it.
+    /// Returns the limit on the decisions of an execution, if one has reached it.
     pub(crate) fn decisions_cut(program: &WeakProgram) -> Option<u64> {
         program.inner(|inner| inner.unknowns.lost.then_some(inner.unknowns.most))
     }
 
-    /// The schedule without its decisions.
+    /// Returns the schedule without its decisions.
     fn plain(schedule: &Schedule, graph: &Graph) -> Schedule {
         let mut next = vec![0; graph.threads() as usize];
         let mut stays = |thread: mazurka_memory::ThreadId| {
@@ -259,8 +261,8 @@ mod known {
         Schedule(steps.copied().collect())
     }
 
-    /// Makes an execution of the search again. Returns its schedule without decisions, if it has
-    /// inputs whose values are not known.
+    /// Repeats an execution of the search. Returns its schedule without decisions, if it has inputs
+    /// whose values are unknown.
     fn follow(
         program: &mut WeakProgram,
         memory: Memory,
@@ -276,7 +278,7 @@ mod known {
         Ok(open.then(|| plain(schedule, &graph)))
     }
 
-    /// Returns the same fault with values that take its path; from now on inputs have these values.
+    /// Returns the same fault with values that take its path, and fixes the inputs to these values.
     pub(crate) fn settle(
         program: &mut WeakProgram,
         memory: Memory,
@@ -304,7 +306,7 @@ mod known {
         Ok((again, plain))
     }
 
-    /// Looks for two executions with different results that some inputs can take both.
+    /// Looks for two executions with different results that the same inputs can reach.
     #[derive(Default)]
     pub(crate) struct Rivals(Ends<Schedule>);
 
@@ -314,12 +316,12 @@ mod known {
             program.inner(|inner| inner.unknowns.compared)
         }
 
-        /// Adds an execution. Returns whether it is the second of two.
+        /// Adds an execution. Returns whether it completes such a pair.
         pub fn add(&mut self, program: &WeakProgram, result: u64, schedule: Schedule) -> bool {
             program.inner(|inner| self.0.add(inner, result, || schedule))
         }
 
-        /// Puts the two executions in the place of the results; from now on inputs are given.
+        /// Replaces the results by the two executions, and fixes their inputs from now on.
         pub fn settle(self, program: &mut WeakProgram, memory: Memory, explored: &mut Explored) {
             let Some((pair, given)) = self.0.found else {
                 return;

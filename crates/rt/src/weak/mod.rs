@@ -1,37 +1,37 @@
 //! Closures under a memory model: their accesses become events of an execution graph.
 //!
-//! `mazurka-memory` decides what each access gives; a thread of the model announces one
-//! ([`World::act`]) and is suspended until the engine answers. Design: threads are the coroutines
-//! of `simulate.rs`, and they are answered in an order that extends po ∪ rf. So plain memory of
-//! real code holds the only value that a race-free read can have, and needs no history.
+//! `mazurka-memory` decides what each access returns. A thread of the model announces an access
+//! ([`World::act`]) and is suspended until the engine answers. Threads are the coroutines of
+//! `simulate.rs`, and they are answered in an order that extends po ∪ rf. So plain memory of real
+//! code holds the only value that a race-free read can have, and needs no history.
 //!
 //! - *Values.* A pointer of one run means nothing in the next, so the engine never sees what an
-//!   atomic holds: the value of a write is its name (the thread, and how many writes it made
+//!   atomic holds. The value of a write is its name (the thread, and how many writes it made
 //!   before), and each run keeps the bits of its writes. The initial write is 0.
-//! - *Primitives* are built from accesses to locations of their own, as real ones are: a mutex is a
-//!   lock of the engine, an `RwLock` several, a `Once` and a park permit are updates that wait,
-//!   waiting threads await a token. Where a primitive has a state in real memory (who waits, the
-//!   messages of a channel), every operation is an update of one location, and rf orders these
-//!   updates. Their orderings are only as strong as what the primitive promises: two sends do not
-//!   synchronise.
-//! - *Plain accesses* (`cell::UnsafeCell`) are events, so that the engine finds races before they
-//!   happen.
-//! - *Names* of objects are those of `names.rs`: they are functions of what is before an access in
-//!   po ∪ rf.
-//! - What cannot be explored is refused ([`World::refuse`]), never explored wrongly.
+//! - *Primitives* are built from accesses to locations of their own, like real ones. A mutex is a
+//!   lock of the engine; an `RwLock` is several; a `Once` and a park permit are updates that wait;
+//!   waiting threads await a token. Where a primitive keeps a state in real memory (its waiting
+//!   threads, the messages of a channel), every operation is an update of one location, and rf
+//!   orders these updates. Their orderings are only as strong as the primitive promises: two sends
+//!   do not synchronise.
+//! - *Plain accesses* (`cell::UnsafeCell`) are events, so that the engine finds races before
+//!   they happen.
+//! - *Names* of objects are those of `names.rs`: they are functions of what precedes an
+//!   access in po ∪ rf.
+//! - Whatever cannot be explored is refused ([`World::refuse`]), never explored wrongly.
 //!
 //! | file | what |
 //! |---|---|
 //! | `program.rs` | the closure as a program of the engine |
-//! | `spin.rs` | loops that wait by looking again |
-//! | `wait.rs` | tokens of threads that wait for each other |
+//! | `spin.rs` | spin loops |
+//! | `wait.rs` | tokens for waiting threads |
 //! | `readers.rs` | locks that several threads may read |
-//! | `search.rs` | searches, and what they find |
+//! | `search.rs` | searches and their findings |
 //! | `check.rs` | verdicts |
 //! | `tell.rs` | reports and replays |
 //! | `orders.rs` | orderings that are too weak, or stronger than needed |
-//! | `facts.rs` | what a replay has to know from the start |
-//! | `inputs.rs` | values that are not known |
+//! | `facts.rs` | facts that a replay must know from the start |
+//! | `inputs.rs` | unknown values |
 
 mod check;
 mod facts;
@@ -67,27 +67,27 @@ pub(crate) const INITIAL: Value = 0;
 /// The part of a thread's state that only a memory model needs.
 #[derive(Default)]
 pub(crate) struct Asking {
-    /// What it has announced.
+    /// The access that it has announced.
     action: Option<Action>,
     rule: Rule,
-    /// What the engine has answered.
+    /// The answer of the engine.
     answer: Value,
-    /// How many answers it has got.
+    /// Number of answers it has received.
     answers: u32,
-    /// Accesses to make again without a pause, in the reverse order.
+    /// Accesses to repeat without suspending, in reverse order.
     known: Vec<Known>,
-    /// The bits of its writes to atomics, that which it has announced included.
+    /// The bits of its writes to atomics, including the announced one.
     bits: Vec<u64>,
-    /// How many of these it has made.
+    /// Number of these writes that it has made.
     made: usize,
     round: Round,
-    /// The number of its waits for a token.
+    /// Number of its waits for a token.
     waits: u32,
     /// For each thread, how many of its drops of an `Arc` happen before by spawn and join alone.
     pub family: Vec<u32>,
 }
 
-/// What a pending update or await does with a value that it reads.
+/// What a pending update or await does with the value that it reads.
 #[derive(Clone, Copy, Default)]
 enum Rule {
     #[default]
@@ -100,15 +100,15 @@ enum Rule {
 
 /// An update of an atomic, or an await.
 pub(crate) struct BitsRule<'a> {
-    /// The bits that the atomic was made with.
+    /// The initial bits of the atomic.
     initial: u64,
-    /// What it writes in place of a value; none if it writes nothing.
+    /// Returns the bits to write in place of the ones read; `None` if it writes nothing.
     change: &'a dyn Fn(u64) -> Option<u64>,
-    /// It waits instead of changing nothing if it reads these bits.
+    /// Bits that it waits to see replaced, if it would otherwise change nothing.
     stale: Option<u64>,
 }
 
-/// How the engine names an ordering.
+/// Converts an ordering to the engine's type.
 pub(crate) fn order_of(order: Ordering) -> MemoryOrder {
     match order {
         Ordering::Relaxed => MemoryOrder::Relaxed,
@@ -119,7 +119,7 @@ pub(crate) fn order_of(order: Ordering) -> MemoryOrder {
     }
 }
 
-/// The name of a write: its thread, and how many writes to atomics the thread has made before.
+/// Returns the name of a write: its thread, and how many writes to atomics the thread made before.
 fn write_name(thread: ProcessId, number: usize) -> Value {
     (Value::from(thread.0) + 1) << 32 | number as Value
 }
@@ -143,7 +143,7 @@ impl Asking {
 }
 
 impl Inner {
-    /// The bits of a write that has been made or announced in this run.
+    /// Returns the bits of a write that has been made or announced in this run.
     fn bits_of(&self, write: Value, initial: u64) -> u64 {
         if write == INITIAL {
             return initial;
@@ -153,14 +153,14 @@ impl Inner {
         self.threads[thread].asking.bits[number]
     }
 
-    /// What the pending update or await of a thread does if it reads this.
+    /// Returns what the pending update or await of a thread does if it reads this value.
     fn effect(&mut self, thread: ProcessId, read: Value) -> Effect {
         let asking = &self.threads[thread.index()].asking;
         match asking.rule {
             Rule::Nothing => Effect::Keep,
             Rule::Number(rule) => {
                 // SAFETY: `act` keeps the rule alive on the stack of the suspended thread until it
-                // is answered, and takes the pointer away then.
+                // is answered, and then removes the pointer.
                 #[allow(unsafe_code)]
                 let rule = unsafe { &*rule };
                 rule(read)
@@ -207,7 +207,7 @@ impl World {
         asking.answer
     }
 
-    /// Makes an access whose answer is known from an earlier run.
+    /// Repeats an access whose answer is known from an earlier run.
     fn act_again(&self, pending: Pending, known: Known) {
         {
             let mut inner = self.inner.borrow_mut();
@@ -220,7 +220,7 @@ impl World {
         self.step_on(pending);
     }
 
-    /// Reads an atomic that was made with these bits.
+    /// Reads an atomic with these initial bits.
     pub fn load_bits(&self, cell: u32, order: MemoryOrder, initial: u64, pending: Pending) -> u64 {
         let loc = Loc(cell);
         let stale = self.stale_bits(cell);
@@ -259,8 +259,8 @@ impl World {
         self.progress();
     }
 
-    /// Changes an atomic by a function, which is asked for bits to write; none if nothing is to be
-    /// written. Returns the old bits and whether it wrote.
+    /// Changes an atomic by a function that returns the bits to write, or `None` to write nothing.
+    /// Returns the old bits and whether it wrote.
     pub fn update_bits(
         &self,
         cell: u32,
@@ -308,7 +308,8 @@ impl World {
         self.act(pending, action, Rule::Bits(rule.cast()))
     }
 
-    /// The bits that the next read of an atomic has to differ from, if the thread spins on it.
+    /// Returns the bits that the next read of an atomic must differ from, if the
+    /// thread spins on it.
     fn stale_bits(&self, cell: u32) -> Option<u64> {
         match self.inner.borrow_mut().me().asking.round.stale(cell)? {
             Seen::Bits { bits, .. } => Some(bits),
@@ -321,7 +322,7 @@ impl World {
         self.inner.borrow_mut().me().asking.made += 1;
     }
 
-    /// Makes an update of a location of a primitive. Returns what it read.
+    /// Updates a location of a primitive. Returns the value that it read.
     pub fn update(
         &self,
         cell: u32,
@@ -339,7 +340,7 @@ impl World {
         self.act_by(pending, action, rule)
     }
 
-    /// Waits until a location of a primitive has a value that the condition admits.
+    /// Waits until a location of a primitive has a value that satisfies the condition.
     pub fn wait_for_value(
         &self,
         cell: u32,
@@ -363,8 +364,8 @@ impl World {
 
     fn act_by(&self, pending: Pending, action: Action, rule: &dyn Fn(Value) -> Effect) -> Value {
         let rule: *const (dyn Fn(Value) -> Effect + '_) = rule;
-        // SAFETY: only the lifetime changes. `act` drops the pointer before it returns, and a
-        // coroutine that is abandoned is never asked again.
+        // SAFETY: only the lifetime changes. `act` drops the pointer before it returns, and an
+        // abandoned coroutine is never asked again.
         #[allow(unsafe_code)]
         let rule: *const (dyn Fn(Value) -> Effect + 'static) = unsafe { std::mem::transmute(rule) };
         self.act(pending, action, Rule::Number(rule))
@@ -388,7 +389,7 @@ impl World {
         read
     }
 
-    /// Reads a location that is no part of what a loop may wait for.
+    /// Reads a location that no loop waits for.
     pub fn look(&self, cell: u32, order: MemoryOrder, pending: Pending) -> Value {
         let loc = Loc(cell);
         self.act(pending, Action::Read { loc, order }, Rule::Nothing)
@@ -435,7 +436,7 @@ impl World {
         taken
     }
 
-    /// Releases a lock of the engine; `dirty` if what it protects may have changed.
+    /// Releases a lock of the engine; `dirty` if the protected data may have changed.
     pub fn unlock(&self, cell: u32, dirty: bool, pending: Pending) {
         self.act(pending, Action::Unlock { loc: Loc(cell) }, Rule::Nothing);
         if dirty {
@@ -443,7 +444,7 @@ impl World {
         }
     }
 
-    /// Notes that the current thread has taken a lock, or its turn.
+    /// Records that the current thread has taken a lock, or its turn.
     pub fn took_lock(&self) {
         self.inner.borrow_mut().me().asking.round.locked();
     }
@@ -486,7 +487,7 @@ impl World {
 
     /// Announces that a thread is about to be started.
     pub fn before_spawn(&self, pending: Pending) {
-        // The program puts in which thread it is.
+        // The program fills in the number of the thread.
         let child = mazurka_memory::ThreadId(0);
         self.act(pending, Action::Spawn { child }, Rule::Nothing);
         self.progress();
@@ -498,27 +499,27 @@ impl World {
         self.act(pending, action, Rule::Nothing) as u32
     }
 
-    /// Ends the search: what the current thread is about to do cannot be explored under a memory
-    /// model.
+    /// Ends the search, because the next operation of the current thread cannot be explored under
+    /// a memory model.
     pub fn refuse(&self, what: String) -> ! {
         self.inner.borrow_mut().refused.get_or_insert(what);
         self.rest_for_ever()
     }
 
-    /// Halts the current thread: this execution does not count.
+    /// Halts the current thread and discards the execution.
     pub fn discard(&self) -> ! {
         self.inner.borrow_mut().me().asking.action = Some(Action::Discard);
         self.rest_for_ever()
     }
 
-    /// How many answers the current thread has got.
+    /// Returns how many answers the current thread has received.
     pub fn answers(&self) -> u32 {
         self.inner.borrow_mut().me().asking.answers
     }
 }
 
 impl Inner {
-    /// The threads whose panics no thread has noticed.
+    /// Returns the panics that no other thread has noticed.
     fn unnoticed(&self) -> impl Iterator<Item = u32> {
         let threads = self.threads.iter();
         let ended = threads.filter(|thread| thread.life != Life::Unborn && thread.panicked);

@@ -1,9 +1,9 @@
-//! Which orderings of a test are too weak, and which are stronger than needed.
+//! Finds orderings of a test that are too weak, or stronger than needed.
 //!
-//! A *place* is a call in the source that names orderings, with the orderings that it was written
-//! with. The orderings are replaced while the test runs. The places are those that a search has
+//! A *place* is a call in the source that names orderings, together with the orderings written
+//! there. The orderings are replaced while the test runs. The places are those that a search has
 //! met; if a search with other orderings meets more, the question is asked again with these too.
-//! Which orderings are tried is said in `mazurka_memory::orders`.
+//! `mazurka_memory::orders` determines which orderings are tried.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,8 +27,8 @@ use crate::check::test_body;
 use crate::verdict::at_caller;
 use crate::world::{Place, World};
 
-/// Tells which orderings of a test are too weak, if it fails, or stronger than needed, if it
-/// passes. The model is C++20's orderings, whatever the test names.
+/// Tells which orderings of a failing test are too weak, or which orderings of a passing test are
+/// stronger than needed. The model is C++20's orderings, whatever model the test sets.
 ///
 /// ```
 /// use mazurka_rt::cell::UnsafeCell;
@@ -60,18 +60,18 @@ where
     Builder::new().orderings(f)
 }
 
-/// What to do about the orderings of a test.
+/// The advice about the orderings of a test.
 #[derive(Clone, Debug)]
 pub struct Orderings {
-    /// What is advised.
+    /// The kind of advice.
     pub advice: Advice,
-    /// What is wrong with the test as it is written.
+    /// The failure of the test as written, if it fails.
     pub failure: Option<String>,
     /// The calls that name orderings, in the order of the source.
     pub places: Vec<OrderingPlace>,
-    /// How many searches were made.
+    /// Number of searches.
     pub searches: u64,
-    /// The bounds that ended a search, so that the advice is not complete.
+    /// The bounds that ended a search; if there are any, the advice is not complete.
     pub bounds: Vec<Bound>,
 }
 
@@ -80,16 +80,16 @@ pub struct Orderings {
 pub struct OrderingPlace {
     /// Its file, line and column.
     pub place: String,
-    /// What it calls, such as `AtomicBool.store`.
+    /// The call, such as `AtomicBool.store`.
     pub call: String,
-    /// The ordering that is written there.
+    /// The ordering written there.
     pub written: Ordering,
-    /// The same for an exchange that fails, where it has an ordering of its own.
+    /// The failure ordering written there, if the call has one.
     pub written_failure: Option<Ordering>,
-    /// The ordering that is advised; none if that was not decided. A fence that is advised to be
-    /// relaxed is not needed.
+    /// The advised ordering; `None` if that was not decided. A fence with the advice `Relaxed`
+    /// is not needed.
     pub advised: Option<Ordering>,
-    /// The same for an exchange that fails.
+    /// The advised failure ordering, if the call has one.
     pub advised_failure: Option<Ordering>,
 }
 
@@ -139,11 +139,11 @@ impl fmt::Display for Orderings {
 }
 
 /// Limits on the search for orderings that would forbid a failure: on the executions of each
-/// attempt, and on the time of all.
+/// attempt, and on the total time.
 const MOST_EXECUTIONS: u64 = 5000;
 const MOST_TIME: Duration = Duration::from_secs(2);
 
-/// A call that was met.
+/// A call that a search has met.
 struct Met {
     place: Place,
     what: (&'static str, &'static str),
@@ -158,14 +158,14 @@ impl Met {
     }
 }
 
-/// The calls that were met, and the orderings that they have in a search.
+/// The calls that were met, and their orderings in the current search.
 #[derive(Default)]
 pub(crate) struct Chosen {
     met: Vec<Met>,
     orders: Vec<AccessOrder>,
-    /// The index of a call, by the address of its place, its verb and its orderings.
+    /// The index of each call, by the address of its place, its verb and its orderings.
     known: FxHashMap<(usize, &'static str, AccessOrder), usize>,
-    /// Calls that have not been met before are SeqCst.
+    /// Whether calls that were not met before become `SeqCst`.
     strongest: bool,
 }
 
@@ -199,7 +199,7 @@ impl Chosen {
 }
 
 impl World {
-    /// The orders of an access: those that are written, or those of a search for others.
+    /// Returns the orderings of an access: as written, or as the search for others has chosen.
     pub(crate) fn chosen(
         &self,
         does: Ordered,
@@ -220,7 +220,7 @@ impl World {
 }
 
 /// Why a question has no answer.
-enum Stop {
+enum NoAnswer {
     /// A limit was reached.
     Limit,
     /// A search has met more calls.
@@ -228,7 +228,7 @@ enum Stop {
     Refused(Refused),
 }
 
-/// Asks whether a test passes with other orderings.
+/// Checks whether a test passes with other orderings.
 struct Advisor<'a> {
     builder: &'a Builder,
     program: WeakProgram,
@@ -244,24 +244,25 @@ impl Advisor<'_> {
             .inner(|inner| look(inner.chosen.get_or_insert_default()))
     }
 
-    fn explore(&mut self) -> Result<Explored, Stop> {
+    fn explore(&mut self) -> Result<Explored, NoAnswer> {
         self.searches += 1;
         let builder = self.builder.after(self.start.elapsed());
         let explored = builder.explore_weakly(&mut self.program, &self.way);
-        explored.map_err(|why| Stop::Refused(Refused(why)))
+        explored.map_err(|why| NoAnswer::Refused(Refused(why)))
     }
 
-    /// Whether a search finds nothing; a limit leaves that open.
-    fn verdict(&mut self, explored: Explored) -> Result<bool, Stop> {
+    /// Whether the search found no fault; a limit leaves this open.
+    fn verdict(&mut self, explored: Explored) -> Result<bool, NoAnswer> {
         let cut = !explored.bounds.is_empty() || inputs::are_incomplete(&self.program);
         if explored.fault.is_none() && cut {
             self.bounds = explored.bounds;
-            return Err(Stop::Limit);
+            return Err(NoAnswer::Limit);
         }
         Ok(explored.fault.is_none())
     }
 
-    /// The calls that were met, in the order of the source: indices, and what can be chosen.
+    /// Returns the calls that were met, in the order of the source: indices, and what
+    /// can be chosen.
     fn places(&self) -> (Vec<usize>, Vec<OrderedPlace>) {
         self.chosen(|chosen| {
             let mut order: Vec<usize> = (0..chosen.met.len()).collect();
@@ -278,8 +279,8 @@ impl Advisor<'_> {
         })
     }
 
-    /// Whether the test passes with these orders of these calls.
-    fn passes(&mut self, order: &[usize], orders: &[AccessOrder]) -> Result<bool, Stop> {
+    /// Whether the test passes with these orderings of these calls.
+    fn passes(&mut self, order: &[usize], orders: &[AccessOrder]) -> Result<bool, NoAnswer> {
         self.chosen(|chosen| {
             for (&at, &access) in order.iter().zip(orders) {
                 chosen.orders[at] = access;
@@ -287,16 +288,16 @@ impl Advisor<'_> {
         });
         let explored = self.explore()?;
         if self.chosen(|chosen| chosen.met.len()) > order.len() {
-            Err(Stop::Grown)
+            Err(NoAnswer::Grown)
         } else {
             self.verdict(explored)
         }
     }
 
-    /// The advice for a test that passes, or does not.
+    /// Returns the advice for a test that passes or fails as written.
     fn advise(&mut self, passes: bool) -> Result<(Advice, Vec<AccessOrder>), Refused> {
         if !passes {
-            // What is met only after the failure has to be known, too.
+            // Calls that are met only after the failure must be known, too.
             self.chosen(|chosen| {
                 chosen.strongest = true;
                 chosen.orders.fill(MemoryOrder::SeqCst.into());
@@ -306,8 +307,8 @@ impl Advisor<'_> {
             match explored {
                 Ok(true) => {}
                 Ok(false) => return Ok((Advice::Helpless, self.as_written())),
-                Err(Stop::Refused(why)) => return Err(why),
-                Err(Stop::Limit | Stop::Grown) => return Ok((Advice::Open, Vec::new())),
+                Err(NoAnswer::Refused(why)) => return Err(why),
+                Err(NoAnswer::Limit | NoAnswer::Grown) => return Ok((Advice::Open, Vec::new())),
             }
         }
         loop {
@@ -325,12 +326,12 @@ impl Advisor<'_> {
             let mut pairs = found.iter().zip(&places);
             let differs = pairs.any(|(order, place)| *order != place.written);
             return match stop {
-                Some(Stop::Grown) => continue,
-                Some(Stop::Refused(why)) => Err(why),
-                Some(Stop::Limit) if !differs => Ok((Advice::Open, found)),
+                Some(NoAnswer::Grown) => continue,
+                Some(NoAnswer::Refused(why)) => Err(why),
+                Some(NoAnswer::Limit) if !differs => Ok((Advice::Open, found)),
                 None if !passes => Ok((Advice::Strengthen, found)),
                 None if !differs => Ok((Advice::Keep, found)),
-                Some(Stop::Limit) | None => Ok((Advice::Weaken, found)),
+                Some(NoAnswer::Limit) | None => Ok((Advice::Weaken, found)),
             };
         }
     }
@@ -339,7 +340,7 @@ impl Advisor<'_> {
         self.places().1.iter().map(|place| place.written).collect()
     }
 
-    /// The calls with the orders that are advised, as far as they are known.
+    /// Returns the calls with their advised orderings, as far as they are known.
     fn told(&self, advised: &[AccessOrder]) -> Vec<OrderingPlace> {
         let (order, _) = self.places();
         let tell = |(rank, &at): (usize, &usize)| {
@@ -366,7 +367,7 @@ impl Advisor<'_> {
     }
 }
 
-/// How Rust names an order.
+/// Converts an ordering to Rust's type.
 fn ordering_of(order: MemoryOrder) -> Ordering {
     match order {
         MemoryOrder::Plain | MemoryOrder::Relaxed => Ordering::Relaxed,
@@ -378,8 +379,9 @@ fn ordering_of(order: MemoryOrder) -> Ordering {
 }
 
 impl Builder {
-    /// Tells which orderings of a test are too weak or stronger than needed; see [`orderings()`].
-    /// The limits on executions and steps are for each search, that on time for all together.
+    /// Tells which orderings of a test are too weak or stronger than needed; see
+    /// [`orderings()`]. The limits on executions and steps apply to each search, the limit on
+    /// time to all of them together.
     #[track_caller]
     pub fn orderings<F, R>(&self, f: F) -> Orderings
     where
@@ -394,7 +396,7 @@ impl Builder {
         })
     }
 
-    /// Says which orderings would forbid what a test has failed with, if that is found soon.
+    /// Describes which orderings would forbid the failure of a test, if they are found soon.
     pub(super) fn forbidding(&self, body: Rc<dyn Fn()>, memory: Memory) -> Option<String> {
         let asked = Self {
             max_executions: Some(MOST_EXECUTIONS),
@@ -433,8 +435,8 @@ impl Advisor<'_> {
         let (passes, failure) = loop {
             let explored = match self.explore() {
                 Ok(explored) => explored,
-                Err(Stop::Refused(why)) => return Err(why),
-                Err(Stop::Limit | Stop::Grown) => unreachable!("nothing was asked yet"),
+                Err(NoAnswer::Refused(why)) => return Err(why),
+                Err(NoAnswer::Limit | NoAnswer::Grown) => unreachable!("nothing was asked yet"),
             };
             let failure = match &explored.fault {
                 None => None,

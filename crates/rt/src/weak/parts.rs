@@ -1,4 +1,4 @@
-//! Searches through execution graphs that are saved: in parts, one after the other.
+//! Searches through execution graphs with checkpoints: in parts, one after the other.
 
 use std::time::Instant;
 
@@ -12,9 +12,9 @@ use super::search::Watch;
 use crate::builder::Summary;
 use crate::checkpoint::{Checkpoint, EVERY, Stage};
 
-/// A search is cut into so many parts at least, if there are.
+/// Number of parts that a search is cut into, if there are that many.
 const ENOUGH_PARTS: usize = 256;
-/// It is cut below so many choice points first, and at most below so many.
+/// Number of choice points above the cut: at first, and at most.
 const FIRST_CUT: usize = 8;
 const LAST_CUT: usize = 1000;
 
@@ -27,7 +27,7 @@ pub(super) struct InParts<'a> {
     pub limits: &'a Limits,
 }
 
-/// What is saved of a search.
+/// The state of a search that is saved.
 struct Rest<'p> {
     executions: u64,
     blocked: u64,
@@ -36,7 +36,7 @@ struct Rest<'p> {
 }
 
 impl InParts<'_> {
-    /// Explores all parts that are left, up to the first fault.
+    /// Explores all remaining parts, up to the first fault.
     pub fn visit(&self, program: &mut WeakProgram, watch: &mut Watch) -> Found {
         let (mut found, parts) = match self.resume(program, watch) {
             Some(resumed) => resumed,
@@ -44,7 +44,7 @@ impl InParts<'_> {
         };
         let mut last = Instant::now();
         let mut left = 0;
-        // What was found in the parts that are finished.
+        // The findings of the finished parts.
         let mut done = (
             watch.explored.executions,
             watch.explored.blocked,
@@ -103,7 +103,7 @@ impl InParts<'_> {
         } else {
             save(program, &done, left)
         }
-        // Limits are named as they were given, not as they were left to a part.
+        // Report limits as they were set, not the remainder for one part.
         for bound in &mut found.bounds {
             let given = match bound {
                 Bound::MaxSteps(_) => self.limits.steps.map(Bound::MaxSteps),
@@ -115,7 +115,7 @@ impl InParts<'_> {
         found
     }
 
-    /// Cuts the search. What is not below the cut has been explored.
+    /// Cuts the search into parts. Everything above the cut has then been explored.
     fn cut(&self, program: &mut WeakProgram, watch: &mut Watch) -> (Found, Vec<Part>) {
         self.checkpoint.start_anew();
         let mut depth = FIRST_CUT;
@@ -131,7 +131,7 @@ impl InParts<'_> {
         }
     }
 
-    /// Goes on with the search that was saved.
+    /// Continues the saved search.
     fn resume(&self, program: &mut WeakProgram, watch: &mut Watch) -> Option<(Found, Vec<Part>)> {
         let saved = self.checkpoint.take(&Stage::Graphs(self.memory))?;
         let resumed = self.read(&saved, program);
@@ -177,9 +177,9 @@ impl InParts<'_> {
     }
 }
 
-/// Whether a search has ended before everything was explored.
+/// Whether a search ended before everything was explored.
 fn is_over(found: &Found) -> bool {
-    // A limit of the length of an execution cuts that one off only.
+    // A limit on the length of executions cuts off single executions only.
     let limited = |bound: &Bound| !matches!(bound, Bound::MaxDepth(_));
     found.stopped || found.bounds.iter().any(limited)
 }

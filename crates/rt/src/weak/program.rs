@@ -1,9 +1,9 @@
-//! A closure as a program of the graph engine. Going back means to run it again from the start.
+//! A closure as a program of the graph engine. Going back means running it again from the start.
 //!
-//! Most runs are complete when the engine goes back. One that is not is finished, if possible: each
-//! read gets the last write in mo, which every model admits, so the threads come to their ends as
-//! in some execution, and drop what they own. Threads that cannot go on, or are about to make a
-//! plain access, which might race, are left as they are: what they own is leaked.
+//! Most runs are complete when the engine goes back. A run that is not is finished if possible.
+//! Each read gets the last write in mo, which every model admits, so the threads end as in some
+//! execution and drop what they own. Some threads cannot continue, or are about to make a plain
+//! access, which might race. They are abandoned, and what they own is leaked.
 
 use std::panic::resume_unwind;
 use std::rc::Rc;
@@ -14,18 +14,21 @@ use mazurka_memory::{Action, Decision, Effect, Known, Loc, Memory, Program, Thre
 use super::inputs;
 use super::spin::Seen;
 use crate::builder::Builder;
-use crate::simulate::{RecordedStep, Stage, Stop, Table, diverged};
+use crate::simulate::{RecordedStep, SearchAbort, Stage, Table, diverged};
 use crate::world::{Inner, Life, Until};
 
-/// So many rounds in vain are taken for ever.
+/// Number of futile rounds after which a thread is taken to spin for ever.
 const PATIENCE: u32 = 200;
-/// So many accesses, too.
+/// Number of accesses after which a thread is taken to spin for ever.
 const MOST_STEPS: u32 = 20_000;
 
-/// So many steps are spent on finishing a run that is left early.
+/// Number of steps to spend on finishing an abandoned run.
 const FAREWELL: usize = 1000;
 
-/// A closure and its threads.
+/// A closure and its threads, as a program of the graph engine.
+///
+/// The engine asks for the next access of a thread and answers it. The log of the answers allows
+/// repeating the run.
 pub(crate) struct WeakProgram {
     stage: Stage,
     pub table: ProcessTable,
@@ -33,7 +36,7 @@ pub(crate) struct WeakProgram {
     log: Vec<(ThreadId, Value)>,
     /// Whether there is a run.
     begun: bool,
-    /// The number of rounds in vain that every search explores.
+    /// Number of futile rounds that every search explores.
     pub spins: u32,
     /// Returns the result of an execution, for checks of determinism.
     pub observe: Option<Rc<dyn Fn() -> u64>>,
@@ -51,7 +54,7 @@ impl WeakProgram {
         }
     }
 
-    /// Gives a function access to the shared state.
+    /// Calls a function with the shared state.
     pub fn inner<R>(&self, look: impl FnOnce(&mut Inner) -> R) -> R {
         look(&mut self.stage.world.inner.borrow_mut())
     }
@@ -61,12 +64,12 @@ impl WeakProgram {
         self.stage.body.clone()
     }
 
-    /// Starts anew when it is asked next.
+    /// Makes the next operation start a new run.
     pub fn reset(&mut self) {
         self.begun = false;
     }
 
-    /// Runs up to the first accesses, unless there is a run.
+    /// Runs up to the first accesses, unless there is already a run.
     pub fn begin(&mut self) {
         if self.begun {
             return;
@@ -78,13 +81,13 @@ impl WeakProgram {
         self.look();
     }
 
-    /// Ends the search if the run has shown something that it must know from the start, or that it
-    /// cannot explore.
+    /// Ends the search if the run has shown something that the search must know from its start, or
+    /// that cannot be explored.
     fn look(&mut self) {
         let mut inner = self.stage.world.inner.borrow_mut();
         let stop = match inner.refused.take() {
-            Some(what) => Stop::Refused(what),
-            None if std::mem::take(&mut inner.restart) => Stop::Restart,
+            Some(what) => SearchAbort::Refused(what),
+            None if std::mem::take(&mut inner.restart) => SearchAbort::Restart,
             None => return,
         };
         drop(inner);
@@ -92,7 +95,7 @@ impl WeakProgram {
         resume_unwind(Box::new(stop));
     }
 
-    /// Makes accesses of a thread as in an earlier run, without a pause.
+    /// Repeats accesses of a thread without suspending it.
     fn answer_at_once(&mut self, thread: ThreadId, known: &[Known]) {
         let Some((first, rest)) = known.split_first() else {
             return;
@@ -117,8 +120,8 @@ impl WeakProgram {
             .extend(rest.iter().map(|known| (thread, known.value)));
     }
 
-    /// Lets a thread go on that the engine does not see. Returns false if it starts a thread that
-    /// was not started before.
+    /// Lets a thread make a step that the engine does not see. Returns false if it starts a thread
+    /// that was not started before.
     fn step_alone(&mut self, process: ProcessId, value: Value) -> bool {
         {
             let mut inner = self.stage.world.inner.borrow_mut();
@@ -128,8 +131,8 @@ impl WeakProgram {
         self.stage.run(process, &mut Table::Known(&self.table))
     }
 
-    /// What the next access of a thread gives where each location has its last value, which it may
-    /// change. None if the thread cannot go on, or should not.
+    /// Returns the result of the next access of a thread, if each location has its last value; the
+    /// access may change that value. `None` if the thread cannot or should not continue.
     fn next_alone(&mut self, process: ProcessId, last: &mut Vec<Option<Value>>) -> Option<Value> {
         let mut inner = self.stage.world.inner.borrow_mut();
         let state = inner.threads.get(process.index())?;
@@ -171,7 +174,7 @@ impl WeakProgram {
         Some(value)
     }
 
-    /// Makes the same run again.
+    /// Repeats the run.
     fn run_again(&mut self) {
         let log = std::mem::take(&mut self.log);
         self.begun = false;
@@ -181,7 +184,7 @@ impl WeakProgram {
         }
     }
 
-    /// Returns the thread of a name. Threads have numbers in the order in which they are met.
+    /// Returns the thread with this path. Threads are numbered in the order in which they are met.
     pub fn thread(&mut self, path: &ProcessPath) -> Option<ThreadId> {
         let (first, rest) = path.parts().split_first()?;
         let main = (*first == 0).then_some(ProcessId(0))?;
@@ -202,12 +205,12 @@ impl WeakProgram {
         self.stage.recorded.borrow().last().cloned()
     }
 
-    /// Returns the failures of threads that have ended and were not joined.
+    /// Returns a failure of a thread that has ended and was not joined.
     pub fn unnoticed(&self) -> Option<u32> {
         self.inner(|inner| inner.unnoticed().next())
     }
 
-    /// Returns the failure of a thread that a panic or a mistake has halted.
+    /// Returns the failure that halted a thread.
     fn failure(inner: &Inner, thread: ProcessId) -> u32 {
         inner.threads[thread.index()].failure.unwrap_or(0)
     }
@@ -222,8 +225,8 @@ impl WeakProgram {
         spinning.map(|(at, _)| ThreadId(at as u32)).collect()
     }
 
-    /// Whether all that a spinning thread waits for is as it was read, where `last` gives the last
-    /// write of a location.
+    /// Whether nothing that a spinning thread waits for has changed since it was read, and no other
+    /// choice covers this wait. `last` returns the last write of a location.
     pub fn has_seen_all(&self, thread: ThreadId, last: impl Fn(Loc) -> Value) -> bool {
         let inner = self.stage.world.inner.borrow();
         let round = &inner.threads[thread.index()].asking.round;
@@ -237,8 +240,8 @@ impl WeakProgram {
         waits.all(unchanged) && !told_elsewhere
     }
 
-    /// Lets a spinning thread look again and again, though nothing changes. Returns the number of
-    /// rounds after which it gives up; none if it never does.
+    /// Lets a spinning thread look again repeatedly while nothing changes. Returns the number of
+    /// rounds after which it gives up; `None` if it never does.
     pub fn gives_up_after(&mut self, thread: ThreadId, last: impl Fn(Loc) -> Value) -> Option<u32> {
         let state = |program: &Self| {
             let inner = program.stage.world.inner.borrow();
@@ -348,7 +351,7 @@ impl Program for WeakProgram {
     }
 
     fn answer_again(&mut self, thread: ThreadId, known: &[Known]) {
-        // What a step says is recorded at its end.
+        // The words of a step are recorded at its end, so steps are repeated one by one.
         let one_by_one = self.inner(|inner| inner.recording);
         let length = if one_by_one { 1 } else { known.len().max(1) };
         for known in known.chunks(length) {

@@ -1,23 +1,23 @@
 //! Locks with readers, under a memory model.
 //!
-//! Readers of an `RwLock` are not ordered with each other, and a lock of the engine orders all
-//! threads that take it. So an `RwLock` is several of them: one for the writers, and one for each
-//! thread that reads. A reader takes its own; a writer takes that of the writers and then those of
-//! all readers. So each way to put the readers between the writers is one execution, and a reader
-//! is ordered after writers alone, as std promises. A thread that reads twice at a time takes its
-//! lock once.
+//! Readers of an `RwLock` are not ordered with each other, but a lock of the engine orders all
+//! threads that take it. So an `RwLock` consists of several locks: one for the writers, and one for
+//! each thread that reads. A reader takes its own lock; a writer takes the writers' lock and then
+//! those of all readers. So each way to place the readers between the writers is one execution, and
+//! a reader is ordered after writers alone, as std promises. A thread that reads twice at a time
+//! takes its lock once.
 //!
-//! Which threads read is learned: a search that meets another one starts again (facts.rs).
+//! The search learns which threads read: if it meets a new one, it starts again (facts.rs).
 //!
-//! A writer that has got some of the locks and waits for others has not got the `RwLock`. That
-//! matters only where threads wait for ever. No other thread would be kept from reading, and it is
-//! of no account which of several writers is that far. So of such executions only that counts in
-//! which no reader waits for it, and it is the first of the writers that wait
-//! ([`WeakProgram::waits_in_vain`]).
+//! A writer that holds some of the locks and waits for others does not hold the `RwLock`. This
+//! matters only where threads wait for ever. Such a writer would not keep any other thread from
+//! reading, and it is irrelevant which of several writers has come that far. So only those of these
+//! executions count in which no reader waits for the writer, and in which the writer is the first
+//! of the waiting ones ([`WeakProgram::waits_in_vain`]).
 //!
 //! An attempt (`try_read`, `try_write`) would see such a writer, and a `downgrade` has to let other
-//! readers in. In a program with one of them each `RwLock` is one location with the number of its
-//! readers (`sync/rwlock.rs`), which orders them.
+//! readers in. In a program that uses one of them, each `RwLock` is one location with the number of
+//! its readers (`sync/rwlock.rs`), which orders them.
 
 use mazurka_memory::{Action, Loc};
 
@@ -28,20 +28,20 @@ use crate::world::{Inner, Life, Pending, Until, World};
 /// What is known of the `RwLock`s of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Readers {
-    /// The threads that read some of them, in the order in which they were met.
+    /// The threads that read any of them, in the order in which they were met.
     pub threads: Vec<u32>,
-    /// Whether one is tried or downgraded, so that readers are counted.
+    /// Whether any is tried or downgraded, so that readers are counted.
     pub counted: bool,
 }
 
 impl Inner {
-    /// The lock of a thread that reads an `RwLock`.
+    /// Returns the lock of a thread that reads an `RwLock`.
     fn reading_part(&mut self, cell: u32, thread: u32) -> u32 {
         let known = self.part(cell, thread);
         known.unwrap_or_else(|| self.new_part(cell, thread, "RwLock"))
     }
 
-    /// How often the current thread reads an `RwLock`.
+    /// Returns how often the current thread holds an `RwLock` for reading.
     fn times_read(&self, cell: u32) -> usize {
         let readers = self.cells[cell as usize].readers.iter();
         readers.filter(|(who, _)| *who == self.current).count()
@@ -49,7 +49,7 @@ impl Inner {
 }
 
 impl World {
-    /// Whether readers have locks of their own. An attempt or a downgrade ends that.
+    /// Whether each reader has its own lock. Attempts and downgrades do not allow that.
     pub fn readers_are_apart(&self, waits: bool) -> bool {
         let mut inner = self.inner.borrow_mut();
         if !waits && !inner.readers.counted {
@@ -61,7 +61,7 @@ impl World {
         !inner.readers.counted
     }
 
-    /// Waits for the turn to read an `RwLock`.
+    /// Waits for its turn to read an `RwLock`.
     pub fn lock_to_read(&self, cell: u32, pending: Pending) {
         if let Some(part) = self.own_part(cell) {
             self.act(pending, Action::Lock { loc: Loc(part) }, Rule::Nothing);
@@ -82,7 +82,7 @@ impl World {
         }
     }
 
-    /// Waits for the turn to write an `RwLock`.
+    /// Waits for its turn to write an `RwLock`.
     pub fn lock_to_write(&self, cell: u32, pending: Pending) {
         self.act(pending, Action::Lock { loc: Loc(cell) }, Rule::Nothing);
         let what = (pending.what.0, "wait for readers");
@@ -93,8 +93,8 @@ impl World {
         self.took_lock();
     }
 
-    /// Ends a write; `dirty` if the content may have changed. The first thread that is let in finds
-    /// the real lock free, so it is given back after the first of the steps.
+    /// Ends a write; `dirty` if the content may have changed. The first thread that is let in must
+    /// find the real lock free, so `give_back` releases it after the first step.
     pub fn unlock_write(&self, cell: u32, dirty: bool, pending: Pending, give_back: impl FnOnce()) {
         let mut give_back = Some(give_back);
         let what = (pending.what.0, "let readers in");
@@ -110,7 +110,8 @@ impl World {
         give_back.into_iter().for_each(|give_back| give_back());
     }
 
-    /// The lock that the current thread has to take to read, unless it reads already.
+    /// Returns the lock that the current thread has to take for reading; `None` if it
+    /// reads already.
     fn own_part(&self, cell: u32) -> Option<u32> {
         let mut inner = self.inner.borrow_mut();
         let thread = inner.current.0;
@@ -124,7 +125,7 @@ impl World {
         first.then(|| inner.reading_part(cell, thread))
     }
 
-    /// The locks of all threads that read.
+    /// Returns the locks of all threads that read.
     fn reading_parts(&self, cell: u32) -> Vec<u32> {
         let mut inner = self.inner.borrow_mut();
         let threads = inner.readers.threads.clone().into_iter();
@@ -135,7 +136,7 @@ impl World {
 }
 
 impl WeakProgram {
-    /// Whether another execution stands for one that ends here, where a thread waits to write.
+    /// Whether another execution covers this one, in which a thread waits to write.
     pub fn waits_in_vain(&self) -> bool {
         self.inner(|inner| {
             let waiting = (0..inner.threads.len()).filter_map(|number| {
@@ -150,7 +151,7 @@ impl WeakProgram {
             let waiting: Vec<_> = waiting.collect();
             let path = |number: usize| &inner.names.paths[number];
             waiting.iter().any(|&(writer, until, at)| match until {
-                // It has got the lock of the writers.
+                // It holds the writers' lock.
                 Until::Write(cell) if at != Loc(cell) => {
                     waiting.iter().any(|&(other, until, _)| match until {
                         Until::Read(read) => read == cell,

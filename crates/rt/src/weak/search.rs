@@ -1,4 +1,4 @@
-//! Searches under a memory model, and what they find.
+//! Searches under a memory model, and their findings.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -19,27 +19,27 @@ use crate::batches::Met;
 use crate::builder::Builder;
 use crate::checkpoint::Checkpoint;
 use crate::report;
-use crate::simulate::Stop;
+use crate::simulate::SearchAbort;
 use crate::verdict::end_test;
 
-/// A loop that gives up after more rounds than this is not explored.
+/// A loop that gives up after more rounds than this cannot be explored.
 const MOST_ROUNDS: u32 = 16;
 
-/// What is wrong with an execution.
+/// The fault of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// A panic, by its number.
     Panic(u32),
-    /// No thread can go on.
+    /// No thread can continue.
     Deadlock,
     /// Two accesses, each a thread and the index of its event.
     Race([(ThreadId, u32); 2]),
 }
 
-/// What an exploration under a memory model has found.
+/// The findings of an exploration under a memory model.
 #[derive(Default)]
 pub(crate) struct Explored {
-    /// The first fault, and how to get there.
+    /// The first fault, and a schedule that leads to it.
     pub fault: Option<(Fault, Schedule)>,
     /// Executions with different results, at most two, if results are compared.
     pub results: Vec<(u64, Schedule)>,
@@ -48,41 +48,41 @@ pub(crate) struct Explored {
     pub failures: u64,
     pub blocked: u64,
     pub bounds: Vec<Bound>,
-    /// How often each execution was met, if they are drawn.
+    /// How often each execution was met, if executions are drawn at random.
     pub met: Met,
 }
 
-/// Looks at each execution.
+/// Examines each execution.
 #[derive(Default)]
 pub(super) struct Watch {
-    /// Whether faults do not end the search.
+    /// Whether the search continues after a fault.
     everything: bool,
     /// Whether two different results end the search.
     compares: bool,
-    /// Whether executions are drawn, and may be met again.
+    /// Whether executions are drawn at random, so that one may be met again.
     draws: bool,
     pub explored: Explored,
-    /// The rounds after which a loop gives up that looked like one that waits for ever.
+    /// The rounds after which a loop gives up that seemed to wait for ever.
     rounds: Option<u32>,
     /// Executions whose results are compared for equal inputs.
     rivals: Rivals,
 }
 
-/// How a search goes.
+/// The kind of a search.
 pub(crate) struct Way {
     pub memory: Memory,
-    /// Whether faults do not end the search.
+    /// Whether the search continues after a fault.
     pub everything: bool,
     /// Whether two different results end the search.
     pub compares: bool,
-    /// Executions are drawn from here.
+    /// Draws executions at random, if set.
     pub random: Option<Drawing>,
     /// Where it is saved.
     pub checkpoint: Option<Rc<Checkpoint>>,
 }
 
 impl Way {
-    /// The first fault ends the search.
+    /// Describes a search that ends at the first fault.
     pub fn new(memory: Memory) -> Self {
         Self {
             memory,
@@ -95,7 +95,7 @@ impl Way {
 }
 
 impl Builder {
-    /// Explores. Returns what cannot be explored, if there is something.
+    /// Explores. Fails with a description of what cannot be explored.
     pub(crate) fn explore_weakly(
         &self,
         program: &mut WeakProgram,
@@ -129,20 +129,20 @@ impl Builder {
             });
             let found = match catch_unwind(search) {
                 Ok(found) => found,
-                Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
-                    Ok(Stop::Restart | Stop::Weak) => {
+                Err(payload) => match payload.downcast::<SearchAbort>().map(|stop| *stop) {
+                    Ok(SearchAbort::Restart | SearchAbort::Weak) => {
                         self.look_at_spins(program)?;
                         continue;
                     }
-                    Ok(Stop::Refused(what)) => return Err(what),
-                    Ok(Stop::Diverged(_))
+                    Ok(SearchAbort::Refused(what)) => return Err(what),
+                    Ok(SearchAbort::Diverged(_))
                         if program.inner(|inner| inner.names.blocks.distrust()) =>
                     {
                         continue;
                     }
-                    // A test that did not ask for a model goes on without.
-                    Ok(Stop::Diverged(how)) if self.memory.is_none() => return Err(how),
-                    Ok(Stop::Diverged(how)) => end_test!("{}", report::divergence(&how)),
+                    // A test that did not set a model continues under sequential consistency.
+                    Ok(SearchAbort::Diverged(how)) if self.memory.is_none() => return Err(how),
+                    Ok(SearchAbort::Diverged(how)) => end_test!("{}", report::divergence(&how)),
                     Err(other) => resume_unwind(other),
                 },
             };
@@ -156,7 +156,7 @@ impl Builder {
                     rivals.settle(program, way.memory, &mut explored);
                     return Ok(explored);
                 }
-                // Each time more rounds may be in vain.
+                // Allow more futile rounds each time.
                 Some(rounds) => {
                     program.inner(|inner| inner.spins += rounds.max(1));
                     self.look_at_spins(program)?;
@@ -165,7 +165,7 @@ impl Builder {
         }
     }
 
-    /// Looks whether the loops of a program give up soon enough.
+    /// Fails if the loops of a program do not give up soon enough.
     fn look_at_spins(&self, program: &WeakProgram) -> Result<(), String> {
         let spins = program.inner(|inner| inner.spins);
         if spins > self.spins + MOST_ROUNDS {
@@ -177,7 +177,7 @@ impl Builder {
 }
 
 impl Watch {
-    /// Forgets what was seen.
+    /// Forgets all executions seen so far.
     pub fn forget(&mut self) {
         *self = Self {
             everything: self.everything,
@@ -187,12 +187,12 @@ impl Watch {
         };
     }
 
-    /// Puts together what was seen and what the engine has found.
+    /// Combines what was seen with what the engine has found.
     fn conclude(self, found: Found) -> Explored {
         let mut explored = self.explored;
         explored.bounds = found.bounds;
         if explored.fault.is_none() {
-            // A failure that is met again and again in executions that are cut off is noted.
+            // The engine itself records panics and races, even in executions that are cut off.
             let mut findings = found.findings.into_iter();
             explored.fault = findings.find_map(|finding| {
                 let fault = match finding.failure {
@@ -206,7 +206,7 @@ impl Watch {
         explored
     }
 
-    /// Counts an execution with a fault, which ends the search unless everything is asked for.
+    /// Counts an execution with a fault, which ends the search unless it explores everything.
     fn faulty(&mut self) -> ControlFlow<()> {
         self.explored.executions += 1;
         if self.everything {
@@ -216,8 +216,8 @@ impl Watch {
         }
     }
 
-    /// Whether an execution in which threads wait for ever is a deadlock, and not one that another
-    /// execution repeats. A loop that gives up ends the search.
+    /// Whether an execution in which threads wait for ever is a deadlock, and no other execution
+    /// covers it. A loop that gives up ends the search.
     fn is_deadlock(&mut self, end: &mut End<'_, &mut WeakProgram>) -> ControlFlow<(), bool> {
         let (graph, program) = end.graph_and_program();
         if program.waits_in_vain() {
@@ -238,8 +238,8 @@ impl Watch {
     }
 }
 
-/// The fingerprint of an execution: of each thread, what it has chosen, and where in the
-/// modification order the write is that each access reads or makes.
+/// Returns the fingerprint of an execution. For each thread it covers the choices, and the position
+/// in the modification order of the write that each access reads or makes.
 fn fingerprint(graph: &Graph, program: &WeakProgram) -> Fingerprint {
     let threads = (0..graph.threads()).map(|thread| {
         let name = program.table.name(ProcessId(thread));

@@ -1,24 +1,25 @@
-//! Loops that wait by looking again, under a memory model.
+//! Spin loops under a memory model.
 //!
 //! A thread that yields after a round in which it changed nothing would do the same again if it
-//! read the same again (spin.rs). So in the next round one of its reads must see another value: it
-//! becomes an await of the engine. Coherence makes that a later write. An update that writes what
-//! was there already (`swap(true)` of a lock that is held) changes nothing, too.
+//! read the same again (spin.rs). So in the next round one of its reads must see another value:
+//! that read becomes an await of the engine, which by coherence sees a later write. An update that
+//! writes the value that was already there (`swap(true)` of a held lock) changes nothing, too.
 //!
-//! If the round read several locations, which of them is the first to differ is a choice; an
-//! execution in which another one differs before is discarded, since another choice has it.
+//! If the round read several locations, it is a choice which of them is the first to differ. An
+//! execution in which another one differs earlier is discarded, since another choice covers it.
 //!
-//! The first round also has what the thread read before the loop, which the next round does not
-//! read again. So the chosen location may stay *unread*. Of the choices with which a thread goes on
-//! like that, the first unread location stands for all. If the thread yields again and has read
-//! only what it knew, that shorter round is the loop. It need not go on, since the choice of one of
-//! its locations does: it is only explored whether it waits there for ever (*hopeless*), which that
-//! other choice does not tell if what was read before the loop has changed.
+//! The first round also includes what the thread read before the loop, which the next round does
+//! not read again. So the chosen location may stay *unread*. Several choices may let a thread
+//! continue like that; the first unread location represents them all. If the thread yields again
+//! and has read only what it knew, that shorter round is the loop. This execution need not
+//! continue, because the choice of one of the shorter round's locations does. Only one question is
+//! left: whether the thread waits there for ever (*hopeless*). The other choice does not answer it
+//! if a location that was read before the loop has changed.
 //!
-//! Where no thread can go on, such an await is stuck at the last write. Its execution counts as a
-//! deadlock only if all locations of the round are as they were read, and if the thread, left to
-//! itself, would read them for ever (`WeakProgram::gives_up_after`). A loop that gives up after
-//! some rounds makes the search start again with as many rounds in which nothing has to differ.
+//! Where no thread can continue, such an await is stuck at the last write. The execution counts as
+//! a deadlock only if all locations of the round are as they were read, and if the thread, left
+//! alone, would read them for ever (`WeakProgram::gives_up_after`). If a loop gives up after some
+//! rounds, the search starts again and allows that many rounds in which nothing has to differ.
 
 use mazurka_memory::Value;
 
@@ -27,19 +28,19 @@ use crate::world::{Pending, Place, World};
 /// What a thread has read from a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
-    /// The bits of an atomic that was made with others.
+    /// The bits of an atomic, and its initial bits.
     Bits { bits: u64, initial: u64 },
     /// The value of a location of a primitive.
     Number(Value),
 }
 
-/// A round that reads more locations than this is not taken for a round of a spin loop.
+/// A round that reads more locations than this is not considered a round of a spin loop.
 const MOST_WATCHED: usize = 32;
 
-/// So many rounds in a row may take locks and change nothing.
+/// Limit on the futile rounds in a row that take locks.
 const MOST_IN_LOCKS: u32 = 4;
 
-/// A location of a round in vain.
+/// A location of a futile round.
 #[derive(Clone, Copy, Debug)]
 struct Spun {
     cell: u32,
@@ -51,29 +52,29 @@ struct Spun {
 /// What a thread has done since its last yield.
 #[derive(Debug, Default)]
 pub(super) struct Round {
-    /// The locations that it has read, with what it has read there last.
+    /// The locations that it has read, each with what it read there last.
     watched: Vec<(u32, Seen)>,
-    /// It has changed something.
+    /// Whether it has changed something.
     progress: bool,
-    /// It has taken a lock.
+    /// Whether it has taken a lock.
     locked: bool,
-    /// Rounds in vain in a row.
+    /// Number of futile rounds in a row.
     vain: u32,
-    /// Rounds in vain in a row that took locks.
+    /// Number of futile rounds in a row that took locks.
     in_locks: u32,
-    /// What the round before read, if it was in vain: one of these reads has to differ.
+    /// What the previous round read, if it was futile: one of these reads has to differ.
     spun: Vec<Spun>,
-    /// The index of the first that differs.
+    /// The index of the first one that differs.
     chosen: usize,
     /// Whether the thread has not yet read that one again.
     open: bool,
-    /// Whether the round is only to wait for ever.
+    /// Whether this round is explored only to see whether the thread waits for ever.
     hopeless: bool,
-    /// What it read before the loop that makes it hopeless.
+    /// What it read before the loop; only if that has changed does a hopeless round count.
     before: Vec<(u32, Seen)>,
-    /// How often it has yielded.
+    /// Number of yields.
     pub yields: u32,
-    /// How many waits in a row have timed out.
+    /// Number of waits in a row that have timed out.
     pub timeouts: u32,
 }
 
@@ -96,13 +97,13 @@ impl Round {
         self.locked = true;
     }
 
-    /// What the next read of a location must not see, if there is something.
+    /// Returns the value that the next read of a location must not see, if there is one.
     pub fn stale(&self, cell: u32) -> Option<Seen> {
         let chosen = self.spun.get(self.chosen)?;
         (self.open && chosen.cell == cell).then_some(chosen.seen)
     }
 
-    /// Notes a read of a location. Returns whether it is one of which this round was not to be.
+    /// Records a read of a location. Returns whether it contradicts the choice of this round.
     fn read_again(&mut self, cell: u32, seen: Seen) -> bool {
         if !self.open {
             return false;
@@ -121,12 +122,12 @@ impl Round {
         spun.seen != seen
     }
 
-    /// Whether the chosen location stands for all that the round has not read.
+    /// Whether the chosen location represents all that the round has not read.
     fn stands_for_unread(&self) -> bool {
         self.spun.iter().position(|spun| !spun.again) == Some(self.chosen)
     }
 
-    /// Whether all that the round has read was read by the round before, with the same values.
+    /// Whether the previous round read everything that this round has read, with the same values.
     fn repeats(&self) -> bool {
         let mut watched = self.watched.iter();
         watched.all(|&(cell, seen)| {
@@ -135,7 +136,7 @@ impl Round {
         })
     }
 
-    /// Takes the round that ends for the loop.
+    /// Takes the round that ends as the loop.
     fn shorten(&mut self) {
         let left_out = |spun: &&Spun| self.watched.iter().all(|(cell, _)| *cell != spun.cell);
         let left_out = self.spun.iter().filter(left_out);
@@ -145,7 +146,7 @@ impl Round {
         (self.hopeless, self.chosen, self.open) = (true, 0, true);
     }
 
-    /// The next round must differ from the one that ends.
+    /// Requires the next round to differ from the one that ends.
     fn spin_on(&mut self) {
         self.spun.clear();
         let spun = |&(cell, seen)| Spun {
@@ -169,21 +170,21 @@ impl Round {
         }
     }
 
-    /// What the thread spins on, while it waits for a change.
+    /// Returns what the thread spins on, while it waits for a change.
     pub fn waits_for(&self) -> Option<impl Iterator<Item = (u32, Seen)>> {
         let all = self.spun.iter().map(|spun| (spun.cell, spun.seen));
         self.open.then_some(all)
     }
 
-    /// What it read before the loop, if it is one for which another choice stands unless that has
-    /// changed.
+    /// Returns what it read before the loop. If that is unchanged, another choice covers a
+    /// hopeless round.
     pub fn read_before(&self) -> &[(u32, Seen)] {
         &self.before
     }
 }
 
 impl World {
-    /// Notes that the current thread has changed something.
+    /// Records that the current thread has changed something.
     pub(crate) fn progress(&self) {
         self.leave_loop();
         let mut inner = self.inner.borrow_mut();
@@ -191,7 +192,7 @@ impl World {
         (round.progress, round.open, round.timeouts) = (true, false, 0);
     }
 
-    /// The current thread goes on, or ends, and does not spin.
+    /// Handles that the current thread continues, or ends, instead of spinning.
     pub(crate) fn leave_loop(&self) {
         {
             let mut inner = self.inner.borrow_mut();
@@ -201,7 +202,7 @@ impl World {
                 return;
             }
             if round.hopeless {
-                // It gives up after so many rounds.
+                // The loop gives up after this many rounds.
                 inner.spins += 1;
                 inner.restart = true;
             }
@@ -209,13 +210,13 @@ impl World {
         self.discard();
     }
 
-    /// Notes what the current thread has read, without changing anything.
+    /// Records what the current thread has read, without changing anything.
     pub(super) fn saw(&self, cell: u32, seen: Seen) {
         self.check_spun(cell, seen);
         self.inner.borrow_mut().me().asking.round.watch(cell, seen);
     }
 
-    /// Discards the execution if this round was not to read that.
+    /// Discards the execution if a read contradicts the choice of this round.
     pub(super) fn check_spun(&self, cell: u32, seen: Seen) {
         let wrong = {
             let mut inner = self.inner.borrow_mut();
@@ -229,7 +230,7 @@ impl World {
         }
     }
 
-    /// Ends a round of the current thread. If it was in vain, the next one must see a change.
+    /// Ends a round of the current thread. If it was futile, the next one must see a change.
     pub(crate) fn end_round(&self, verb: &'static str, place: Place) {
         let (watched, locked) = {
             let mut inner = self.inner.borrow_mut();
@@ -240,7 +241,7 @@ impl World {
                 return;
             }
             if round.open {
-                // If it has read nothing since it yielded last, this is the same pause.
+                // If it has read nothing since its last yield, this is the same pause.
                 let repeats = !round.watched.is_empty() && !round.locked && round.repeats();
                 if !repeats {
                     return;

@@ -1,8 +1,8 @@
-//! Executions under a memory model, told step by step, and their replays.
+//! Describes executions under a memory model step by step, and writes their replays.
 //!
-//! A replay is, behind its version, `MODEL: SCHEDULE`, and perhaps `; FACTS` (facts.rs). The number
-//! behind a step says how many newer writes to its location, of steps before it, a read does not
-//! see or a write comes before; of a choice it is the outcome.
+//! After its version, a replay is `MODEL: SCHEDULE`, and perhaps `; FACTS` (facts.rs). The number
+//! after a step counts writes of earlier steps to its location: those newer than what a read sees,
+//! or those that a write precedes. For a choice it is the outcome.
 
 use std::fmt::Write;
 
@@ -61,13 +61,13 @@ pub(crate) fn read(program: &mut WeakProgram, text: &str) -> Result<Schedule, St
     Ok(Schedule(steps))
 }
 
-/// An execution that is made again, step by step.
+/// An execution that is repeated step by step.
 struct Teller<'a> {
     program: &'a mut WeakProgram,
     graph: &'a Graph,
     /// The next event of each thread.
     next: Vec<u32>,
-    /// The step, from 1, of each event.
+    /// The number of the step, from 1, that made each event.
     made: FxHashMap<(u32, u32), usize>,
     lines: Vec<Line>,
     weak: Vec<String>,
@@ -109,7 +109,7 @@ impl Teller<'_> {
         }
     }
 
-    /// Tells what a thread is about to do, without doing it: an access that races.
+    /// Describes what a thread is about to do, without doing it: an access that races.
     fn announce(&mut self, thread: ThreadId) {
         let process = ProcessId(thread.0);
         if !matches!(
@@ -131,9 +131,10 @@ impl Teller<'_> {
         self.made.insert((thread.0, index), self.lines.len());
     }
 
-    /// Says what no interleaving does: the step does not see the newest write, or comes before it.
+    /// Describes behaviour that no interleaving shows: the step misses the newest write,
+    /// or precedes it.
     fn tell_weak(&mut self, event: &Event, last: &Event, what: &str) {
-        // Calls of an object see the ends that they see: that is a choice of the client.
+        // Which ends a call of an object sees is a choice of the client.
         if !event.is_access() || what.starts_with(crate::object::KIND) {
             return;
         }
@@ -167,7 +168,8 @@ impl Teller<'_> {
         self.made.get(&(write.thread.0, write.index)).copied()
     }
 
-    /// The steps made so far whose writes come later in mo than what this reads or writes.
+    /// Returns the steps made so far whose writes come later in mo than what this event
+    /// reads or writes.
     fn newer(&self, event: &Event) -> Vec<String> {
         let own = self.graph.position(event);
         let later = own + 1..=self.graph.last_position(event.loc);
@@ -179,7 +181,7 @@ impl Teller<'_> {
         made.iter().map(usize::to_string).collect()
     }
 
-    /// Marks the accesses that race, and describes the race.
+    /// Marks the accesses of a race, and describes it.
     fn race(&mut self, race: [(ThreadId, u32); 2]) -> String {
         let mut steps = race.map(|(thread, index)| self.made.get(&(thread.0, index)).copied());
         steps.sort_unstable();
@@ -202,31 +204,31 @@ impl Teller<'_> {
     }
 }
 
-/// Returns what the threads wait for that have not ended.
+/// Returns what each thread that has not ended waits for.
 fn waiting(inner: &Inner) -> Vec<String> {
     report::waiting(inner, |process| {
         inner.threads[process.index()].life == Life::Alive
     })
 }
 
-/// The steps of an execution, and what is weak about it.
-pub(crate) struct Told {
+/// The steps of an execution, and its behaviour that no interleaving shows.
+pub(crate) struct DescribedExecution {
     pub lines: Vec<Line>,
     pub weak: Vec<String>,
     pub replay: String,
-    /// What is wrong with it, if it is a race, and what its threads wait for.
+    /// Describes a race, if there is one, and what the threads wait for.
     race: String,
     waiting: Vec<String>,
     inputs: Vec<Input>,
 }
 
-/// Tells an execution.
+/// Describes an execution.
 pub(crate) fn tell(
     program: &mut WeakProgram,
     memory: Memory,
     schedule: &Schedule,
     fault: Option<Fault>,
-) -> Result<Told, String> {
+) -> Result<DescribedExecution, String> {
     program.reset();
     let replayed = replay_graph(&mut *program, memory, schedule);
     let (_, graph) = replayed.map_err(|error| error.to_string())?;
@@ -250,7 +252,7 @@ pub(crate) fn tell(
     let (lines, weak) = (teller.lines, teller.weak);
     let waiting = program.inner(|inner| waiting(inner));
     program.record(false);
-    Ok(Told {
+    Ok(DescribedExecution {
         lines,
         weak,
         replay: written(program, memory, schedule),

@@ -1,24 +1,24 @@
-//! Threads that wait for each other, under a memory model.
+//! How threads wait for each other, under a memory model.
 //!
-//! An object that keeps a state in real memory (who waits, what is in a channel) has a location
-//! whose updates order its operations: the *turns*. The value counts them, and is negative while a
-//! thread holds its turn, because it has still to choose. The rf of the turns orders them whatever
-//! their memory order, which is that of what the object promises.
+//! An object that keeps a state in real memory (its waiting threads, the messages of a channel) has
+//! a location whose updates order its operations: the *turns*. The value counts them, and is
+//! negative while a thread holds its turn because it still has to make a choice. The rf of the
+//! turns orders them whatever their memory order, which is the one that the object promises.
 //!
-//! A thread that waits enlists in its turn. Then it awaits its token, which the thread that wakes
-//! it writes. The token is released and acquired. Each wait has a location of its own: the threads
-//! that wake one thread twice need not be ordered, so in one location the second token could come
-//! before the first.
+//! A waiting thread enlists in its turn. Then it awaits its token, which the waking thread writes.
+//! The token is released and acquired. Each wait has its own location: two threads that
+//! successively wake one thread need not be ordered, so in a shared location the second token could
+//! come before the first.
 
 use mazurka_memory::{Effect, MemoryOrder, Value};
 
 use crate::world::{Pending, Place, TOKEN, Until, Waiter, World};
 
-/// So many waits in a row may time out while the thread changes nothing.
+/// Number of waits in a row that may time out while the thread changes nothing.
 const FREE_TIMEOUTS: u32 = 2;
 
 impl World {
-    /// Makes an operation on an object, in the order of its turns.
+    /// Performs an operation on an object, in the order of its turns.
     pub(crate) fn take_turn(&self, cell: u32, order: MemoryOrder, pending: Pending) {
         let next = |turns| match turns {
             0.. => Effect::Write(turns + 1),
@@ -28,7 +28,7 @@ impl World {
         self.took_lock();
     }
 
-    /// The same, and no other thread has its turn until [`end_turn`](Self::end_turn).
+    /// Takes a turn, and keeps other threads from theirs until [`end_turn`](Self::end_turn).
     pub(crate) fn hold_turn(&self, cell: u32, order: MemoryOrder, pending: Pending) {
         let next = |turns: Value| match turns {
             0.. => Effect::Write(-turns - 1),
@@ -38,13 +38,13 @@ impl World {
         self.took_lock();
     }
 
-    /// Lets other threads have their turns. It is an update, so that release sequences go on.
+    /// Lets other threads take their turns. This is an update, so that release sequences continue.
     pub(crate) fn end_turn(&self, cell: u32, pending: Pending) {
         let relaxed = [MemoryOrder::Relaxed; 2];
         self.update(cell, relaxed, &|turns| Effect::Write(-turns), pending);
     }
 
-    /// Enlists the current thread with an object. It is its turn.
+    /// Enlists the current thread with an object, in its turn.
     pub(crate) fn enlist_in_turn(&self, cell: u32, wakes: u8) {
         let mut inner = self.inner.borrow_mut();
         let thread = inner.current.0;
@@ -76,8 +76,8 @@ impl World {
         self.progress();
     }
 
-    /// Removes the current thread from the list of an object. It is its turn. Returns whether it
-    /// was in the list still.
+    /// Removes the current thread from the list of an object, in its turn. Returns whether it was
+    /// still in the list.
     pub(crate) fn leave_list(&self, cell: u32) -> bool {
         let mut inner = self.inner.borrow_mut();
         let thread = inner.current.0;
@@ -87,7 +87,7 @@ impl World {
         waiters.len() < before
     }
 
-    /// Takes all threads that wait for such a change from the list of an object. It is the turn of
+    /// Removes all threads that wait for these changes from the list of an object, in the turn of
     /// the current thread.
     pub(crate) fn take_all(&self, cell: u32, wakes: u8) -> Vec<Waiter> {
         let mut inner = self.inner.borrow_mut();
@@ -102,7 +102,7 @@ impl World {
         taken
     }
 
-    /// Takes one of these threads; which one is a choice. The current thread holds its turn.
+    /// Removes one of these threads; which one is a choice. The current thread holds its turn.
     pub(crate) fn take_one(&self, cell: u32, wakes: u8, pending: Pending) -> Option<Waiter> {
         let mut able = self.take_all(cell, wakes);
         let chosen = match able.len() {
@@ -116,7 +116,7 @@ impl World {
         Some(chosen)
     }
 
-    /// Wakes threads that were taken from a list.
+    /// Wakes threads that were removed from a list.
     pub(crate) fn wake_taken<'a>(
         &self,
         waiters: impl IntoIterator<Item = &'a Waiter>,
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// Takes a permit. If there is none, waits for one, or returns false.
+    /// Takes a permit. Without one, it waits for one if `waits`, and otherwise returns false.
     pub(crate) fn take_permit_weakly(
         &self,
         cell: u32,
@@ -173,7 +173,7 @@ impl World {
         self.progress();
     }
 
-    /// Notes that a wait has timed out. A loop of such waits has no end, so it is refused.
+    /// Records that a wait has timed out. A loop of such waits has no end, so it is refused.
     pub(crate) fn timed_out(&self, verb: &'static str, place: Place) {
         let timeouts = {
             let mut inner = self.inner.borrow_mut();

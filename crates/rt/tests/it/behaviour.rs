@@ -1,5 +1,5 @@
-//! That models behave as the code would: spinning, timeouts, poisoning, panics, statics, and what
-//! loom misses.
+//! Models behave like the real code: spinning, timeouts, poisoning, panics, statics, and cases
+//! that loom misses.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -28,7 +28,7 @@ fn fails(f: impl Fn() + Send + Sync + 'static, expected: &str) {
     assert!(text.contains(expected), "{text}");
 }
 
-/// tokio-rs/loom issue 166: a load more must not make outcomes fewer.
+/// tokio-rs/loom issue 166: an additional load must not reduce the outcomes.
 #[test]
 fn a_redundant_load_changes_nothing() {
     let run = |extra: bool| {
@@ -57,7 +57,7 @@ fn a_redundant_load_changes_nothing() {
     assert_eq!(run(true), all);
 }
 
-/// tokio-rs/loom issue 392: a thread that begins with a load is run before the others too.
+/// tokio-rs/loom issue 392: a thread that begins with a load also runs before the others.
 #[test]
 fn a_thread_that_begins_with_a_load_is_not_skipped() {
     for order in [Relaxed, SeqCst] {
@@ -81,8 +81,8 @@ fn a_thread_that_begins_with_a_load_is_not_skipped() {
     }
 }
 
-/// Store buffering under sequential consistency: all but (0, 0); and message passing: all but (1,
-/// 0).
+/// Store buffering under sequential consistency: all but (0, 0); and message passing:
+/// all but (1, 0).
 #[test]
 fn litmus_tests_of_sequential_consistency() {
     for order in [Relaxed, SeqCst] {
@@ -126,7 +126,7 @@ fn litmus_tests_of_sequential_consistency() {
 
 #[test]
 fn spin_loops_end() {
-    // Of loads, swaps and exchanges; with both hints.
+    // With loads, swaps and exchanges, and with both hints.
     let found = outcomes(|| {
         let (flag, data) = (
             Arc::new(AtomicBool::new(false)),
@@ -192,7 +192,7 @@ fn a_thread_that_spins_for_ever_is_named() {
     );
 }
 
-/// A loop that loses its patience is not stuck.
+/// A loop that gives up is not stuck.
 #[test]
 fn spinning_a_hundred_times_and_then_giving_up() {
     let found = outcomes(|| {
@@ -311,7 +311,7 @@ fn parking() {
         other.join().unwrap();
     });
     assert_eq!((found.executions, found.deadlocks), (2, 0));
-    // Two permits are one.
+    // Two permits count as one.
     let found = outcomes(|| {
         let main = thread::current();
         let all: Vec<_> = (0..2)
@@ -419,7 +419,7 @@ fn is_finished() {
 
 #[test]
 fn channels() {
-    // One producer, one consumer: only one execution, whatever is sent.
+    // One producer and one consumer have only one execution, whatever is sent.
     let found = outcomes(|| {
         let (sender, receiver) = channel();
         let other = thread::spawn(move || (0..5).for_each(|k| sender.send(k).unwrap()));
@@ -525,7 +525,7 @@ impl Drop for CountsItsDrop {
     }
 }
 
-/// Every execution starts with the values that statics had at first.
+/// Every execution starts with the initial values of statics.
 #[test]
 fn statics_start_anew() {
     let found = outcomes(|| {
@@ -553,7 +553,7 @@ fn statics_start_anew() {
 #[test]
 fn data_races() {
     struct Slot(UnsafeCell<u32>, AtomicBool);
-    // SAFETY: not at all: that is what is tested.
+    // SAFETY: none; the test is about this.
     #[allow(unsafe_code)]
     unsafe impl Sync for Slot {}
     #[allow(unsafe_code)]
@@ -563,7 +563,7 @@ fn data_races() {
             let other = {
                 let slot = slot.clone();
                 thread::spawn(move || {
-                    // SAFETY: the test is about whether this is safe.
+                    // SAFETY: the test checks whether this is safe.
                     slot.0.with_mut(|p| unsafe { *p = 1 });
                     if fenced {
                         fence(Release);
@@ -644,8 +644,8 @@ fn choices_and_futures() {
     assert!(found.executions > 1);
 }
 
-/// The step that chooses also names the objects, made at one place, that the threads it starts are
-/// about to use.
+/// The step that chooses also names the objects, made at one place, that the threads it starts
+/// are about to use.
 #[test]
 fn a_choice_before_objects_are_named() {
     let found = outcomes(|| {
@@ -665,7 +665,7 @@ fn a_choice_before_objects_are_named() {
     assert_eq!(found.results.len(), 4);
 }
 
-/// More threads than loom has numbers for, and names that do not depend on who comes first.
+/// More threads than loom supports, and names that do not depend on which thread comes first.
 #[test]
 fn many_threads_and_objects_made_in_loops() {
     let found = outcomes(|| {
@@ -673,7 +673,7 @@ fn many_threads_and_objects_made_in_loops() {
         all.into_iter().for_each(|one| one.join().unwrap());
     });
     assert_eq!(found.executions, 1);
-    // Objects of one place, first used by any thread: the same for all explorers.
+    // Objects of one place, first used by any thread: all explorers agree.
     let run = |algorithm| {
         let builder = Builder {
             algorithm,
@@ -706,7 +706,7 @@ fn many_threads_and_objects_made_in_loops() {
     assert_eq!(all.1, HashSet::from([vec![0, 1], vec![1, 0]]));
 }
 
-/// Outside a model it is all std.
+/// Outside a model, everything behaves like std.
 #[test]
 fn outside_a_model() {
     let (sender, receiver) = sync_channel(1);
@@ -736,7 +736,7 @@ fn outside_a_model() {
     assert_eq!(choose(3..4), 3);
 }
 
-/// A search that a bound cuts fails if it must be complete; one that is complete does not, and
+/// A search that must be complete fails if a bound cuts it. A complete search does not fail, and
 /// neither do samples.
 #[test]
 fn a_search_that_must_be_complete_fails_where_it_is_not() {
@@ -762,7 +762,7 @@ fn a_search_that_must_be_complete_fails_where_it_is_not() {
     assert!(text.contains("must be complete"), "{text}");
 }
 
-/// Threads that share nothing of this crate are warned about.
+/// Threads that use no shared object of this crate cause a warning.
 #[test]
 fn threads_that_use_nothing_of_ours_are_warned_about() {
     let quiet = || Builder {

@@ -1,4 +1,4 @@
-//! Searches that are ended by a limit and go on from what they have saved.
+//! Searches that a limit ends and that continue from a checkpoint.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use mazurka_rt::sync::atomic::{AtomicU32, Ordering};
 use mazurka_rt::sync::{Arc, Mutex};
 use mazurka_rt::{Builder, Summary, thread};
 
-/// A folder of its own, which is removed at the end.
+/// A temporary folder, which is removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -27,7 +27,7 @@ impl Drop for Folder {
     }
 }
 
-/// So many threads that each add to one number so often.
+/// `threads` threads that each add to one number `times` times.
 fn adds(threads: u32, times: u32, order: Ordering) -> u32 {
     let x = Arc::new(AtomicU32::new(0));
     let add = |_| {
@@ -48,7 +48,7 @@ fn saving(folder: &Path, most: u64) -> Builder {
     }
 }
 
-/// Searches again and again, until nothing is left. Returns how often, and the last summary.
+/// Repeats the search until nothing is left. Returns the number of runs, and the last summary.
 fn until_complete(folder: &Folder, check: impl Fn(&Builder) -> Summary) -> (u32, Summary) {
     let mut last = 0;
     for run in 1..100 {
@@ -91,7 +91,8 @@ fn execution_graphs_go_on_to_the_end() {
 #[test]
 fn what_is_learned_is_kept() {
     let folder = Folder::new("facts");
-    // Locks of one place, `is_finished`, and a loop that gives up: each starts the search again.
+    // Locks of one place, `is_finished`, and a loop that gives up: each of them
+    // restarts the search.
     let model = || {
         let locks: Vec<_> = (0..2).map(|_| Arc::new(Mutex::new(0))).collect();
         let all: Vec<_> = (0..3)
@@ -127,7 +128,7 @@ fn what_is_learned_is_kept() {
     assert_eq!(last.executions, whole.executions);
 }
 
-/// The number of runs until it is found that one of three threads can be the first.
+/// The number of runs until the search finds that a given one of three threads can be the first.
 fn runs_until_first(one: u32, order: Ordering) -> u32 {
     let folder = Folder::new(&format!("failure-{order:?}-{one}"));
     let model = move || {
@@ -163,7 +164,7 @@ fn runs_until_first(one: u32, order: Ordering) -> u32 {
 fn a_failure_is_found_by_a_later_run() {
     for order in [Ordering::SeqCst, Ordering::AcqRel] {
         let runs: Vec<u32> = (1..=3).map(|one| runs_until_first(one, order)).collect();
-        // Graphs in which each is the first are met soon.
+        // The search soon meets graphs in which each thread is the first.
         let late = runs.iter().any(|runs| *runs > 1);
         assert!(late || order == Ordering::AcqRel, "{order:?}: {runs:?}");
     }
@@ -174,13 +175,13 @@ fn a_file_that_does_not_fit_is_not_used() {
     let folder = Folder::new("other");
     let check = |builder: &Builder| builder.check(|| assert_eq!(adds(3, 3, Ordering::SeqCst), 9));
     assert!(!check(&saving(&folder.0, 400)).is_complete());
-    // Other settings.
+    // With other settings.
     let other = Builder {
         spurious_wakes: 1,
         ..saving(&folder.0, 400)
     };
     assert!(!check(&other).resumed);
-    // It is that of the other settings now.
+    // The file now belongs to the other settings.
     assert!(!check(&saving(&folder.0, 400)).resumed);
     let file = folder.files().pop().expect("a file");
     let text = std::fs::read_to_string(&file).expect("text");

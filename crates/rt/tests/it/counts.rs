@@ -1,4 +1,4 @@
-//! The figures of the issue, with the final joins and asserts in place.
+//! The published numbers of executions, with the final joins and asserts in place.
 
 use mazurka_rt::Builder;
 

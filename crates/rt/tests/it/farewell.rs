@@ -1,4 +1,4 @@
-//! What threads own is dropped where an execution is given up.
+//! What threads own is dropped when an execution is abandoned.
 
 use std::sync::atomic::{AtomicUsize as Count, Ordering::Relaxed};
 
@@ -7,7 +7,7 @@ use mazurka_rt::sync::mpsc::channel;
 use mazurka_rt::sync::{Arc, Barrier, Condvar, Mutex, RwLock};
 use mazurka_rt::{Builder, Memory, thread};
 
-/// Counts how many of them there are.
+/// Counts the live instances.
 struct Counted(&'static Count, Vec<u8>);
 
 impl Counted {
@@ -24,7 +24,7 @@ impl Drop for Counted {
     }
 }
 
-/// Explores everything, with deadlocks, and returns how many there are.
+/// Explores everything, including deadlocks, and returns their number.
 fn deadlocks(f: impl Fn() + Send + Sync + 'static) -> u64 {
     let builder = Builder {
         memory: Some(Memory::Sc),
@@ -162,7 +162,7 @@ fn many_deadlocks_need_little_memory() {
             one.join().unwrap();
         }
     });
-    // Five threads count in any order; and they wait in any order.
+    // Five threads count in any order, and then wait in any order.
     assert_eq!(found, 120 * 120);
     assert_eq!(COUNT.load(Relaxed), 0);
 }

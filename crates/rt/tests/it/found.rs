@@ -1,4 +1,4 @@
-//! Wrong verdicts that were found, each with its least program.
+//! Wrong verdicts of earlier versions, each with a minimal program.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ fn explore<T: PartialEq + 'static>(
     found
 }
 
-/// Everything that can come out, by two explorers; no failures, no deadlocks.
+/// Returns all results, which two explorers agree on; there are no failures and no deadlocks.
 fn results<T: Ord + Clone + std::fmt::Debug + 'static>(
     f: impl Fn() -> T + Clone + Send + Sync + 'static,
 ) -> (u64, BTreeSet<T>) {
@@ -73,8 +73,8 @@ fn under_a_lock(m: Arc<Mutex<u32>>, x: Arc<AtomicU32>, y: Arc<AtomicU32>) -> See
     (seen, exchanged, swapped)
 }
 
-/// Objects made at one place are first used under a lock: "the same schedule did something else
-/// than before".
+/// Objects made at one place are first used under a lock. The bug reported: "the same schedule did
+/// something else than before".
 #[test]
 fn objects_of_one_place_in_arcs() {
     let apart = results(|| {
@@ -90,7 +90,7 @@ fn objects_of_one_place_in_arcs() {
     assert_eq!(together, apart);
 }
 
-/// The same where no `Arc` can name them: the results are the same, the executions more.
+/// The same where no `Arc` can name them: the same results with more executions.
 #[test]
 fn objects_of_one_place_in_a_vector() {
     let run = |all: Arc<Vec<AtomicU32>>, m: Arc<Mutex<u32>>| {
@@ -149,7 +149,7 @@ fn locks_of_one_place() {
 
 struct Slot(UnsafeCell<u32>);
 
-// SAFETY: that this is right is what is tested.
+// SAFETY: the tests check whether this is right.
 #[allow(unsafe_code)]
 unsafe impl Sync for Slot {}
 
@@ -161,19 +161,19 @@ impl Slot {
     }
 }
 
-/// Reads its slot at its end.
+/// Reads its slot when it is dropped.
 struct Reads(Slot);
 
 #[allow(unsafe_code)]
 impl Drop for Reads {
     fn drop(&mut self) {
-        // SAFETY: it is the end.
+        // SAFETY: it is being dropped.
         assert!(self.0.0.with_mut(|p| unsafe { *p }) <= 1);
     }
 }
 
-/// The counts of an `Arc` order what was done before a reference is dropped and what is done by the
-/// last one.
+/// The counts of an `Arc` order everything before a reference is dropped before the end
+/// of the last one.
 #[test]
 fn arcs_order() {
     let shared = || {
@@ -216,7 +216,7 @@ fn arcs_order() {
     });
 }
 
-/// A count that is only looked at orders nothing, unless there is a fence.
+/// Reading a count orders nothing, unless there is a fence.
 #[test]
 #[allow(unsafe_code)]
 fn looking_at_a_count_orders_nothing() {
@@ -229,7 +229,7 @@ fn looking_at_a_count_orders_nothing() {
                 if fenced {
                     mazurka_rt::sync::atomic::fence(Acquire);
                 }
-                // SAFETY: that this is right is what is tested.
+                // SAFETY: the test checks whether this is right.
                 assert_eq!(arc.0.with(|p| unsafe { *p }), 1);
             }
         }
@@ -238,7 +238,7 @@ fn looking_at_a_count_orders_nothing() {
     races(look(false));
 }
 
-/// What std's do, these do.
+/// They behave like std's.
 #[test]
 fn arcs_are_those_of_std() {
     let body = || {
@@ -272,8 +272,8 @@ fn arcs_are_those_of_std() {
     model(body);
 }
 
-/// The content of an `Arc` is replaced, and what was there lives on: two objects, though both were
-/// first used in one place.
+/// The content of an `Arc` is replaced, and the old content lives on: two objects, although both
+/// were first used at one address.
 #[test]
 fn what_was_in_an_arc_may_leave_it() {
     let (_, seen) = results(|| {
@@ -292,7 +292,7 @@ fn what_was_in_an_arc_may_leave_it() {
     assert_eq!(seen, BTreeSet::from([3]));
 }
 
-/// To make a cell is to write it: publishing it by a relaxed store is a race.
+/// Making a cell is a write: publishing it by a relaxed store is a race.
 #[test]
 #[allow(unsafe_code)]
 fn making_a_cell_is_a_write() {
@@ -306,7 +306,7 @@ fn making_a_cell_is_a_write() {
             });
             let seen = shared.load(load);
             if !seen.is_null() {
-                // SAFETY: it is freed below.
+                // SAFETY: it is freed only below.
                 assert_eq!(unsafe { (*seen).with(|p| *p) }, 7);
             }
             handle.join().unwrap();
@@ -426,7 +426,7 @@ fn a_queue_of_michael_and_scott() {
     races(run(Relaxed, Acquire));
 }
 
-/// Adds 1 twice at its end.
+/// Adds 1 twice when it is dropped.
 struct Twice(Arc<AtomicU32>);
 
 impl Drop for Twice {
@@ -436,7 +436,7 @@ impl Drop for Twice {
     }
 }
 
-/// What a thread does while it unwinds is as visible as anything else.
+/// Steps of an unwinding thread are as visible as any others.
 #[test]
 fn others_come_between_the_steps_of_a_thread_that_unwinds() {
     let found = results(|| {
@@ -455,7 +455,7 @@ fn others_come_between_the_steps_of_a_thread_that_unwinds() {
     assert_eq!(found, (3, expected));
 }
 
-/// A thread holds its locks until they are unwound.
+/// A thread holds its locks until unwinding releases them.
 #[test]
 fn a_lock_is_held_while_its_holder_panics() {
     let (_, seen) = results(|| {
@@ -477,8 +477,7 @@ fn a_lock_is_held_while_its_holder_panics() {
     assert_eq!(seen, BTreeSet::from(["free", "held", "poisoned"]));
 }
 
-/// A panic poisons the locks of the thread that panics and no others, whatever unwinds at the same
-/// time.
+/// A panic poisons the locks of the panicking thread and no others, whatever else is unwinding.
 #[test]
 fn who_panics_poisons() {
     let (_, seen) = results(|| {
@@ -527,8 +526,7 @@ fn two_threads_unwind() {
     assert_eq!(seen, BTreeSet::from([1, 2]));
 }
 
-/// A thread that waits for ever while it unwinds is a deadlock, and the next model knows nothing of
-/// it.
+/// A thread that waits for ever while it unwinds is a deadlock, and does not affect the next model.
 #[test]
 fn a_deadlock_while_unwinding() {
     struct Locks(Arc<Mutex<u32>>);
@@ -561,7 +559,7 @@ fn a_deadlock_while_unwinding() {
     assert_eq!(seen, BTreeSet::from([(false, false)]));
 }
 
-/// Returns the results of a closure, in order.
+/// Returns the results of a closure, sorted.
 fn sorted<T: Ord + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> Vec<T> {
     let found = Builder::new().outcomes(f);
     assert_eq!((found.failures, found.deadlocks), (0, 0));
@@ -571,7 +569,7 @@ fn sorted<T: Ord + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> Vec<T>
     results
 }
 
-/// Whether another thread still has its reference is explored, where the program asks.
+/// Where the program asks, it is explored whether another thread still has its reference.
 #[test]
 fn counts_of_references_that_are_asked_for() {
     let shared = || {
@@ -612,8 +610,8 @@ fn counts_of_references_that_are_asked_for() {
     assert_eq!(weak, [(0, 1), (1, 1)]);
 }
 
-/// Of two threads that drop the last references either may run the destructor, and both may
-/// get the value but only one does.
+/// Either of two threads that drop the last references may run the destructor. Either may get the
+/// value, but only one does.
 #[test]
 fn the_last_reference_is_of_any_thread() {
     struct Tells(Arc<AtomicU32>);
@@ -648,7 +646,7 @@ fn the_last_reference_is_of_any_thread() {
     assert_eq!(inner, [(false, true), (true, false)]);
 }
 
-/// What cannot tell pays nothing.
+/// If the program cannot observe the counts, they add no executions.
 #[test]
 fn references_that_are_only_dropped_cost_nothing() {
     let found = Builder::new().check(|| {
@@ -674,7 +672,7 @@ fn references_that_are_only_dropped_cost_nothing() {
     assert_eq!(found.executions, 1);
 }
 
-/// A loop that waits for the other references to go.
+/// A loop that waits until the other references are dropped.
 #[test]
 fn a_loop_that_asks_for_a_count() {
     let found = Builder::new().check(|| {
@@ -692,8 +690,8 @@ fn a_loop_that_asks_for_a_count() {
     assert!(found.is_complete());
 }
 
-/// A message that a waiting receiver was given by `try_send` let a second sender go on, although
-/// nothing had taken its message.
+/// The bug: after `try_send` gave a message to a waiting receiver, a second sender continued
+/// although no receiver had taken its message.
 #[test]
 fn without_room_each_message_meets_a_receiver() {
     let outcomes = |memory| {
@@ -714,13 +712,12 @@ fn without_room_each_message_meets_a_receiver() {
     }
 }
 
-/// The other side of a race is none of the steps that the failing one depends on, and yet the run
-/// that shows it needs both.
+/// The failing side of a race does not depend on the other side, yet the reported run needs both.
 #[test]
 #[allow(unsafe_code)]
 fn both_sides_of_a_race_are_shown() {
     struct Slot(UnsafeCell<u32>, AtomicU32);
-    // SAFETY: not at all: that is what is tested.
+    // SAFETY: none; the test is about this.
     unsafe impl Sync for Slot {}
     let apart = || {
         let slot = Arc::new(Slot(UnsafeCell::new(0), AtomicU32::new(0)));

@@ -1,4 +1,4 @@
-//! Uses of objects that have been dropped.
+//! Uses of objects after their drop.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,7 +11,7 @@ use mazurka_rt::{Builder, Memory, model, thread};
 /// A pointer that threads share at their own risk.
 struct Shared<T>(*mut T);
 
-// SAFETY: what follows is about code that breaks this promise.
+// SAFETY: these tests are about code that breaks this promise.
 #[allow(unsafe_code)]
 unsafe impl<T> Send for Shared<T> {}
 
@@ -28,7 +28,7 @@ impl<T> Shared<T> {
     }
 
     fn get(&self) -> &T {
-        // SAFETY: none: it may have been freed, which is what is to be found.
+        // SAFETY: none; the object may have been freed, which the test must find.
         unsafe { &*self.0 }
     }
 
@@ -90,7 +90,7 @@ fn a_use_that_a_join_orders() {
 
 #[test]
 fn a_use_that_comes_after_the_end() {
-    // The thread can use it only after it has been dropped.
+    // The thread can use it only after its drop.
     let message = failure(|| {
         let shared = Shared::new(AtomicU32::new(0));
         shared.get().store(1, SeqCst);
@@ -147,7 +147,7 @@ fn a_stack_that_frees_nodes_too_early() {
     }
 }
 
-/// A count of references, the last of which frees; `order` is that of the decrement.
+/// A reference count whose last owner frees; `order` is the ordering of the decrement.
 fn run_counted(order: Ordering, acquires: bool, memory: Option<Memory>) {
     let builder = Builder {
         memory,

@@ -1,4 +1,4 @@
-//! Objects in blocks of the heap and on stacks: no step is needed to tell them apart.
+//! Objects in blocks of the heap and on stacks can be told apart without a step.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32 as Real, Ordering::Relaxed};
@@ -8,7 +8,7 @@ use mazurka_rt::sync::atomic::{AtomicPtr, AtomicU32};
 use mazurka_rt::sync::{Arc, Mutex};
 use mazurka_rt::{Builder, Memory, Summary, thread};
 
-/// Explores under interleavings and as graphs.
+/// Explores interleavings and execution graphs.
 fn both(program: fn()) -> [Summary; 2] {
     [Memory::Sc, Memory::Rc11].map(|memory| {
         let quiet = Builder {
@@ -19,7 +19,7 @@ fn both(program: fn()) -> [Summary; 2] {
     })
 }
 
-/// Expects so many executions, if that is told.
+/// Expects complete searches, with this number of executions if given.
 fn expect(program: fn(), executions: impl Into<Option<u64>>) {
     let executions = executions.into();
     for summary in both(program) {
@@ -52,7 +52,7 @@ fn elements_of_a_vector_are_apart() {
 
 #[test]
 fn locks_of_a_boxed_slice_are_apart() {
-    // Two threads on each lock.
+    // Two threads for each lock.
     expect(
         || {
             let all: Arc<Box<[_]>> = Arc::new((0..2).map(|_| Mutex::new(0)).collect());
@@ -77,7 +77,7 @@ fn vectors_of_one_place_are_apart() {
     );
 }
 
-/// The same without a block: what scoped threads borrow from a stack.
+/// The same without a heap block: scoped threads borrow objects on a stack.
 #[test]
 fn elements_on_a_stack_are_apart() {
     expect(
@@ -92,7 +92,7 @@ fn elements_on_a_stack_are_apart() {
         },
         1,
     );
-    // Two threads on each lock.
+    // Two threads for each lock.
     expect(
         || {
             let all: [Mutex<u32>; 2] = std::array::from_fn(|_| Mutex::new(0));
@@ -107,8 +107,7 @@ fn elements_on_a_stack_are_apart() {
     );
 }
 
-/// The frames of one call after the other lie at the same place, and those of other threads
-/// elsewhere.
+/// The frames of successive calls lie at the same place, and those of other threads elsewhere.
 #[test]
 fn objects_of_frames_are_apart() {
     fn both_store() {
@@ -146,12 +145,12 @@ fn objects_of_frames_are_apart() {
     );
 }
 
-/// A node of a list, as lock-free code has them.
+/// A node of a list, as in lock-free code.
 struct Node {
     value: AtomicU32,
 }
 
-/// Each thread makes a node and hands it over by a pointer of its own.
+/// Each thread makes a node and publishes it through its own pointer.
 #[test]
 fn nodes_are_named_by_the_thread_that_made_them() {
     expect(
@@ -181,7 +180,7 @@ fn nodes_are_named_by_the_thread_that_made_them() {
     );
 }
 
-/// A block that only some executions ask for shifts the numbers of those after it. Then threads
+/// A block that only some executions allocate shifts the numbers of later blocks. Then threads
 /// register with objects as they do without this allocator, which costs executions.
 #[test]
 fn blocks_of_some_executions_alone_do_no_harm() {
@@ -207,7 +206,7 @@ fn blocks_of_some_executions_alone_do_no_harm() {
     }
 }
 
-/// Locks in a `HashMap`, whose order differs in each execution, in two orders.
+/// Locks in a `HashMap`, whose order differs in each execution, taken in two orders.
 fn hashed_locks() {
     let locks: HashMap<u32, Mutex<u32>> = (0..6).map(|key| (key, Mutex::new(key))).collect();
     let all = Arc::new(locks);
@@ -223,7 +222,7 @@ fn hashed_locks() {
     thread.join().unwrap();
 }
 
-/// An attack found a replay that ended without a word.
+/// Offsets in a hash map once made a replay end without a message.
 #[test]
 fn what_lies_in_a_hash_map_is_no_offset() {
     let message = |run: &dyn Fn()| {

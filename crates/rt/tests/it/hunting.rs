@@ -1,4 +1,4 @@
-//! What the comparisons of random programs with interpreters share (crowd/, hunt/).
+//! Shared parts of the comparisons of random programs with interpreters (crowd/, hunt/).
 
 use std::fmt::Debug;
 
@@ -18,12 +18,12 @@ impl Random {
     }
 }
 
-/// The generator for the program of a number.
+/// Returns the generator for the program with this number.
 pub fn numbered(seed: u64, number: u64) -> Random {
     Random(mazurka_core::Random::new(seed << 32 | number))
 }
 
-/// An ordering as far as a load can have it.
+/// Returns the part of an ordering that a load can have.
 pub fn for_load(order: Ordering) -> Ordering {
     match order {
         Ordering::AcqRel => Ordering::Acquire,
@@ -32,7 +32,7 @@ pub fn for_load(order: Ordering) -> Ordering {
     }
 }
 
-/// An ordering as far as a store can have it.
+/// Returns the part of an ordering that a store can have.
 pub fn for_store(order: Ordering) -> Ordering {
     match order {
         Ordering::AcqRel => Ordering::Release,
@@ -41,7 +41,7 @@ pub fn for_store(order: Ordering) -> Ordering {
     }
 }
 
-/// A guard, and whether it comes with an error.
+/// Returns a guard, and whether the lock is poisoned.
 pub fn judged<G>(result: Result<G, PoisonError<G>>) -> (G, bool) {
     match result {
         Ok(guard) => (guard, false),
@@ -49,7 +49,7 @@ pub fn judged<G>(result: Result<G, PoisonError<G>>) -> (G, bool) {
     }
 }
 
-/// The same if the lock is free.
+/// Does the same if the lock is free.
 pub fn tried<G>(result: Result<G, TryLockError<G>>) -> Option<(G, bool)> {
     match result {
         Ok(guard) => Some((guard, false)),
@@ -58,18 +58,18 @@ pub fn tried<G>(result: Result<G, TryLockError<G>>) -> Option<(G, bool)> {
     }
 }
 
-/// What a search has said in its panic.
+/// Returns the panic message of a search.
 pub fn message(error: Box<dyn std::any::Any + Send>) -> String {
     error
         .downcast::<String>()
         .map_or_else(|_| "?".into(), |text| *text)
 }
 
-/// What an interpreter and the crate disagree about; none if a program is too much to run. If they
-/// agree: whether there is what is looked for.
+/// A disagreement between interpreter and crate, or whether the program shows the feature that the
+/// hunt counts. `None` if the program is too large to run.
 pub type Compared = Option<Result<bool, String>>;
 
-/// How many programs were compared, and how many of them had what is looked for.
+/// The number of compared programs, and of those that show the feature.
 pub struct Hunted {
     pub compared: u64,
     pub marked: u64,
@@ -83,10 +83,10 @@ pub trait Hunt {
 
     fn compare(&self, program: &Self::Program) -> Compared;
 
-    /// The same program without one operation, in all ways.
+    /// Returns all programs that lack one operation.
     fn smaller(&self, program: &Self::Program) -> Vec<Self::Program>;
 
-    /// Compares so many programs; panics with a small one where the two disagree.
+    /// Compares `programs` programs; panics with a small one where the two disagree.
     fn run(&self, seed: u64, programs: u64) -> Hunted {
         let (mut compared, mut marked) = (0, 0);
         for number in 0..programs {
@@ -104,7 +104,7 @@ pub trait Hunt {
         Hunted { compared, marked }
     }
 
-    /// Removes operations as long as the rest is still wrong.
+    /// Removes operations while the disagreement remains.
     fn least(&self, mut program: Self::Program, mut how: String) -> (Self::Program, String) {
         'smaller: loop {
             for less in self.smaller(&program) {
@@ -118,7 +118,7 @@ pub trait Hunt {
     }
 }
 
-/// The seed and the number of programs that are asked for.
+/// Returns the seed and the number of programs that the environment asks for.
 pub fn asked() -> (u64, u64) {
     let variable = |name| std::env::var(name).ok()?.parse().ok();
     (

@@ -1,4 +1,4 @@
-//! Loops that spin for a while and then do something else.
+//! Loops that spin for a while and then give up.
 
 use std::panic::catch_unwind;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use mazurka_rt::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use mazurka_rt::sync::{Arc, Condvar, Mutex};
 use mazurka_rt::{Builder, Summary, model, replay, thread};
 
-/// A thread looks a few times and then parks; the other one forgets to wake it.
+/// A thread looks a few times and then parks; the other thread may forget to wake it.
 fn spins_then_parks(rounds: u32, wakes: bool) -> impl Fn() + Send + Sync + Clone + 'static {
     move || {
         let flag = Arc::new(AtomicBool::new(false));
@@ -50,7 +50,7 @@ fn a_wake_up_that_is_lost_after_three_rounds() {
     }
 }
 
-/// The replay of such a failure works, though it is told nothing by other executions.
+/// The replay of such a failure works, although it learns nothing from other executions.
 #[test]
 fn its_replay_works() {
     let text = failure(spins_then_parks(3, false));
@@ -62,7 +62,7 @@ fn its_replay_works() {
     assert!(again.starts_with("deadlock"), "{again}");
 }
 
-/// More rounds are explored only if that is asked for, and this is said.
+/// More rounds are explored only on request, and the summary says so.
 #[test]
 fn a_loop_that_gives_up_late() {
     let found = explore(spins_then_parks(20, false));
@@ -81,7 +81,7 @@ fn a_loop_that_gives_up_late() {
     assert!(text.starts_with("deadlock"), "{text}");
 }
 
-/// A loop that gives up by itself is no deadlock, however late.
+/// A loop that gives up by itself is not a deadlock, however late.
 #[test]
 fn a_loop_that_gives_up_by_itself() {
     for rounds in [5, 300, 900] {
@@ -99,7 +99,7 @@ fn a_loop_that_gives_up_by_itself() {
     }
 }
 
-/// A loop that spins for ever is one, and complete.
+/// A loop that spins for ever is a deadlock, and the search is complete.
 #[test]
 fn a_loop_that_spins_for_ever() {
     let found = explore(|| {
@@ -127,7 +127,7 @@ fn a_loop_that_spins_for_ever() {
     assert!(text.starts_with("deadlock"), "{text}");
 }
 
-/// Waits that time out, and a loop that has enough of it after four.
+/// Waits that time out, in a loop that gives up after four of them.
 #[test]
 fn a_loop_that_times_out_four_times() {
     let found = Builder::new().outcomes(|| {

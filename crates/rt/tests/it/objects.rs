@@ -1,4 +1,4 @@
-//! Queues, stacks and sets against their specifications, right and with a planted bug.
+//! Queues, stacks and sets against their specifications, in correct and in faulty versions.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +22,7 @@ fn quiet() -> Builder {
     }
 }
 
-/// Whether a check passes, or what it says.
+/// Whether a check passes; otherwise its message.
 fn verdict(check: impl FnOnce() -> Checked) -> Result<Checked, String> {
     catch_unwind(AssertUnwindSafe(check)).map_err(|panic| {
         let text = panic.downcast::<String>().expect("a report");
@@ -30,8 +30,7 @@ fn verdict(check: impl FnOnce() -> Checked) -> Result<Checked, String> {
     })
 }
 
-/// Takes a place, and puts a value there (Herlihy and Wing's queue, with a bound and without
-/// waiting).
+/// Takes a place, and puts a value there (Herlihy and Wing's queue, bounded and without waiting).
 struct SlotQueue {
     slots: [AtomicUsize; 4],
     last: AtomicUsize,
@@ -101,12 +100,13 @@ fn take_first(queue: &mut VecDeque<usize>, op: &Op) -> Option<usize> {
 fn a_queue_with_a_lock_is_right() {
     let checked = queue().all_clients(&OPERATIONS, 2, 4);
     assert!(checked.complete, "{checked:?}");
-    // Sequences of k operations: 3^k. Of 4 with 0, 3 with 1, and 2 with 2, unordered.
+    // There are 3^k sequences of k operations: pairs of lengths 4 and 0, 3 and 1, and,
+    // unordered, 2 and 2.
     assert_eq!(checked.clients, 81 + 27 * 3 + 9 * 10 / 2);
 }
 
-/// The planted bug: a take gives up at the first place without a value, and another value that was
-/// put before is missed.
+/// The planted bug: a take gives up at the first place without a value, and misses another value
+/// that was put before.
 #[test]
 fn a_queue_that_gives_up_early_is_found() {
     let queue = |early| {
@@ -125,7 +125,7 @@ fn a_queue_that_gives_up_early_is_found() {
     assert!(wrong.matches('├').count() <= 6, "{wrong}");
 }
 
-/// A stack in an array; the planted bug reads the top twice.
+/// A stack in a vector; the planted bug reads the top twice.
 struct Stack {
     values: Mutex<Vec<usize>>,
     reads_twice: bool,
@@ -228,7 +228,7 @@ fn an_answer_from_the_past_is_found() {
     );
 }
 
-/// The failure is replayed by its schedule.
+/// The schedule of a failure replays it.
 #[test]
 fn it_replays() {
     let counter = |builder| {
@@ -287,13 +287,13 @@ fn an_operation_that_panics_is_found() {
     }
 }
 
-/// A number behind a lock of one bit, or without.
+/// A number, with or without a lock of one bit.
 struct Number {
     value: AtomicUsize,
     held: AtomicUsize,
 }
 
-/// A thread that is left alone ends its operation, unless it needs another.
+/// A thread that runs alone completes its operation, unless it needs another thread.
 #[test]
 fn a_thread_that_stops_does_not_stop_others() {
     let number = |locks: bool| {
@@ -342,7 +342,7 @@ fn a_thread_that_stops_does_not_stop_others() {
     assert!(wrong.contains("stops for good"), "{wrong}");
 }
 
-/// A lock is held, or an operation waits for another.
+/// It waits for a held lock, or for another operation.
 #[test]
 fn a_thread_that_waits_for_another_is_stuck() {
     let wrong = verdict(|| queue().no_thread_stuck_while_others_stop([[Op::Put(1)], [Op::Take]]));

@@ -1,4 +1,4 @@
-//! Which panic is told: that of the thread that broke, not that of a join.
+//! Reports show the panic of the thread that broke, not that of a join.
 
 use mazurka_rt::{Builder, thread};
 
@@ -12,7 +12,7 @@ fn told(body: fn()) -> String {
     *panic.downcast::<String>().unwrap()
 }
 
-/// The panic of a thread is what is told, not that its join failed.
+/// The panic of a thread is reported, not the failed join.
 #[test]
 fn the_first_panic_is_told() {
     let joined = told(|| thread::spawn(|| panic!("the worker broke")).join().unwrap());
@@ -24,7 +24,7 @@ fn the_first_panic_is_told() {
         });
     });
     assert!(scoped.starts_with("the scoped worker broke\n"), "{scoped}");
-    // A panic about something else is its own.
+    // An unrelated panic is reported itself.
     let other = told(|| {
         let ended = thread::spawn(|| panic!("the worker broke")).join();
         assert!(ended.is_ok(), "the result is missing");
@@ -32,7 +32,7 @@ fn the_first_panic_is_told() {
     assert!(other.starts_with("the result is missing\n"), "{other}");
 }
 
-/// The message is told once; the row of the step has its first line.
+/// The message appears once; the row of the step has its first line.
 #[test]
 fn a_long_message_is_told_once() {
     let text = told(|| {
@@ -44,7 +44,7 @@ fn a_long_message_is_told_once() {
     assert!(text.contains("panics: what is wrong  "), "{text}");
 }
 
-/// A panic that is resumed is a panic: the hook does not see it.
+/// A resumed panic is a failure, although the hook does not see it.
 #[test]
 fn a_resumed_panic_is_a_failure() {
     use std::panic::resume_unwind;

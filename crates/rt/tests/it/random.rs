@@ -1,5 +1,5 @@
-//! Random programs over everything that threads can share: the optimal explorer must find what
-//! brute force finds.
+//! Random programs over everything that threads can share: the optimal explorer must find the same
+//! as brute force.
 //!
 //! More of them: `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-rt --test it random::`.
 
@@ -62,7 +62,7 @@ struct Shared {
     /// All made at one place.
     slots: Vec<AtomicU32>,
     threads: std::sync::Mutex<Vec<Option<Thread>>>,
-    /// All threads, where starting one is an event that others may come before.
+    /// All threads, where starting one is an event that others may precede.
     started: Option<OnceLock<Vec<Thread>>>,
 }
 
@@ -290,7 +290,7 @@ impl Random {
     }
 }
 
-/// Operations that have something to do with each other.
+/// Returns an operation of a kind; operations of one kind interact.
 fn flavour(random: &mut Random, kind: usize) -> Op {
     let (a, b) = (random.below(2), random.below(2));
     let value = 1 + random.below(2) as u32;
@@ -359,8 +359,8 @@ fn program(random: &mut Random) -> Vec<Vec<Op>> {
         .collect()
 }
 
-/// What a program does under a memory model, by the engine of execution graphs; none if that
-/// refuses it, or if there is too much.
+/// Returns what a program does under a memory model, explored as execution graphs; `None` if that
+/// is refused, or takes too long.
 fn graphs(program: &[Vec<Op>], memory: Memory) -> Option<Result<Found, String>> {
     let builder = Builder {
         graphs: true,
@@ -386,8 +386,8 @@ fn graphs(program: &[Vec<Op>], memory: Memory) -> Option<Result<Found, String>> 
     Some(Ok((found.executions, found.deadlocks, results)))
 }
 
-/// Whether the graphs of sc have other results than the interleavings, or those of rc11 do not have
-/// all of them.
+/// Returns a disagreement if the graphs of sc have other results than the interleavings, or if
+/// those of rc11 lack some of them.
 fn graphs_disagree(program: &[Vec<Op>], compared: &Cell<u64>) -> Option<String> {
     let (_, deadlocks, results) = explore_knowing(program, Algorithm::Optimal, true)?;
     let (_, sc_deadlocks, sc) = match graphs(program, Memory::Sc)? {
@@ -412,7 +412,7 @@ fn graphs_disagree(program: &[Vec<Op>], compared: &Cell<u64>) -> Option<String> 
     None
 }
 
-/// The least part of a program that still shows a disagreement.
+/// Returns a minimal part of a program that still shows a disagreement.
 fn shrink(
     mut program: Vec<Vec<Op>>,
     mut how: String,
@@ -455,7 +455,7 @@ fn graphs_find_what_interleavings_find() {
 /// Executions, deadlocks, results.
 type Found = (u64, u64, BTreeSet<Vec<Vec<u32>>>);
 
-/// What can happen to a program: executions, deadlocks, results; none if there is too much.
+/// Explores a program: executions, deadlocks, results; `None` if it is too large.
 fn explore(program: &[Vec<Op>], algorithm: Algorithm) -> Option<Found> {
     explore_knowing(program, algorithm, false)
 }

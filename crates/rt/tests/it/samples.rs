@@ -1,4 +1,4 @@
-//! Random schedules: a seed names the same ones in every version.
+//! Random schedules: a seed stands for the same ones in every version.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,10 +6,10 @@ use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use mazurka_rt::sync::{Arc, Mutex, RwLock};
 use mazurka_rt::{Builder, Memory, Summary, choose, thread};
 
-/// What the executions of a sampling have written down, one after the other.
+/// The log of the executions of a sample, one after the other.
 type Log = std::sync::Arc<std::sync::Mutex<Vec<String>>>;
 
-/// Three threads, an `RwLock` (at which a search starts again), and a choice.
+/// Three threads, an `RwLock` (which makes a search start again), and a choice.
 fn body(log: &Log) -> impl Fn() + Send + Sync + 'static {
     let log = log.clone();
     move || {
@@ -51,7 +51,7 @@ fn logged(sample: impl Fn(Builder, Box<dyn Fn() + Send + Sync>) -> Summary) -> V
 fn a_seed_names_the_same_schedules_in_every_version() {
     let evenly = logged(|builder, body| builder.check_random(body, 6));
     let by_priority = logged(|builder, body| builder.check_pct(body, 6, 3));
-    // The first of each is the end of an execution that was given up at the `RwLock`.
+    // The first of each is an execution that was abandoned at the `RwLock`.
     let expected = [
         "aaa2bbb1ccc1 cbabab1a1cc0 abccbc2b2aa2 bacbb0cc2aa1 cbcabb0aa0c2 cbabcc2ab2a0 bcbab0cc2aa0",
         "caaa2bbb1cc1 ccc1aaa1bbb0 ccc2aaa2bbb2 aaa0ccc2bbb1 ccc0bbb0aaa2 aaa2bbb2ccc0 caaa0bbb2cc0",
@@ -59,7 +59,7 @@ fn a_seed_names_the_same_schedules_in_every_version() {
     assert_eq!([evenly.join(" "), by_priority.join(" ")], expected);
 }
 
-/// An update is lost, or two locks are taken in two orders.
+/// An update is lost, or two locks are taken in opposite orders.
 fn wrong(deadlock: bool) -> impl Fn() + Send + Sync + 'static {
     move || {
         let x = Arc::new(AtomicU32::new(0));
@@ -82,7 +82,7 @@ fn wrong(deadlock: bool) -> impl Fn() + Send + Sync + 'static {
     }
 }
 
-/// After how many executions it was found, and the schedule to replay.
+/// The number of executions before the failure, and the schedule to replay.
 fn found(sample: impl FnOnce(Builder) -> Summary, seed: u64) -> String {
     let builder = Builder {
         seed,
@@ -132,7 +132,7 @@ fn a_seed_finds_the_same_mistake_in_every_version() {
     assert_eq!(all, expected);
 }
 
-/// What is drawn does not depend on how many workers draw it.
+/// The sample does not depend on the number of workers.
 #[test]
 fn workers_draw_the_same() {
     let with = |workers, memory| Builder {
@@ -156,7 +156,7 @@ fn workers_draw_the_same() {
         });
         assert_eq!(drawn[0], drawn[1], "{memory}");
     }
-    // The mistake is met by one execution in a thousand or so, hence not in the first batch.
+    // About one execution in a thousand meets the mistake, so it is not in the first batch.
     let rare = || {
         let digits: Vec<u32> = (0..3).map(|_| choose(0..12)).collect();
         assert_ne!(digits, [7, 7, 7]);
@@ -173,7 +173,7 @@ fn workers_draw_the_same() {
     assert!(after.parse::<u64>().unwrap() > 1000, "{after}");
 }
 
-/// The estimate of what was not met is right where that is known.
+/// The estimate of unseen executions is right where their number is known.
 #[test]
 fn what_was_not_met_is_estimated() {
     let draw = |values: i64| {
@@ -186,13 +186,13 @@ fn what_was_not_met_is_estimated() {
     };
     let few = draw(10);
     assert_eq!((few.different, few.unseen), (10, 0.0));
-    // A value of a thousand is not met by a thousand draws with a chance of 1/e.
+    // A thousand draws miss one of a thousand values with probability 1/e.
     let many = draw(1000);
     let missed = 1.0 - many.different as f64 / 1000.0;
     assert!((many.unseen - missed).abs() < 0.05, "{many:?}");
 }
 
-/// Every method finds what is wrong, and the same for the same seed.
+/// Every method finds the mistakes, and the same ones for the same seed.
 #[test]
 fn other_methods_find_mistakes_too() {
     type Check = fn(&Builder, bool) -> Summary;
@@ -209,7 +209,7 @@ fn other_methods_find_mistakes_too() {
     }
 }
 
-/// The orders of two stores and a store of the first thread: all six, and no others.
+/// The orders of three stores, two by other threads and one by the first: all six, and no others.
 #[test]
 fn other_methods_draw_every_execution() {
     let body = || {
@@ -243,7 +243,7 @@ fn other_methods_draw_every_execution() {
     }
 }
 
-/// They draw interleavings, and say so where weaker orderings are asked for.
+/// They draw interleavings only, and say so if the program uses weaker orderings.
 #[test]
 fn other_methods_draw_interleavings_alone() {
     use mazurka_rt::sync::atomic::Ordering::Relaxed;

@@ -1,9 +1,10 @@
-//! Names, signatures, traits and constants are those of std: the same code compiles, and runs, with
-//! both.
+//! Names, signatures, traits and constants are those of std: the same code compiles and
+//! runs with both.
 
 macro_rules! with {
     ($name:ident, $($root:tt)*) => {
-        // What std has had since 1.95 is compared too, though the library itself needs less.
+        // Items that std has had since 1.95 are compared too, although the library
+        // itself needs less.
         #[allow(clippy::incompatible_msrv)]
         #[allow(dead_code, deprecated, unsafe_code, clippy::declare_interior_mutable_const, clippy::borrow_interior_mutable_const)]
         mod $name {
@@ -40,7 +41,7 @@ macro_rules! with {
 
             type Lock<'a> = LockResult<MutexGuard<'a, u32>>;
 
-            /// What every atomic has.
+            /// The common methods of atomics.
             macro_rules! any {
                 ($atomic:ty, $t:ty) => {{
                     type A = $atomic;
@@ -106,7 +107,7 @@ macro_rules! with {
                 let _: fn() = atomic::spin_loop_hint;
             }
 
-            /// What everything in `sync` can be.
+            /// The common traits of the types in `sync`.
             fn shared<T: Send + Sync + UnwindSafe + RefUnwindSafe + Debug>() {}
 
             fn traits() {
@@ -268,7 +269,7 @@ macro_rules! with {
                 let _: Weak<u32> = Arc::downgrade(&Arc::new(1));
             }
 
-            /// And it does the same.
+            /// The behaviour, which must be the same.
             pub fn run() -> Vec<u32> {
                 let mut seen = Vec::new();
                 atomics();
@@ -304,7 +305,7 @@ macro_rules! with {
 
 with!(with_std, std);
 with!(with_us, mazurka_rt);
-// With statics of its own.
+// With its own statics.
 with!(within_a_model, mazurka_rt);
 
 #[test]

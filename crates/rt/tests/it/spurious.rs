@@ -1,4 +1,4 @@
-//! What happens for no reason, if that is asked for.
+//! Spurious events, if the settings allow them.
 
 use mazurka_rt::future::block_on;
 use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -59,7 +59,7 @@ fn a_condvar_and_a_park() {
     assert_eq!(explore([1, 0, 0], parks).results, [0, 1]);
 }
 
-/// A loop around a wait copes with it, and one that is cut does not go on for ever.
+/// A loop around a wait tolerates them, and the limit keeps it from running for ever.
 #[test]
 fn a_loop_copes() {
     let found = explore([3, 0, 0], || {
@@ -111,7 +111,7 @@ fn a_poll_and_an_exchange() {
     assert_eq!(found.results.len(), 2);
 }
 
-/// What was off is said, if it could have happened.
+/// The summary names spurious events that were possible but off.
 #[test]
 fn the_summary_names_what_was_off() {
     let told = Builder::new().check(|| {

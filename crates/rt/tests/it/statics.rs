@@ -6,7 +6,7 @@ use mazurka_rt::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use mazurka_rt::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock};
 use mazurka_rt::{Builder, lazy_static, model, thread};
 
-/// A reference to the value of a static may survive the execution: the value stays where it is.
+/// A reference to the value of a static may outlive the execution: the value stays where it is.
 #[test]
 fn a_static_reference_survives_the_execution() {
     static WORDS: OnceLock<String> = OnceLock::new();
@@ -26,7 +26,7 @@ fn a_static_reference_survives_the_execution() {
     }
 }
 
-/// What is not static drops the values of all executions, each once.
+/// A `OnceLock` that is not a static drops the values of all executions, each once.
 #[test]
 fn values_of_all_executions_are_dropped() {
     struct Counted(Arc<std::sync::atomic::AtomicU32>);
@@ -54,7 +54,7 @@ fn values_of_all_executions_are_dropped() {
     assert_eq!(made.load(SeqCst), dropped.load(SeqCst));
 }
 
-/// Two models at the same time, as parallel tests: each has its own of every static.
+/// Two models at the same time, like parallel tests: each has its own copy of every static.
 #[test]
 fn models_at_the_same_time() {
     static SUM: AtomicU64 = AtomicU64::new(7);
@@ -107,7 +107,7 @@ fn models_at_the_same_time() {
     assert!(LIST.lock().unwrap().is_empty() && WORDS.get().is_none());
 }
 
-/// A static that was set up outside starts every execution with that.
+/// A static that was set outside starts every execution with that value.
 #[test]
 fn statics_that_were_set_outside() {
     static FLAG: AtomicU64 = AtomicU64::new(0);
@@ -129,7 +129,7 @@ fn statics_that_were_set_outside() {
     assert_eq!(results, [(3, 9, "outside"), (3, 10, "outside")]);
 }
 
-/// A static lock whose content owns memory cannot start anew, and that is said.
+/// A static lock whose content owns memory cannot be reset, and is refused.
 #[test]
 #[should_panic(
     expected = "was used outside a model, so no execution can start with its first value"
@@ -140,8 +140,8 @@ fn a_static_lock_that_was_filled_outside() {
     model(|| NAMES.lock().unwrap().push("inside".into()));
 }
 
-/// What an execution leaves in a static lock is dropped, each once; and a lock that an execution
-/// leaves held is free in the next.
+/// The content that an execution leaves in a static lock is dropped exactly once. A lock that an
+/// execution leaves held is free in the next.
 #[test]
 fn static_locks_start_free_and_drop_what_they_held() {
     struct Counted;
@@ -166,7 +166,7 @@ fn static_locks_start_free_and_drop_what_they_held() {
         length
     });
     assert_eq!((found.executions, found.results), (2, vec![2]));
-    // The list of a guard that is never dropped stays.
+    // The list of a guard that is never dropped remains.
     assert!(MADE.load(SeqCst) >= 4);
     let found = Builder::new().outcomes(|| {
         MADE.fetch_add(1, SeqCst);

@@ -1,13 +1,13 @@
-// The programs whose executions are counted: by `tests/counts.rs` under this crate, and by the
-// peers' benchmark (`peers/`) under others as well. The final joins and asserts are in place.
+// Programs whose executions are counted: by `tests/counts.rs` under this crate, and by the peers'
+// benchmark (`peers/`) under others as well. The final joins and asserts are part of them.
 //
-// To be included where `sync` and `thread` are those of the tool. (As a macro it would make
-// everything at one place, and objects made at one place have to be told apart.)
+// To be included where `sync` and `thread` are those of the tool. (A macro would make all objects
+// at one place, and objects made at one place have to be told apart.)
 
 use sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use sync::{Arc, Mutex};
 
-/// One writer and so many readers.
+/// One writer and `n` readers.
 pub fn readers(n: usize) {
     let x = Arc::new(AtomicUsize::new(0));
     let writer = {
@@ -27,7 +27,7 @@ pub fn readers(n: usize) {
     assert_eq!(x.load(SeqCst), 1);
 }
 
-/// So many threads store to one atomic.
+/// `n` threads store to one atomic.
 pub fn stores(n: usize) {
     let x = Arc::new(AtomicUsize::new(0));
     let all: Vec<_> = (1..=n)
@@ -42,7 +42,7 @@ pub fn stores(n: usize) {
     assert!(x.load(SeqCst) >= 1);
 }
 
-/// i += j beside j += i, so many times.
+/// i += j beside j += i, `n` times each.
 pub fn fib(n: usize) {
     let i = Arc::new(AtomicUsize::new(1));
     let j = Arc::new(AtomicUsize::new(1));
@@ -58,12 +58,12 @@ pub fn fib(n: usize) {
     let (one, other) = (add(&i, &j), add(&j, &i));
     one.join().unwrap();
     other.join().unwrap();
-    // Four times give at most the twelfth Fibonacci number.
+    // Four rounds give at most the twelfth Fibonacci number.
     let fits = |k| (2..=144).contains(&k);
     assert!(n > 4 || fits(i.load(SeqCst)) && fits(j.load(SeqCst)));
 }
 
-/// So many pairs of threads, each with an atomic of its own.
+/// `n` pairs of threads; each pair shares an atomic.
 pub fn pairs(n: usize) {
     let mut all = Vec::new();
     for _ in 0..n {
@@ -78,7 +78,7 @@ pub fn pairs(n: usize) {
     }
 }
 
-/// So many threads take two locks in the same order.
+/// `n` threads take two locks in the same order.
 pub fn locks(n: usize) {
     let (a, b) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
     let all: Vec<_> = (0..n)
@@ -98,7 +98,7 @@ pub fn locks(n: usize) {
     assert_eq!((*a.lock().unwrap(), *b.lock().unwrap()), (n, n));
 }
 
-/// So many threads increment a counter under a mutex, twice.
+/// `n` threads increment a counter under a mutex, twice.
 pub fn counter(n: usize) {
     let counter = Arc::new(Mutex::new(0));
     let all: Vec<_> = (0..n)

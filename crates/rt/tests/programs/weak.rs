@@ -1,6 +1,6 @@
-// Programs with orderings weaker than `SeqCst`, whose executions are counted by `tests/weak` under
-// this crate and by the peers' benchmark (`peers/`) under loom as well. They are included as those
-// of `mod.rs` are.
+// Programs with orderings weaker than `SeqCst`. Their executions are counted by `tests/weak` under
+// this crate and by the peers' benchmark (`peers/`) under loom as well. They are included like
+// those of `mod.rs`.
 
 use sync::Arc;
 use sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -12,7 +12,7 @@ fn join(all: Vec<thread::JoinHandle<()>>) {
     }
 }
 
-/// So many threads add 1.
+/// `n` threads add 1.
 pub fn ainc(n: usize) {
     let x = Arc::new(AtomicUsize::new(0));
     let add = |_| {
@@ -24,7 +24,7 @@ pub fn ainc(n: usize) {
     join((0..n).map(add).collect());
 }
 
-/// i += j beside j += i, so many times.
+/// i += j beside j += i, `n` times each.
 pub fn fib(n: usize) {
     let i = Arc::new(AtomicUsize::new(1));
     let j = Arc::new(AtomicUsize::new(1));
@@ -40,7 +40,7 @@ pub fn fib(n: usize) {
     join(vec![add(&i, &j), add(&j, &i)]);
 }
 
-/// One thread looks for the last zero, so many others fill the array, each from the element before.
+/// One thread looks for the last zero; `n` others fill the array, each from the previous element.
 pub fn lastzero(n: usize) {
     let all: Arc<Vec<_>> = Arc::new((0..=n).map(|_| AtomicUsize::new(0)).collect());
     let mut threads = Vec::new();
@@ -91,7 +91,7 @@ pub fn mp(_: usize) {
     join(vec![writer, reader]);
 }
 
-/// So many threads push to a stack of Treiber's.
+/// `n` threads push to a Treiber stack.
 pub fn treiber(n: usize) {
     struct Node(*mut Node);
     let head = Arc::new(AtomicPtr::new(std::ptr::null_mut::<Node>()));

@@ -1,4 +1,4 @@
-//! What orders what, which model a test runs under, and what is refused.
+//! What synchronises, which model a test runs under, and what is refused.
 
 #![allow(unsafe_code)]
 
@@ -26,7 +26,7 @@ fn failure(run: impl FnOnce() + UnwindSafe) -> String {
 /// A value that threads share at their own risk.
 struct Shared(UnsafeCell<u32>);
 
-// SAFETY: that accesses do not race is what is tested.
+// SAFETY: the tests check that accesses do not race.
 unsafe impl Sync for Shared {}
 // SAFETY: as above.
 unsafe impl Send for Shared {}
@@ -49,8 +49,8 @@ impl Shared {
     }
 }
 
-/// A thread writes and signals, the other one waits or looks. If it has seen the signal it reads:
-/// no race, and the value is there.
+/// A thread writes and signals; the other one waits or looks. Having seen the signal, it reads
+/// without a race, and the value is there.
 #[track_caller]
 fn orders<S: Send + Sync + 'static>(make: fn() -> S, signal: fn(&S), seen: fn(&S) -> bool) {
     let found = builder().memory(Memory::Rc11).check(move || {
@@ -154,7 +154,7 @@ fn two_sends_do_not_synchronise() {
                 sends.send(0).unwrap();
             });
             sender.send(1).unwrap();
-            // Whatever order the messages have, nothing was received.
+            // Whatever the order of the messages, nothing was received.
             data.get();
             other.join().unwrap();
             drop(receiver);
@@ -163,7 +163,7 @@ fn two_sends_do_not_synchronise() {
     assert!(report.starts_with("data race"), "{report}");
 }
 
-/// A thread waits twice, and two threads wake it: each wait has a token of its own.
+/// A thread waits twice, and two threads wake it: each wait has its own token.
 #[test]
 fn a_thread_is_woken_twice() {
     let found = builder().memory(Memory::Rc11).check(|| {
@@ -207,7 +207,7 @@ fn who_gets_a_notification_is_a_choice() {
             })
             .collect();
         if *shared.0.lock().unwrap() < 2 {
-            // They do not wait yet: this execution is not about notifications.
+            // They do not wait yet: this execution does not involve notifications.
             return 0;
         }
         shared.1.notify_one();
@@ -259,7 +259,7 @@ fn the_default_follows_the_orderings() {
     assert_eq!(found.memory, Memory::Rc11);
     let found = builder().check(|| compiler_fence(Acquire));
     assert_eq!(found.memory, Memory::Sc);
-    // A search that was cut says what it has not met.
+    // A search that was cut says that it has met no weaker ordering.
     let bounded = Builder {
         max_executions: Some(2),
         ..builder()
@@ -346,7 +346,7 @@ fn a_replay_shows_the_same() {
     let steps = |report: &str| {
         let from = report.find("The steps").unwrap();
         let to = report.find("To see it again").unwrap();
-        // Other orderings are looked for by a search only.
+        // Only a search looks for other orderings.
         let to = report.find("orderings: ").unwrap_or(to);
         report[from..to].trim().to_owned()
     };
@@ -402,7 +402,7 @@ fn nondeterminism_of_the_program_is_recognised() {
     assert!(error.contains("did something else than before"), "{error}");
 }
 
-/// Run by the test below in a process of its own, with a variable set.
+/// The test below runs this in a separate process, with a variable set.
 #[test]
 #[ignore = "a part of `the_variable_names_the_model`"]
 fn under_the_variable() {

@@ -1,5 +1,5 @@
-//! Programs that every checker of orderings is measured by: right ones pass, and with one ordering
-//! weakened they are caught.
+//! Classic programs for checkers of orderings: correct ones pass, and with one ordering weakened
+//! they are caught.
 
 #![allow(unsafe_code)]
 
@@ -12,7 +12,7 @@ use mazurka_rt::{Builder, Memory, hint, thread};
 
 use crate::found::{Shared, fails, passes};
 
-/// All results of a closure under C++20's orderings.
+/// Returns all results of a closure under C++20's orderings.
 fn outcomes<T: Ord + 'static>(body: impl Fn() -> T + Send + Sync + 'static) -> BTreeSet<T> {
     let builder = Builder {
         quiet: true,
@@ -23,7 +23,7 @@ fn outcomes<T: Ord + 'static>(body: impl Fn() -> T + Send + Sync + 'static) -> B
     found.results.into_iter().collect()
 }
 
-/// tokio-rs/loom issue 166: a load more must not make outcomes fewer.
+/// tokio-rs/loom issue 166: an additional load must not reduce the outcomes.
 #[test]
 fn loom_166() {
     let entry = |orders: [Ordering; 2], extra: bool| {
@@ -58,7 +58,7 @@ fn loom_166() {
     }
 }
 
-/// tokio-rs/loom issue 392: a thread that begins with a load is run before the others too.
+/// tokio-rs/loom issue 392: a thread that begins with a load also runs before the others.
 #[test]
 fn loom_392() {
     for (store, load) in [(SeqCst, SeqCst), (Release, Acquire), (Relaxed, Relaxed)] {
@@ -97,8 +97,8 @@ fn loom_180() {
     assert!(buffering([Release, Acquire]).contains(&[0, 0]));
 }
 
-/// tokio-rs/loom issue 191: two readers agree on the order of two SeqCst stores. They wait for one
-/// of them, and look at the other.
+/// tokio-rs/loom issue 191: two readers agree on the order of two SeqCst stores. Each waits for one
+/// of them, and looks at the other.
 #[test]
 fn loom_191() {
     fn readers(store: Ordering, load: Ordering) {
@@ -153,10 +153,10 @@ fn loom_282() {
 
 /// Raises a flag.
 type Raise = fn(&AtomicU32);
-/// Looks whether it is raised.
+/// Whether the flag is raised.
 type Sees = fn(&AtomicU32) -> bool;
 
-/// A message whose flag is raised and seen by these.
+/// A message whose flag is raised and seen by these functions.
 fn message(raise: Raise, sees: Sees) {
     let shared = Arc::new((Shared::new(0), AtomicU32::new(0)));
     let theirs = shared.clone();
@@ -170,7 +170,7 @@ fn message(raise: Raise, sees: Sees) {
     writer.join().unwrap();
 }
 
-/// Stores, fences and updates order a message if both sides do, and it races if only one does.
+/// Stores, fences and updates order a message if both sides take part; otherwise it races.
 #[test]
 fn a_message_needs_both_sides() {
     let raised: [(bool, Raise); 7] = [
@@ -223,8 +223,8 @@ fn a_message_needs_both_sides() {
     }
 }
 
-/// Three threads with fences, of Lahav et al., PLDI 2017 (RWC+syncs and W+RWC): what C++11 allowed,
-/// C++20 forbids.
+/// Three threads with fences, from Lahav et al., PLDI 2017 (RWC+syncs and W+RWC): C++20 forbids
+/// what C++11 allowed.
 #[test]
 fn fences_of_three_threads() {
     let ends = |between: Ordering, flag: bool| {
@@ -263,8 +263,8 @@ fn fences_of_three_threads() {
     }
 }
 
-/// A hazard pointer: the reader protects what it is about to read, and looks whether it can still
-/// be reached; the writer unlinks it, and frees it unless it is protected.
+/// A hazard pointer: the reader protects what it is about to read, and checks that it can still be
+/// reached; the writer unlinks it, and frees it unless it is protected.
 #[test]
 fn a_hazard_pointer() {
     fn protect(between: Ordering) {
@@ -290,7 +290,7 @@ fn a_hazard_pointer() {
     fails("it is freed", || protect(AcqRel));
 }
 
-/// An exchange that succeeds comes directly after what it has read, so the store of the other
+/// A successful exchange comes directly after the write that it reads, so the store of the other
 /// thread is the last one, whatever the orderings. loom has a test of the opposite.
 #[test]
 fn an_exchange_comes_after_what_it_reads() {
@@ -328,7 +328,7 @@ struct Counting {
     unwrap: Ordering,
 }
 
-/// As std has them.
+/// The orderings of std.
 const RIGHT: Counting = Counting {
     drop: Release,
     last: Last::Fence(Acquire),
@@ -336,7 +336,7 @@ const RIGHT: Counting = Counting {
     unwrap: Acquire,
 };
 
-/// A reference count by hand. To destroy the content is to write it; nothing is freed.
+/// A hand-written reference count. Destroying the content is a write; nothing is freed.
 struct Handle {
     block: Arc<(AtomicUsize, Shared<u32>)>,
     orders: Counting,
@@ -385,7 +385,7 @@ impl Handle {
     }
 }
 
-/// Two handles: each thread reads, then one gives its handle up, the other does something else.
+/// Two handles: each thread reads, then one releases its handle, and the other does something else.
 fn counted(orders: Counting, then: fn(Handle)) {
     let mine = Handle::new(orders);
     let theirs = mine.clone();
@@ -410,7 +410,7 @@ fn a_reference_count_by_hand() {
         for last in [Last::Fence(Acquire), Last::Load(Acquire)] {
             let right = Counting { last, ..RIGHT };
             passes(move || counted(right, then));
-            // The drop releases whatever comes after it.
+            // The drop must release, whatever comes after it.
             let drop = Relaxed;
             fails("data race", move || {
                 counted(Counting { drop, ..right }, then)
@@ -436,7 +436,7 @@ fn a_reference_count_by_hand() {
 /// critical section (the grace period), and destroys the old version.
 #[derive(Clone, Copy)]
 struct Rcu {
-    /// Of the fences on both sides; none if there are none.
+    /// The orderings of the fences on both sides, if there are fences.
     fences: [Option<Ordering>; 2],
     publish: Ordering,
     follow: Ordering,
@@ -540,11 +540,11 @@ struct Link {
 
 #[derive(Clone, Copy)]
 struct QueueOrders {
-    /// Of the exchange that links a node.
+    /// For the exchange that links a node.
     link: Ordering,
-    /// Of the exchanges that move the head and the tail.
+    /// For the exchanges that move the head and the tail.
     swing: Ordering,
-    /// Of the loads of pointers.
+    /// For the loads of pointers.
     follow: Ordering,
 }
 
@@ -614,7 +614,7 @@ impl Queue {
     }
 }
 
-/// A push beside a pop, after which the rest is popped.
+/// A push beside a pop; then the rest is popped.
 fn queue(orders: QueueOrders) {
     let queue = Arc::new(Queue::new(orders));
     let theirs = queue.clone();
@@ -625,7 +625,7 @@ fn queue(orders: QueueOrders) {
     assert_eq!(popped, [1]);
 }
 
-/// Two pushes beside each other.
+/// Two concurrent pushes.
 fn pushes(orders: QueueOrders) {
     let queue = Arc::new(Queue::new(orders));
     let theirs = queue.clone();

@@ -1,5 +1,5 @@
 //! Published figures: how many execution graphs each program has under rc11, and under sc by the
-//! same engine and by that of interleavings.
+//! same engine and by the engine of interleavings.
 
 use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use mazurka_rt::sync::atomic::{AtomicU32, Ordering, fence};
@@ -351,7 +351,8 @@ fn sums_of_each_other() {
     }
 }
 
-/// One thread looks for the last element that is 0, the others set theirs to that before plus 1.
+/// One thread looks for the last element that is 0; each other sets its own to the
+/// previous one plus 1.
 fn last_zero(n: usize) {
     let all: Arc<[AtomicU32; 16]> = Arc::new(Default::default());
     let mut handles = Vec::new();
@@ -441,8 +442,8 @@ fn long_figures() {
     assert_eq!(count(fib_bench, Memory::Sc), 218_243);
 }
 
-/// Peterson's algorithm; a thread that would have to wait ends, which makes the execution one of
-/// those that are discarded.
+/// Peterson's algorithm. A thread that would have to wait ends instead, and the execution
+/// counts as discarded.
 fn peterson() {
     let shared: Arc<Memory4> = Arc::new(Default::default());
     let enters = |me: usize| {
@@ -520,9 +521,9 @@ fn locks_in_opposite_orders() {
     assert_eq!((found.executions, found.deadlocks), (3, 1));
 }
 
-/// A loop of Rust code reads in each round, so a write that another one overwrites may be read
-/// before the last: one sequence of reads more for each order of the writes than the model has,
-/// whose await reads once.
+/// A loop of Rust code reads in each round, so it may read a write before another one overwrites
+/// it. That is one more sequence of reads for each order of the writes than the model has, whose
+/// await reads once.
 #[test]
 fn spin_loops_that_are_stuck() {
     let program = || {
@@ -580,6 +581,6 @@ fn programs_of_the_peers() {
     assert_eq!(executions(programs::lastzero, 5), 64);
     assert_eq!(executions(programs::sb, 0), 4);
     assert_eq!(executions(programs::mp, 0), 3);
-    // One of two pushes comes first. The other looks before, and fails once, or after.
+    // One of two pushes comes first. The other one looks before it, and fails once, or after it.
     assert_eq!(executions(programs::treiber, 2), 4);
 }

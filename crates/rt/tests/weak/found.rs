@@ -1,4 +1,4 @@
-//! Mistakes in orderings are found, and what is right passes.
+//! Mistakes in orderings are found, and correct programs pass.
 
 #![allow(unsafe_code)]
 
@@ -10,7 +10,7 @@ use mazurka_rt::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, fe
 use mazurka_rt::sync::{Arc, Mutex};
 use mazurka_rt::{Builder, Memory, hint, replay, thread};
 
-/// What a check under a model says: the report, or nothing.
+/// Checks a program under a model. Returns the report, if it fails.
 fn check(memory: Memory, body: impl Fn() + Send + Sync + UnwindSafe + 'static) -> Option<String> {
     let builder = Builder {
         quiet: true,
@@ -38,7 +38,7 @@ pub fn fails(with: &str, body: impl Fn() + Send + Sync + UnwindSafe + 'static) -
 /// A value that threads share at their own risk.
 pub struct Shared<T>(UnsafeCell<T>);
 
-// SAFETY: that accesses do not race is what is tested.
+// SAFETY: the tests check that accesses do not race.
 unsafe impl<T: Send> Sync for Shared<T> {}
 unsafe impl<T: Send> Send for Shared<T> {}
 
@@ -162,7 +162,7 @@ fn peterson_needs_seq_cst() {
     fails("data race", || peterson(Release, Acquire));
 }
 
-/// A reference count as std's has it.
+/// A reference count like std's.
 struct Counted {
     count: AtomicUsize,
     data: Shared<u32>,
@@ -174,7 +174,7 @@ struct CountOrders {
     last: Ordering,
 }
 
-/// Two owners; the last one writes the data as a destructor would.
+/// Two owners; the last one writes the data like a destructor.
 fn count(orders: CountOrders) {
     let shared = Arc::new(Counted {
         count: AtomicUsize::new(1),
@@ -242,7 +242,7 @@ fn spin_lock(taken: Ordering, given: Ordering) {
     assert_eq!(data.get(), 2);
 }
 
-/// The same with a swap, which writes also when it fails.
+/// The same with a swap, which writes even when it fails.
 fn swap_lock(taken: Ordering, threads: usize) {
     let lock = Arc::new(AtomicBool::new(false));
     let data = Arc::new(Shared::new(0));
@@ -312,7 +312,7 @@ fn a_seqlock_needs_its_fences() {
     fails("torn", || seqlock(Some(Release), None));
 }
 
-/// A stack of Treiber's that is only pushed to, and emptied at once.
+/// A Treiber stack with pushes only, emptied at once.
 struct Stack {
     head: AtomicPtr<Node>,
 }
@@ -343,7 +343,7 @@ impl Stack {
         let mut at = self.head.swap(std::ptr::null_mut(), order);
         let mut all = Vec::new();
         while !at.is_null() {
-            // SAFETY: the nodes came from `Box::into_raw`, and this thread alone has them.
+            // SAFETY: the nodes came from `Box::into_raw`, and only this thread has them.
             let node = unsafe { Box::from_raw(at) };
             all.push(node.value.get());
             at = node.next;
@@ -455,7 +455,7 @@ fn chase_lev(fenced: bool) {
         let exchanged = theirs.top.compare_exchange(top, top + 1, SeqCst, Relaxed);
         exchanged.map_or(0, |_| stolen)
     });
-    // It takes from the end; with one element left it competes only if it sees that.
+    // It takes from the end; it competes for the last element only if it sees that it is the last.
     let bottom = deque.bottom.load(Relaxed) - 1;
     deque.bottom.store(bottom, Relaxed);
     if fenced {
@@ -482,7 +482,7 @@ fn chase_lev(fenced: bool) {
 
 #[test]
 fn a_deque_of_one_element() {
-    // With one element both compete for `top`, which is enough.
+    // With one element both compete for `top`, which suffices.
     passes(|| chase_lev(true));
     passes(|| chase_lev(false));
 }
@@ -515,7 +515,7 @@ fn chase_lev_of_two(fenced: bool) {
         fence(SeqCst);
     }
     let first = top.load(Relaxed);
-    // There is another element before the last, so no thief can get that one.
+    // There is another element before the last, so no thief can get the last one.
     let taken = (first < 1).then_some(1);
     let stolen = thief.join().unwrap();
     let twice = taken.is_some_and(|taken| stolen.contains(&taken));
@@ -554,7 +554,7 @@ fn a_loop_that_waits_for_ever() {
             thread::yield_now();
         }
     });
-    // A loop that gives up is none, also if it waits for something else then.
+    // A loop that gives up is not a deadlock, even if it then waits for something else.
     passes(|| {
         let flag = Arc::new(AtomicBool::new(false));
         let (other, main) = (flag.clone(), thread::current());
@@ -596,7 +596,8 @@ fn orderings_that_do_not_exist() {
     });
 }
 
-/// Which of two threads drops the last reference is explored, and its destructor has seen all.
+/// It is explored which of two threads drops the last reference, and its destructor
+/// sees everything.
 #[test]
 fn the_last_of_two_references() {
     struct Noisy(Shared<u32>, Arc<AtomicU32>);
@@ -640,7 +641,7 @@ fn the_last_of_two_references() {
     assert_eq!(results, [(1, true), (2, false), (2, true)]);
 }
 
-/// A static has its first value in the first execution under a model, whatever was run before it.
+/// A static starts the first execution under a model with its initial value, whatever ran before.
 #[test]
 fn statics_start_anew_under_a_model() {
     static A: AtomicU32 = AtomicU32::new(0);

@@ -24,7 +24,7 @@ fn pair() -> [Arc<(AtomicU32, AtomicU32)>; 2] {
     [pair.clone(), pair]
 }
 
-/// The example of the choice that is removed by a revisit, with an input in place of the choice.
+/// The example of a choice that a revisit removes, with an input in place of the choice.
 #[test]
 fn a_decision_that_is_removed() {
     let found = rc11().outcomes(|| {
@@ -42,7 +42,7 @@ fn a_decision_that_is_removed() {
     assert_eq!((found.executions, found.results.len()), (4, 4));
 }
 
-/// Two threads ask about one input. What one of them finds out limits the other, in any order.
+/// Two threads ask about one input. The answer to one limits the answer to the other, in any order.
 #[test]
 fn two_threads_ask_about_one_input() {
     for turned in [false, true] {
@@ -87,7 +87,7 @@ fn two_threads_ask_about_one_input() {
     }
 }
 
-/// An input with four values is a choice among four.
+/// An input with four values has the same executions as a choice among four.
 #[test]
 fn values_are_choices() {
     fn body(value: impl Fn() -> u32 + Send + Sync + 'static) -> (u32, u32, u32) {
@@ -114,7 +114,7 @@ fn values_are_choices() {
     assert_eq!(sorted(inputs.results), sorted(choices.results));
 }
 
-/// The message is missed, and only 7 is wrong then.
+/// The message is missed, and then only 7 is wrong.
 fn missed() {
     let [mine, theirs] = pair();
     let other = thread::spawn(move || {
@@ -155,11 +155,11 @@ fn a_failure_has_its_inputs() {
 #[test]
 fn all_failures_of_inputs_are_found() {
     let found = rc11().outcomes(missed);
-    // No flag; flag and message; a missed message with an overflow, with 7, and with others.
+    // No flag; flag and message; a missed message with an overflow, with 7, and with other inputs.
     assert_eq!((found.failures, found.executions), (2, 5));
 }
 
-/// A test that asks for no model gets that of its orderings.
+/// A test that sets no model gets the one that its orderings require.
 #[test]
 fn the_model_of_the_orderings() {
     let summary = quiet().check(|| {
@@ -172,7 +172,7 @@ fn the_model_of_the_orderings() {
     });
     assert!(summary.is_complete(), "{summary}");
     assert_eq!((summary.memory, summary.weak_refused), (Memory::Rc11, None));
-    // The input, and what is read.
+    // Two sides of the input, and two values read.
     assert_eq!(summary.executions, 4);
 }
 
@@ -233,7 +233,7 @@ fn a_loop_that_an_input_decides() {
     assert!(text.contains("set max_decisions"), "{text}");
 }
 
-/// A question that is too hard for the solver ends with the time of the search.
+/// A question that is too hard for the solver ends with the time limit of the search.
 #[test]
 fn a_hard_question_and_the_time_limit() {
     for memory in [Memory::Sc, Memory::Rc11] {

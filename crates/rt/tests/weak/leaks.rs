@@ -1,4 +1,4 @@
-//! What searches leave behind: nothing that threads own.
+//! Searches leak nothing that threads own.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ fn rc11() -> Builder {
     quiet.memory(Memory::Rc11)
 }
 
-/// Something that threads own.
+/// A value that a thread owns.
 struct Payload(
     &'static AtomicI64,
     #[expect(dead_code, reason = "it is memory")] Box<u64>,
@@ -34,7 +34,7 @@ impl Drop for Payload {
     }
 }
 
-/// Threads that own something while they run.
+/// Threads that own a value while they run.
 fn owners(
     threads: u32,
     alive: &'static AtomicI64,
@@ -54,7 +54,7 @@ fn owners(
     }
 }
 
-/// Runs that are left to revisit a read are finished, so that all payloads are dropped.
+/// Runs that are abandoned to revisit a read are finished, so that all payloads are dropped.
 #[test]
 fn nothing_is_owned_after_a_search() {
     static ALIVE: AtomicI64 = AtomicI64::new(0);

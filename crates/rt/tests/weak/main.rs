@@ -1,4 +1,4 @@
-//! Rust code under memory models. A program of its own, since linking is most of what it costs.
+//! Rust code under memory models, as one program, because linking dominates the cost.
 
 mod behaviour;
 mod classics;

@@ -1,4 +1,4 @@
-//! Mistakes of earlier versions.
+//! Bugs of earlier versions.
 
 use std::panic::catch_unwind;
 use std::sync::atomic::AtomicU64 as Count;
@@ -22,19 +22,19 @@ fn rc11() -> Builder {
     quiet().memory(Memory::Rc11)
 }
 
-/// The report of a check that fails.
+/// Returns the report of a failing check.
 fn report(builder: Builder, body: fn()) -> String {
     let failed = catch_unwind(move || builder.check(body)).expect_err("it fails");
     *failed.downcast::<String>().expect("a report")
 }
 
-/// The schedule that a report prints.
+/// Returns the schedule that a report prints.
 fn schedule(report: &str) -> String {
     let rest = report.split("MAZURKA_REPLAY=\"").nth(1).expect(report);
     rest.split('"').next().unwrap().to_owned()
 }
 
-/// The schedule of a report leads to the same failure.
+/// Checks that the schedule of a report leads to the same failure.
 #[track_caller]
 fn replays(report: &str, body: fn()) {
     let schedule = schedule(report);
@@ -43,7 +43,7 @@ fn replays(report: &str, body: fn()) {
     assert_eq!(again.lines().next(), report.lines().next(), "{schedule}");
 }
 
-/// A loop that waits for a flag, after a read of something else that has a newer write.
+/// A loop that waits for a flag, after reading another location that has a newer write.
 #[test]
 fn a_loop_after_an_older_read() {
     let body = || {
@@ -68,7 +68,7 @@ fn a_loop_after_an_older_read() {
     let mut results = found.results;
     results.sort();
     assert_eq!(results, [(0, 1), (1, 1)]);
-    // Executions that were given up are counted and told.
+    // Blocked executions are counted and reported.
     let summary = rc11().check(move || _ = body());
     assert_eq!((summary.executions, summary.blocked), (4, found.blocked));
     let text = summary.to_string();
@@ -76,7 +76,7 @@ fn a_loop_after_an_older_read() {
     assert!(found.blocked > 0 && text.starts_with(&told), "{text}");
 }
 
-/// The same loop, for a flag that no thread sets: a deadlock, whatever was read before.
+/// The same loop for a flag that no thread sets: a deadlock, whatever was read before.
 #[test]
 fn a_deadlock_after_an_older_read() {
     let body = || {
@@ -99,7 +99,7 @@ fn a_deadlock_after_an_older_read() {
     replays(&report, body);
 }
 
-/// The same loop gives up after two rounds: what it does then is explored after an older read too.
+/// The same loop gives up after two rounds; what follows is also explored after an older read.
 #[test]
 fn a_loop_that_gives_up_after_an_older_read() {
     let body = || {
@@ -137,7 +137,7 @@ fn a_loop_that_gives_up_after_an_older_read() {
     replays(&report, fails);
 }
 
-/// Two reads, a pause, and something else: no loop, and each execution comes once.
+/// Two reads, a pause, and something else: not a loop, and each execution is met once.
 #[test]
 fn a_pause_after_two_reads() {
     let found = rc11().outcomes(|| {
@@ -156,7 +156,7 @@ fn a_pause_after_two_reads() {
     assert_eq!((found.executions, found.results.len()), (4, 4));
 }
 
-/// A failure before the first weaker ordering is one under every model.
+/// A failure before the first weaker ordering is a failure under every model.
 #[test]
 fn a_failure_before_the_first_weaker_ordering() {
     let body = || {
@@ -182,8 +182,8 @@ impl Drop for Loud {
     }
 }
 
-/// A panic drops a reference before the thread is joined that has the other one. What the search
-/// learns from that, its replay knows.
+/// A panic drops a reference before the thread with the other one is joined. The search learns from
+/// this, and its replay knows it.
 #[test]
 fn a_panic_drops_a_reference() {
     let body = || {
@@ -225,7 +225,7 @@ fn replays_know_what_was_met_elsewhere() {
 #[test]
 fn a_race_names_its_threads_in_one_order() {
     struct Cell(UnsafeCell<u32>);
-    // SAFETY: that accesses race is what is tested, and the model stops before them.
+    // SAFETY: the test checks that accesses race, and the model stops before them.
     #[allow(unsafe_code)]
     unsafe impl Sync for Cell {}
     let bodies: [fn(); 2] = [
@@ -261,7 +261,7 @@ fn a_race_names_its_threads_in_one_order() {
     }
 }
 
-/// That the other order of two steps ends well is said only if it does.
+/// The report says that the other order of two steps passes only if it does.
 #[test]
 fn a_hint_is_true() {
     fn stores(judge: fn(u32)) {
@@ -284,7 +284,7 @@ fn a_hint_is_true() {
     assert!(bad.contains('●') && !bad.contains(hint), "{bad}");
 }
 
-/// A search that starts again, under another model too, has what is left of the time.
+/// A search that starts again, even under another model, has only the remaining time.
 #[test]
 fn the_time_limit_is_for_all_searches_together() {
     let time = Duration::from_secs(3600);
@@ -309,8 +309,8 @@ fn the_time_limit_is_for_all_searches_together() {
     }
 }
 
-/// The code runs once for each execution, also if these differ in the order of updates. A run that
-/// is left before its end would leak what its threads own.
+/// The code runs once for each execution, even if executions differ only in the order of updates. A
+/// run that is abandoned would leak what its threads own.
 #[test]
 fn code_runs_once_for_each_execution() {
     static RUNS: Count = Count::new(0);

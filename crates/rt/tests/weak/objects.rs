@@ -1,5 +1,5 @@
-//! Objects against their specifications under a memory model: what happens before a call orders
-//! operations, by what the object does or by what a client could do.
+//! Objects against their specifications under a memory model. Operations are ordered by what
+//! happens before a call, through the object or through what a client could do.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -108,7 +108,7 @@ fn a_ring_needs_its_orderings() {
     }
 }
 
-/// The end of an operation can happen before a call by what a client does.
+/// Actions of a client can make the end of an operation happen before a call.
 #[test]
 fn an_answer_from_the_past_is_found() {
     let counter = Object::new(
@@ -139,7 +139,7 @@ fn an_answer_from_the_past_is_found() {
     );
 }
 
-/// A relaxed register is linearizable: where a client orders two operations, coherence does.
+/// A relaxed register is linearizable: where a client orders two operations, so does coherence.
 #[test]
 fn a_relaxed_register_is_linearizable() {
     let register = Object::new(
@@ -165,8 +165,8 @@ fn a_relaxed_register_is_linearizable() {
     assert!(all.complete, "{all:?}");
 }
 
-/// Two registers in one object: that both threads miss the other's write needs more than release
-/// and acquire to be forbidden.
+/// Two registers in one object: release and acquire do not forbid that each thread misses the
+/// other's write.
 #[test]
 fn two_registers_need_more_than_release_and_acquire() {
     let registers = |fenced: bool, store: Ordering, load: Ordering| {
@@ -202,8 +202,8 @@ fn two_registers_need_more_than_release_and_acquire() {
     wrong.expect_err("both miss the other");
 }
 
-/// Under sequential consistency graphs and interleavings are the same executions, with the same
-/// verdicts.
+/// Under sequential consistency, graphs and interleavings have the same executions and the
+/// same verdicts.
 #[test]
 fn graphs_and_interleavings_agree() {
     let counter = |whole: bool| {

@@ -1,4 +1,4 @@
-//! Settings that are about memory models: spurious failures, and random executions.
+//! Settings for memory models: spurious failures, and random executions.
 
 use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ fn quiet(spurious_failures: u32) -> Builder {
     }
 }
 
-/// The report of a check that fails.
+/// Returns the report of a failing check.
 fn report(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
     let failed = catch_unwind(check).expect_err("it fails");
     *failed.downcast::<String>().expect("a report")
@@ -49,7 +49,7 @@ fn an_exchange_that_fails_for_no_reason() {
     }
 }
 
-/// An exchange that fails anyway does not fail for no reason as well.
+/// An exchange that fails anyway does not fail spuriously in addition.
 #[test]
 fn an_exchange_that_fails_anyway() {
     for memory in [Memory::Sc, Memory::Rc11, Memory::Tso] {
@@ -76,7 +76,7 @@ fn an_exchange_that_fails_anyway() {
     }
 }
 
-/// One execution is long, and the search is.
+/// A single long execution completes, and the time limit cuts a long search.
 #[test]
 fn long_executions_and_the_time_limit() {
     let builder = |time| Builder {
@@ -111,7 +111,7 @@ fn long_executions_and_the_time_limit() {
     assert!(start.elapsed() < Duration::from_millis(1300));
 }
 
-/// In a loop it changes nothing but the number of rounds, whether the loop yields or not.
+/// In a loop it changes only the number of rounds, whether or not the loop yields.
 #[test]
 fn a_loop_of_exchanges() {
     for memory in [Memory::Sc, Memory::Rc11] {
@@ -138,7 +138,7 @@ fn a_loop_of_exchanges() {
     }
 }
 
-/// Both kinds of random executions find what only a weak model does.
+/// Both kinds of random executions find failures that only a weak model has.
 #[test]
 fn random_executions_under_a_model() {
     let buffering = |order| {
@@ -199,7 +199,7 @@ fn orderings_that_would_forbid_a_failure() {
     assert!(!wrong.contains("orderings: "), "{wrong}");
 }
 
-/// An exchange empties the store buffer of TSO, also if it fails for no reason.
+/// An exchange empties the store buffer of TSO, even if it fails spuriously.
 #[test]
 fn an_exchange_that_fails_for_no_reason_empties_the_buffer() {
     let both_fail = || {

@@ -1,4 +1,4 @@
-//! Which orderings are too weak, and which are stronger than needed.
+//! Finds orderings that are too weak, and orderings that are stronger than needed.
 
 #![allow(unsafe_code)]
 
@@ -19,7 +19,7 @@ fn ask(body: impl Fn() + Send + Sync + 'static) -> Orderings {
     builder.orderings(body)
 }
 
-/// The orderings that are advised, of exchanges those of failure too.
+/// Returns the advised orderings; for exchanges also those of failure.
 fn advised(found: &Orderings) -> Vec<Ordering> {
     let places = found.places.iter();
     let all = places.flat_map(|place| [place.advised, place.advised_failure]);
@@ -28,7 +28,7 @@ fn advised(found: &Orderings) -> Vec<Ordering> {
 
 struct Shared(UnsafeCell<u32>);
 
-// SAFETY: that accesses do not race is what is tested.
+// SAFETY: the tests check that accesses do not race.
 unsafe impl Sync for Shared {}
 
 fn message(store: Ordering, load: Ordering) {
@@ -91,7 +91,7 @@ fn store_buffering_needs_seq_cst() {
     assert_eq!(changed, [false, true, false, true]);
 }
 
-/// The answer is a minimum of what passes, found by trying all orderings.
+/// The advice is minimal among the orderings that pass, which the test finds by trying all.
 #[test]
 fn the_answer_is_a_minimum() {
     const STORES: [Ordering; 3] = [Relaxed, Release, SeqCst];
@@ -116,7 +116,7 @@ fn the_answer_is_a_minimum() {
             let loads = LOADS.iter().position(|&order| order == all[1]).unwrap();
             assert!(passes(stores, loads));
             if found.failure.is_none() {
-                // Both threads' places have the same answer, so one of them can be tried for both.
+                // The places of both threads have the same advice, so they are tried together.
                 assert!(weaker(stores).all(|other| !passes(other, loads)));
                 assert!(weaker(loads).all(|other| !passes(stores, other)));
             }

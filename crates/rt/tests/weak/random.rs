@@ -100,7 +100,7 @@ fn order(order: Ordering) -> MemoryOrder {
     }
 }
 
-/// The place of the plain value and of the lock; atomics have 0 and 1.
+/// The locations of the plain value and of the lock; the atomics have 0 and 1.
 const PLAIN: u32 = 2;
 const LOCK: u32 = 3;
 
@@ -234,7 +234,7 @@ fn closures_do_what_litmus_tests_do() {
     for number in 0..programs {
         let plain = number % 2 == 1;
         let program = program(&mut Random::new(number), plain);
-        // Plain accesses are for rc11 alone.
+        // Only rc11 has plain accesses.
         let models = if plain {
             &Memory::ALL[..1]
         } else {

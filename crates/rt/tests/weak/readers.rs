@@ -1,4 +1,4 @@
-//! Locks with readers: under a memory model they have the executions of interleavings.
+//! Locks with readers: under a memory model they have the same executions as in interleavings.
 
 #![allow(unsafe_code)]
 
@@ -20,7 +20,7 @@ fn builder(memory: Memory) -> Builder {
     builder.memory(memory)
 }
 
-/// So many readers and writers of a lock.
+/// Starts this many readers and writers of a lock.
 fn crowd(readers: u32, writers: u32) {
     let lock = Arc::new(RwLock::new(0));
     let thread = |writes: bool| {
@@ -39,7 +39,7 @@ fn crowd(readers: u32, writers: u32) {
     all.into_iter().for_each(|it| it.join().unwrap());
 }
 
-/// Writers are ordered, and each reader is between two of them: that is all.
+/// Writers are ordered, and each reader is between two of them; nothing else is ordered.
 #[test]
 fn readers_commute() {
     for (readers, writers, executions) in [
@@ -63,18 +63,18 @@ fn readers_commute() {
     }
 }
 
-/// What a thread does with two locks.
+/// A critical section of a thread, with one of two locks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Section {
     Read(usize),
     Write(usize),
-    /// The second within the first.
+    /// The second lock within the first.
     Nested([(usize, bool); 2]),
 }
 
 type Locks = Arc<[RwLock<u32>; 2]>;
 
-/// Reads or writes one of the locks, and does something within.
+/// Reads or writes one of the locks, and calls a function meanwhile.
 fn within(locks: &Locks, (at, writes): (usize, bool), then: impl FnOnce() -> u32) -> u32 {
     if writes {
         let mut guard = locks[at].write().unwrap();
@@ -86,7 +86,7 @@ fn within(locks: &Locks, (at, writes): (usize, bool), then: impl FnOnce() -> u32
     }
 }
 
-/// Runs the sections of each thread. Returns what they have seen, and the contents.
+/// Runs the sections of each thread. Returns what they have seen, and the final contents.
 fn run(program: &[Vec<Section>]) -> (Vec<Vec<u32>>, [u32; 2]) {
     let locks: Locks = Arc::new([const { RwLock::new(0) }; 2]);
     let start = |sections: &Vec<Section>| {
@@ -124,14 +124,14 @@ fn random_program(seed: u64) -> Vec<Vec<Section>> {
     (0..threads).map(thread).collect()
 }
 
-/// How many programs; `MAZURKA_PROGRAMS` asks for more.
+/// Number of programs; `MAZURKA_PROGRAMS` sets another.
 fn programs() -> u64 {
     let asked = std::env::var("MAZURKA_PROGRAMS").ok();
     asked.and_then(|text| text.parse().ok()).unwrap_or(200)
 }
 
-/// The engine of interleavings, which has read locks of its own, finds as many executions and
-/// deadlocks, and the same results. A thread that writes what it reads waits for itself.
+/// The engine of interleavings, which has its own read locks, finds as many executions and
+/// deadlocks, and the same results. A thread that writes what it is reading waits for itself.
 #[test]
 fn graphs_are_traces() {
     let (mut executions, mut deadlocks, mut blocked) = (0, 0, 0);
@@ -160,7 +160,8 @@ fn graphs_are_traces() {
     assert!(executions > 5 * programs() && deadlocks > programs());
 }
 
-/// An attempt sees whether the lock is held, so readers are counted in its program, and ordered.
+/// An attempt observes whether the lock is held, so in such a program readers are
+/// counted and ordered.
 #[test]
 fn attempts_order_readers() {
     let tried = || {
@@ -188,7 +189,7 @@ fn attempts_order_readers() {
     assert_eq!(results, BTreeSet::from([(1, 0), (1, 1)]));
 }
 
-/// Writers order what readers see; readers order nothing among each other.
+/// Writers order what readers see; readers do not order each other.
 #[test]
 fn what_readers_order() {
     fn message(writes: [bool; 2]) {
@@ -212,14 +213,14 @@ fn what_readers_order() {
         }
         other.join().unwrap();
     }
-    // The flag was raised after the section, so the second section is after the first.
+    // The flag was raised after the section, so the second section comes after the first.
     for writes in [[true, true], [true, false], [false, true]] {
         passes(move || message(writes));
     }
     fails("data race", || message([false; 2]));
 }
 
-/// A failure in a program with readers is shown again by its replay.
+/// The replay of a failure in a program with readers works.
 #[test]
 fn failures_replay() {
     let body = || {

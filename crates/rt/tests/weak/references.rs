@@ -11,7 +11,7 @@ use mazurka_rt::{Builder, Memory, hint, replay, thread};
 /// A number without a lock.
 struct Slot(UnsafeCell<u32>);
 
-// SAFETY: races are what is looked for, and mazurka reports them before they happen.
+// SAFETY: the tests look for races, and mazurka reports them before they happen.
 #[allow(unsafe_code)]
 unsafe impl Sync for Slot {}
 
@@ -51,7 +51,7 @@ fn outcomes<T: Ord + 'static>(body: impl Fn() -> T + Send + Sync + 'static) -> (
     (results, found.executions)
 }
 
-/// An upgrade U beside two drops, that of the value D and that of what was upgraded E.
+/// An upgrade U beside two drops: D drops the value, E the upgraded reference.
 #[test]
 fn upgrade_beside_drop() {
     let found = outcomes(|| {
@@ -87,7 +87,7 @@ fn the_last_drop_sees_all() {
     assert_eq!(results, [false, true]);
 }
 
-/// A value that is gone stays gone, for each thread that has learned of it.
+/// A dropped value stays dropped, for each thread that knows it.
 #[test]
 fn a_dead_value_stays_dead() {
     let (results, _) = outcomes(|| {
@@ -121,7 +121,7 @@ fn get_mut_beside_a_weak_reference() {
         let mine = Arc::get_mut(&mut value).map(|slot| slot.set(1));
         (mine.is_some(), other.join().unwrap())
     });
-    // Never the new value: the thread is done when it is written.
+    // It never reads the new value: the thread has finished before it is written.
     assert_eq!(results, [(false, 0), (true, 0)]);
 }
 
@@ -154,7 +154,7 @@ fn a_loop_over_the_count() {
         // The count was read relaxed.
         (rounds, value.load(Relaxed))
     });
-    // The first round is not in vain, because the thread was started in it.
+    // The first round is not futile, because the thread was started in it.
     let both = |rounds| [(rounds, 0), (rounds, 1)];
     assert_eq!(results, [0, 1, 2].map(both).concat());
     assert_eq!(executions, 6);
@@ -186,7 +186,7 @@ fn a_value_that_knows_itself() {
     assert_eq!(dangling, (vec![(None, 0)], 1));
 }
 
-/// A value with weak references moves, and these refer to nothing then.
+/// A value with weak references moves, and then they refer to nothing.
 #[test]
 fn make_mut_moves() {
     let (results, _) = outcomes(|| {
@@ -223,7 +223,7 @@ fn a_replay_knows_the_counts() {
     assert_eq!(again.lines().next(), report.lines().next());
 }
 
-/// Looks at what another thread has written when it is dropped.
+/// Reads what another thread has written, when it is dropped.
 struct Looks(Slot);
 
 impl Drop for Looks {
@@ -233,7 +233,7 @@ impl Drop for Looks {
 }
 
 /// A thread that sees by `weak_count` that a weak reference is gone has acquired nothing. As in
-/// std, the fence before the value is destroyed or given out orders what was done before the weak
+/// std, the fence before the value is destroyed or returned orders what was done before the weak
 /// reference was dropped.
 #[test]
 fn the_fence_of_the_last_drop() {
@@ -241,7 +241,7 @@ fn the_fence_of_the_last_drop() {
     fn body(ends: fn(Arc<Looks>)) {
         let value = Arc::new(Looks(Slot::new()));
         let weak = Arc::downgrade(&value);
-        // The other thread may look as long as the value lives.
+        // The other thread may access it as long as the value lives.
         let slot: *const Slot = &raw const value.0;
         let slot = slot as usize;
         thread::spawn(move || {
@@ -269,7 +269,7 @@ fn the_fence_of_the_last_drop() {
                 "{summary}"
             );
         }
-        // Without the fence it is a race.
+        // Without the fence there is a race.
         let looks = || {
             body(|value| {
                 let _value = value.0.get();
@@ -283,7 +283,7 @@ fn the_fence_of_the_last_drop() {
     }
 }
 
-/// The steps of drops tell where the `Arc` was made: no place tells where it is dropped.
+/// The step of a drop shows where the `Arc` was made, because a drop has no place of its own.
 #[test]
 fn drops_show_a_place_of_the_test() {
     let builder = rc11();

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const DRIVER: &str = "/usr/bin/chromedriver";
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A driver that ends with the test, and the folder that its browser writes to.
+/// A driver that ends with the test, and the folder for the browser's profile.
 pub struct Driver {
     child: Child,
     _profile: TempDir,
@@ -35,7 +35,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Serves a folder, as any server of files would.
+/// Serves a folder, as any file server does.
 pub fn files(folder: PathBuf) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -83,7 +83,7 @@ fn port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-/// A browser, if there is one.
+/// Starts a browser, if it is installed.
 pub async fn browser() -> Option<(Driver, Client)> {
     if !Path::new(DRIVER).exists() {
         println!("skipped: chromium missing");
@@ -102,7 +102,7 @@ pub async fn browser() -> Option<(Driver, Client)> {
         child,
         _profile: profile,
     };
-    // It asks for the page and for nothing else.
+    // The browser makes no requests except for the page.
     let wanted = json!({
         "goog:chromeOptions": {"args": [
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
@@ -127,7 +127,7 @@ pub async fn browser() -> Option<(Driver, Client)> {
     }
 }
 
-/// A page, and what is asked of it.
+/// An open page and actions on it.
 pub struct Page {
     pub client: Client,
     pub at: String,
@@ -140,10 +140,10 @@ impl Page {
         page
     }
 
-    /// Opens the page anew.
+    /// Loads the page again.
     pub async fn visit(&self, fragment: &str) {
         self.asks_no_other_host().await;
-        // A fragment alone would not load the page again.
+        // Changing only the fragment would not load the page again.
         self.client.goto("about:blank").await.expect("a page");
         let url = format!("{}{fragment}", self.at);
         self.client.goto(&url).await.expect("the page");
@@ -192,7 +192,7 @@ impl Page {
             .expect("a click");
     }
 
-    /// Types a program as a user does, in place of the one that is there.
+    /// Types a program as a user does, replacing the current one.
     pub async fn write(&self, text: &str) {
         let editor = self
             .client
@@ -205,7 +205,7 @@ impl Page {
             .await
             .expect("keys");
         editor.send_keys(text).await.expect("keys");
-        // What the editor completes at the end of the text is taken away again.
+        // Delete what the editor completed at the end of the text.
         editor.send_keys("\u{e00c}").await.expect("keys");
     }
 
@@ -216,22 +216,22 @@ impl Page {
             .await;
     }
 
-    /// Asks the browser itself for something.
+    /// Sends a command of the DevTools protocol.
     pub async fn devtools(&self, command: &str, parameters: Value) {
         let asked = DevTools(json!({"cmd": command, "params": parameters}));
         self.client.issue_cmd(asked).await.expect("done");
     }
 
-    /// Presses keys where the focus is.
+    /// Presses keys in the focused element.
     pub async fn keys(&self, keys: &str) {
         let focused = self.client.active_element().await.expect("focus");
         focused.send_keys(keys).await.expect("keys");
     }
 
-    /// Presses Tab until the focus is there.
+    /// Presses Tab until this element has the focus.
     pub async fn tab_to(&self, selector: &str) {
         for _ in 0..80 {
-            // Not by `keys`: what is sent to the field of a file is taken for its name.
+            // Not by `keys`: a file field takes the keys for a file name.
             let tab = KeyActions::new("keys".to_owned())
                 .then(KeyAction::Down { value: '\u{e004}' })
                 .then(KeyAction::Up { value: '\u{e004}' });
@@ -244,7 +244,7 @@ impl Page {
         panic!("no way to {selector} with Tab");
     }
 
-    /// A link to a program.
+    /// Makes a link to a program.
     pub async fn link(&self, program: &Value) -> String {
         let code = format!(
             "const done = arguments[0]; import(new URL('link.js', location)).then(({{packed}}) => packed({program})).then(done)"
@@ -263,7 +263,7 @@ impl Page {
         self.visit(&link).await;
     }
 
-    /// Keeps a picture of what is shown, where one is asked for.
+    /// Saves a screenshot, if asked.
     pub async fn shoot(&self, name: &str) {
         let Ok(folder) = std::env::var("MAZURKA_SCREENSHOTS") else {
             return;
@@ -281,7 +281,7 @@ impl Page {
         assert_eq!(asked, json!([]));
     }
 
-    /// No request went elsewhere, and nothing was complained about but what is expected.
+    /// Asserts that no request went elsewhere, and that the console has only expected messages.
     pub async fn is_quiet(&self, expected: Option<&str>) {
         self.asks_no_other_host().await;
         let log = self.client.issue_cmd(BrowserLog).await.expect("the log");
@@ -296,7 +296,7 @@ impl Page {
     }
 }
 
-/// Asks the browser by its own protocol.
+/// A command of the DevTools protocol.
 #[derive(Debug)]
 struct DevTools(Value);
 
@@ -315,7 +315,7 @@ impl fantoccini::wd::WebDriverCompatibleCommand for DevTools {
     }
 }
 
-/// Asks the driver for the console.
+/// A request for the console log.
 #[derive(Debug)]
 struct BrowserLog;
 

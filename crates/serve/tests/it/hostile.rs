@@ -1,4 +1,4 @@
-//! Programs, links and records that mean harm: they are shown as text, or refused.
+//! Hostile programs, links and records are shown as text, or refused.
 
 use mazurka_serve::Settings;
 use serde_json::{Value, json};
@@ -7,10 +7,10 @@ use crate::browser::{Page, browser, files, root, runtime};
 use crate::command;
 use crate::server::start;
 
-/// Markup wherever a program has words of its own: a comment, a message, a property.
+/// Markup in every place for free text: a comment, a message, a property.
 const MARKUP: &str = "// </script><script>window.harmed = 1</script>\nvar x: int = 0\nprocess p {\n  print \"</script><img src=x onerror='window.harmed = 1'> {x}\";\n  assert x == 1, \"<svg onload='window.harmed = 1'></title></style></script>\"\n}\n";
 
-/// Nothing of it was run, and the page still answers.
+/// Asserts that no script ran, and that the page still answers.
 async fn is_unharmed(page: &Page, about: &str) {
     let harmed = page.js("return window.harmed ?? null").await;
     assert_eq!(harmed, Value::Null, "{about}");
@@ -33,13 +33,13 @@ async fn programs(page: &Page) {
         is_unharmed(page, command).await;
     }
     assert!(page.text("#mistakes").await.contains("error"));
-    // The text is there, as text.
+    // The markup is shown as text.
     page.program(MARKUP, "check", json!({})).await;
     page.go().await;
     let shown = page.text("#answer").await;
     assert!(shown.contains("<svg onload="), "{shown}");
 
-    // Deep nesting, a long line, other scripts, signs that change the direction.
+    // Deep nesting, a long line, other scripts, characters that change the direction.
     let deep = format!(
         "var x: int = 0\nprocess {{ x := {}1{} }}",
         "(".repeat(20_000),
@@ -104,13 +104,13 @@ async fn links(page: &Page) {
             "{words}"
         );
     }
-    // What is shown can be pasted into a shell.
+    // The command line shown can be pasted into a shell.
     let link = page
         .link(&program(json!({"file": "p.maz; rm -rf ~"})))
         .await;
     page.visit(&link).await;
     assert!(page.text("#words").await.contains("'p.maz; rm -rf ~'"));
-    // A link of a megabyte is opened; one with more in it is refused.
+    // A link of a megabyte is opened; a larger one is refused.
     let most = page
         .link(&program(json!({"text": "/".repeat(1_000_000)})))
         .await;
@@ -138,12 +138,12 @@ async fn links(page: &Page) {
             .await;
         let said = page.text("#progress").await;
         assert!(said.contains("1 MB") || said.contains("damaged"), "{said}");
-        // The page is there, with its first program.
+        // The page shows its first program.
         assert!(page.text("#answer .verdict").await.starts_with("violated"));
     }
 }
 
-/// Records of others, some of which are none.
+/// Records from elsewhere, some of them invalid.
 async fn records(page: &Page) {
     page.visit("").await;
     let folder = tempfile::tempdir().expect("a folder");
@@ -216,7 +216,7 @@ async fn attack(page: &Page) {
     programs(page).await;
     links(page).await;
     records(page).await;
-    // The browser tells of what the server refuses.
+    // The browser reports the refusals of the server.
     page.is_quiet(Some(
         "/api/search - Failed to load resource: the server responded with a status of 400",
     ))

@@ -1,10 +1,10 @@
-//! Requests as bytes, so that wrong ones can be made too.
+//! HTTP requests as bytes, so that invalid ones are possible, too.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,

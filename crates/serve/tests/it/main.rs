@@ -1,4 +1,4 @@
-//! The server from outside: what it answers, what it refuses, and the page in a browser.
+//! Tests the server from outside: its answers, its refusals, and the page in a browser.
 
 mod browser;
 mod hostile;
@@ -8,7 +8,7 @@ mod tour;
 
 use std::path::PathBuf;
 
-/// The command, if it has been built.
+/// The command, if it is built.
 fn command() -> Option<PathBuf> {
     if let Ok(given) = std::env::var("MAZURKA") {
         return Some(given.into());

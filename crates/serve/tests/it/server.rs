@@ -1,4 +1,4 @@
-//! What the server answers and what it refuses.
+//! The server's answers and refusals.
 
 use std::net::SocketAddr;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::command;
 use crate::http::{Answer, get, post, send};
 
-/// A server for all tests; none if the command has not been built.
+/// One server for all tests; none if the command is not built.
 static SERVER: LazyLock<Option<SocketAddr>> = LazyLock::new(|| {
     let Some(command) = command() else {
         println!("skipped: mazurka missing (cargo build -p mazurka-cli)");
@@ -63,7 +63,7 @@ fn a_search_is_answered_with_the_record() {
     let record: Value = serde_json::from_str(found["out"].as_str().expect("text")).expect("JSON");
     assert_eq!(record["verdict"], "violated");
     assert_eq!(record["program"]["file"], "p.maz");
-    // A mistake is told as the command tells it.
+    // A mistake is reported as by the command.
     let wrong = answer(&post(
         server,
         "/api/search",
@@ -189,7 +189,7 @@ fn other_sites_are_refused() {
         post(server, "/api/search", &[("origin", &own)], &body).status,
         200
     );
-    // A form of another site cannot send this type of content.
+    // A form of another site cannot send this content type.
     let plain = format!(
         "POST /api/search HTTP/1.1\r\nhost: {server}\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
@@ -278,13 +278,13 @@ fn a_search_that_is_left_is_ended() {
         println!("skipped: mazurka missing (cargo build -p mazurka-cli)");
         return;
     };
-    // One search at a time: the second is answered only if the first is ended.
+    // Only one search may run: the second is answered only if the first is ended.
     let server = start(Settings {
         port: 0,
         searches: 1,
         ..Settings::new(command)
     });
-    let endless = "var x: int = 0 var y: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + 1; y := x } }";
+    let endless = "var x: int = 0 var y: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + i; y := x } }";
     let body = asked(endless, json!({"keep-going": true}));
     let head = format!(
         "POST /api/search HTTP/1.1\r\nhost: {server}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
@@ -324,7 +324,7 @@ fn other_machines_need_a_token() {
     let token = server.token().expect("a token").to_owned();
     assert_eq!(token.len(), 32);
     let port = server.address().port();
-    // What the user is told can be opened.
+    // The URL printed for the user works.
     assert_eq!(
         server.url(),
         format!("http://127.0.0.1:{port}/#token={token}")
@@ -344,7 +344,7 @@ fn other_machines_need_a_token() {
     assert_eq!(given(&token[1..]), 401);
     assert_eq!(given(&format!("{}x", &token[1..])), 401);
     assert_eq!(given(&token), 200);
-    // Numbers cannot be bent to this machine; names can.
+    // Numeric addresses cannot be rebound to this machine; names can.
     let host = |name: &str| get(address, "/", &[("host", name)]).status;
     for known in [
         "192.168.7.7:8421",
@@ -396,8 +396,8 @@ fn no_request_raises_the_limit_of_memory() {
         most_memory: 1 << 20,
         ..Settings::new(command)
     });
-    // No process of the command has so little: it is at the limit from the beginning.
-    let source = "var x: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + 1 } }";
+    // Every process of the command exceeds this limit from the beginning.
+    let source = "var x: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + i } }";
     let options = json!({"memory-limit": "8G", "time-limit": "60s", "keep-going": true});
     let found = answer(&post(server, "/api/search", &[], &asked(source, options)));
     assert_eq!(found["code"], 2, "{found}");
@@ -415,15 +415,15 @@ fn connections_that_say_nothing_are_closed() {
         let patience = Some(Duration::from_secs(60));
         stream.set_read_timeout(patience).expect("a timeout");
         let mut all = Vec::new();
-        // The end, or a refusal before it: not an error, which a timeout would be.
+        // The connection must be closed, perhaps after a refusal; a timeout would be an error.
         std::io::Read::read_to_end(stream, &mut all).expect("an end");
         let said = String::from_utf8_lossy(&all);
         assert!(all.is_empty() || said.starts_with("HTTP/1.1 4"), "{said}");
     }
 }
 
-/// A command that starts another process, as a search starts a solver, and waits for it. Both
-/// write their numbers into the folder of the test.
+/// A command that starts another process, as a search starts a solver, and waits for it. Both ids
+/// are written into the folder of the test.
 #[cfg(target_os = "linux")]
 fn command_with_a_solver(folder: &std::path::Path) -> std::path::PathBuf {
     use std::os::unix::fs::PermissionsExt;
@@ -437,7 +437,7 @@ fn command_with_a_solver(folder: &std::path::Path) -> std::path::PathBuf {
     path
 }
 
-/// Waits until something is so; a test that waits for ever is ended by its runner.
+/// Waits until a condition holds; the test runner ends a test that waits for ever.
 #[cfg(target_os = "linux")]
 fn until(mut so: impl FnMut() -> bool) {
     while !so() {
@@ -445,7 +445,7 @@ fn until(mut so: impl FnMut() -> bool) {
     }
 }
 
-/// The numbers of the processes, when they run.
+/// Waits for the ids of the processes.
 #[cfg(target_os = "linux")]
 fn numbers(folder: &std::path::Path) -> Vec<String> {
     let path = folder.join("numbers");
@@ -454,7 +454,7 @@ fn numbers(folder: &std::path::Path) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Whether a process runs: one that has ended and was not waited for does not.
+/// Whether a process runs; a zombie does not.
 #[cfg(target_os = "linux")]
 fn runs(number: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
@@ -505,7 +505,7 @@ fn folders_of_searches_are_private() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o700);
-    // The command waits for this one alone.
+    // The command waits for this process alone.
     let killed = std::process::Command::new("kill").arg(&started[0]).status();
     assert!(killed.expect("kill").success());
     asking.join().expect("an answer");
@@ -550,7 +550,7 @@ fn searches_end_with_the_server() {
             return;
         };
         let address: SocketAddr = address.trim_end_matches('/').parse().expect("an address");
-        let endless = "var x: int = 0 var y: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + 1; y := x } }";
+        let endless = "var x: int = 0 var y: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + i; y := x } }";
         let body = asked(endless, json!({"keep-going": true}));
         let asking = std::thread::spawn(move || {
             let _broken = post(address, "/api/search", &[], &body);

@@ -1,7 +1,7 @@
-//! The page in a browser: what a user does, and what is shown.
+//! The page in a browser: the actions of a user, and what is shown.
 //!
-//! The tests use the page that `page/build` makes, with the command as WebAssembly, and the page
-//! of `mazurka serve`. Where the browser is missing, they say that they were skipped.
+//! The tests use the page that `page/build` makes, with the command as WebAssembly, and the page of
+//! `mazurka serve`. Without a browser they say that they were skipped.
 
 use std::process::Command;
 
@@ -14,10 +14,10 @@ use crate::server::start;
 
 const COUNTER: &str = "atomicity access\nvar x: int = 0\nensures both: x == 2\nprocess { x := x + 1 }\nprocess { x := x + 1 }\n";
 const TWO: &str = "var x: int = 0\nprocess p { x := 1 }\nprocess q { x := 2 }\n";
-const ENDLESS: &str = "var x: int = 0\nvar y: int = 0\nprocess p (i in 0..9) { for j in 0..9 { x := x + 1; y := x } }\n";
+const ENDLESS: &str = "var x: int = 0\nvar y: int = 0\nprocess p (i in 0..9) { for j in 0..9 { x := x + i; y := x } }\n";
 const WEAK: &str = "atomicity access\nvar x: atomic int = 0\nvar y: atomic int = 0\nvar a: int = 1\nvar b: int = 1\nensures a == 1 || b == 1\nprocess { x.store(1, relaxed); let r = y.load(relaxed); a := r }\nprocess { y.store(1, relaxed); let r = x.load(relaxed); b := r }\n";
 
-/// 3 processes of 4 steps: 110 251 ways to begin.
+/// 3 processes of 4 steps: 110 251 prefixes of runs.
 const MANY: &str = "var x: int = 0\nprocess p { x := 1; x := 2; x := 3; x := 4 }\nprocess q { x := 5; x := 6; x := 7; x := 8 }\nprocess r { x := 9; x := 10; x := 11; x := 12 }\n";
 
 const KEY_ENTER: &str = "\u{e007}";
@@ -40,12 +40,12 @@ async fn tour(page: &Page, engine: &str) {
 }
 
 async fn typing(page: &Page, engine: &str) {
-    // The first verdict is there without a click.
+    // The first verdict appears without a click.
     assert!(page.text("#answer .verdict").await.starts_with("violated"));
     assert!(page.text("#engine").await.contains(engine));
     page.shoot("check").await;
 
-    // A program is typed: mistakes, then a verdict.
+    // Type a program: mistakes, then a verdict.
     page.write("var x: int = 0 process { y := 1 }").await;
     page.wait("document.querySelector('#mistakes').innerText.includes('M0201')")
         .await;
@@ -59,7 +59,7 @@ async fn typing(page: &Page, engine: &str) {
     page.go().await;
     assert!(page.text("#answer .verdict").await.starts_with("verified"));
     assert_eq!(page.count("#answer.outdated").await, 0);
-    // Names of the program are completed.
+    // Names in the program are completed.
     page.write("var counter: int = 0 process { cou").await;
     page.keys("n").await;
     page.wait("document.querySelector('.cm-tooltip-autocomplete')?.innerText.includes('counter')")
@@ -67,7 +67,7 @@ async fn typing(page: &Page, engine: &str) {
 }
 
 async fn stepping(page: &Page) {
-    // To a failure, step by step.
+    // Step to a failure.
     page.program(COUNTER, "check", json!({})).await;
     page.go().await;
     page.js("document.querySelector('#answer .picture').focus()")
@@ -120,7 +120,7 @@ async fn stepping(page: &Page) {
 }
 
 async fn pictures(page: &Page) {
-    // States, nets, graphs of executions, proofs.
+    // States, nets, execution graphs, proofs.
     for (name, command, text, options, title) in [
         (
             "states",
@@ -179,7 +179,7 @@ async fn margins_and_engines(page: &Page) {
     page.wait("document.querySelector('.seen.half')").await;
     page.shoot("coverage").await;
 
-    // Engines beside each other.
+    // Engines side by side.
     page.program(COUNTER, "check", json!({})).await;
     page.click("#compare").await;
     page.wait("document.querySelectorAll('table.engines tbody tr').length >= 7 && document.querySelector('#cancel').disabled").await;
@@ -192,7 +192,7 @@ async fn margins_and_engines(page: &Page) {
 }
 
 async fn links(page: &Page) {
-    // A link restores everything; one that is damaged or too large is refused.
+    // A link restores everything; a damaged or too large one is refused.
     page.program(
         TWO,
         "explore",
@@ -255,7 +255,7 @@ async fn keyboard(page: &Page) {
     );
 }
 
-/// A tree of more than 100 000 states is folded, and found in.
+/// A tree of more than 100 000 states is folded, and can be searched.
 async fn large_tree(page: &Page) {
     let options = json!({"algorithm": "naive", "time-limit": "60s"});
     page.program(MANY, "explore", options).await;
@@ -267,7 +267,7 @@ async fn large_tree(page: &Page) {
     );
     let rows = page.count("#answer .tree *").await;
     assert!(rows < 300, "{rows} elements for what is folded");
-    // What the search tried instead is unfolded by its summary.
+    // A summary unfolds the alternatives that the search tried.
     page.click("#answer .tree summary").await;
     page.wait("document.querySelectorAll('#answer .tree details[open] > ol').length === 1")
         .await;
@@ -318,7 +318,7 @@ async fn cancelling(page: &Page) {
             .await,
         false
     );
-    // The next search is not disturbed.
+    // The next search is not affected.
     page.program(TWO, "check", json!({})).await;
     page.go().await;
     assert!(page.text("#answer .verdict").await.starts_with("violated"));
@@ -337,7 +337,7 @@ fn the_static_page_does_everything() {
             return;
         };
         let page = Page::open(client, at).await;
-        // How soon is printed and not asserted: other machines take longer.
+        // The times are printed but not asserted: other machines take longer.
         for opened in ["opened", "opened again"] {
             let shown = page
                 .js("return performance.getEntriesByName('verdict')[0].startTime")
@@ -347,7 +347,7 @@ fn the_static_page_does_everything() {
         }
         tour(&page, "in this browser").await;
 
-        // Dark, and narrow.
+        // Dark and narrow.
         let dark = json!({"features": [{"name": "prefers-color-scheme", "value": "dark"}]});
         page.devtools("Emulation.setEmulatedMedia", dark).await;
         page.program(COUNTER, "check", json!({})).await;

@@ -1,23 +1,23 @@
-//! Answers given before.
+//! A cache of answers.
 
 use rustc_hash::FxHashMap;
 
 use crate::embedded::MANY;
 use crate::{Answer, Solver, Statistics, Term, Terms};
 
-/// Remembers what a solver has answered, by the set of constraints. What it could not decide
-/// is asked again.
+/// Remembers the answers of a solver, by the set of constraints. Queries that it could not decide
+/// are asked again.
 pub struct Cache<S> {
     inner: S,
     answers: FxHashMap<Box<[Term]>, Answer>,
     hits: u64,
 }
 
-/// When so many answers are kept, all are forgotten.
+/// When there are this many answers, all are forgotten.
 const MOST: usize = 1 << 16;
 
 impl<S: Solver> Cache<S> {
-    /// Nothing remembered yet.
+    /// Wraps a solver; the cache is empty.
     pub fn new(inner: S) -> Self {
         Cache {
             inner,

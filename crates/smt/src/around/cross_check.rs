@@ -2,15 +2,15 @@
 
 use crate::{Answer, Solver, Statistics, Term, Terms, Why};
 
-/// Asks two solvers everything. If one finds a solution where the other proves that there is
-/// none, the answer is the defect.
+/// Passes every query to two solvers. If one finds a solution and the other proves that there is
+/// none, the answer is a defect.
 pub struct CrossCheck<A, B> {
     first: A,
     second: B,
 }
 
 impl<A: Solver, B: Solver> CrossCheck<A, B> {
-    /// Where both know, the first one's model is taken.
+    /// Makes a solver of two. If both find a solution, the model of the first is used.
     pub fn new(first: A, second: B) -> Self {
         CrossCheck { first, second }
     }

@@ -1,15 +1,16 @@
-//! A second solver for what the first could not decide.
+//! A second solver for queries that the first could not decide.
 
 use crate::{Answer, Solver, Statistics, Term, Terms, Why};
 
-/// Asks the second solver what the first could not decide. A defect of the first is not covered up.
+/// Passes queries that the first solver could not decide to the second. A defect of the first is
+/// not hidden.
 pub struct Fallback<A, B> {
     first: A,
     second: B,
 }
 
 impl<A: Solver, B: Solver> Fallback<A, B> {
-    /// The first is asked first.
+    /// Makes a solver of two; the first is asked first.
     pub fn new(first: A, second: B) -> Self {
         Fallback { first, second }
     }
@@ -25,7 +26,7 @@ impl<A: Solver, B: Solver> Solver for Fallback<A, B> {
             return first;
         }
         match self.second.check(terms, constraints) {
-            // What the first has found out may still be of use: say, a range.
+            // The answer of the first may still be useful, for example a range.
             Answer::Unknown(Why::Failed(_) | Why::Limit(_)) => first,
             second => second,
         }

@@ -1,17 +1,17 @@
-//! A record of all queries, for a caller that wants to keep it.
+//! A log of all queries.
 
 use crate::{Answer, Solver, Statistics, Term, Terms, smtlib};
 
-/// A query that was asked, and its answer.
+/// A query and its answer.
 #[derive(Clone, Debug)]
 pub struct Logged {
-    /// From 1, in order.
+    /// Its number, from 1.
     pub number: u64,
-    /// The query in SMT-LIB, with the answer as a comment: a file that any solver can be given.
+    /// The query in SMT-LIB, with the answer as a comment: an input for any solver.
     pub script: String,
 }
 
-/// Hands every query and its answer to a sink. This crate writes no files: the sink may.
+/// Passes every query and its answer to a sink. This crate writes no files, but the sink may.
 pub struct Log<S> {
     inner: S,
     sink: Box<dyn FnMut(Logged) + Send>,
@@ -19,7 +19,7 @@ pub struct Log<S> {
 }
 
 impl<S: Solver> Log<S> {
-    /// Tells the sink what this solver is asked.
+    /// Wraps a solver; its queries go to the sink.
     pub fn new(inner: S, sink: Box<dyn FnMut(Logged) + Send>) -> Self {
         Log {
             inner,
@@ -28,7 +28,7 @@ impl<S: Solver> Log<S> {
         }
     }
 
-    /// Tells the sink of a query and its answer.
+    /// Passes a query and its answer to the sink.
     fn tell(&mut self, terms: &Terms, answer: &Answer, query: &str) {
         self.number += 1;
         let value = |(variable, value): (Term, i64)| {
@@ -43,7 +43,7 @@ impl<S: Solver> Log<S> {
             Answer::Unsat => "unsat".to_owned(),
             Answer::Unknown(why) => format!("unknown: {why}"),
         };
-        // A name may contain a line break; the comment may not.
+        // A name may contain a line break, but the comment may not.
         let comment = comment.replace(['\n', '\r'], " ");
         (self.sink)(Logged {
             number: self.number,

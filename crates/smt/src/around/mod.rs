@@ -1,5 +1,5 @@
-//! What is put around a solver so that it is asked less, and watched: each asks another solver
-//! and knows nothing else of it.
+//! Decorators of solvers, which save queries or watch them. Each wraps another solver and knows
+//! nothing else about it.
 
 mod cache;
 mod cross_check;

@@ -1,26 +1,26 @@
-//! Models found before: the last ones are tried first, since a path condition that has grown by
-//! a constraint often keeps its solution.
+//! Recent models: they are tried first, because a path condition that has grown by a constraint
+//! often keeps its solution.
 
 use crate::embedded::MANY;
 use crate::{Answer, Evaluator, Solver, Statistics, Term, Terms};
 
-/// Tries the last few models before it asks.
+/// Tries the last few models before it asks the inner solver.
 pub struct Reuse<S> {
     inner: S,
-    /// The one used last comes first.
+    /// The most recently used one comes first.
     recent: Vec<Evaluator>,
     asked: u64,
     hits: u64,
 }
 
-/// How many models are kept.
+/// Limit on the models that are kept.
 const MOST: usize = 8;
 
-/// A model whose evaluation remembers more parts than this forgets them.
+/// An evaluator that remembers more parts than this forgets them.
 const LARGE: usize = 1 << 16;
 
 impl<S: Solver> Reuse<S> {
-    /// No model known yet.
+    /// Wraps a solver; no models are known.
     pub fn new(inner: S) -> Self {
         Reuse {
             inner,
@@ -38,7 +38,7 @@ impl<S: Solver> Solver for Reuse<S> {
             return self.inner.check(terms, constraints);
         }
         let fits = |evaluator: &mut Evaluator| {
-            // The newest constraint is the one that is likely to fail.
+            // The newest constraint is the most likely to fail.
             let mut all = constraints.iter().rev();
             all.all(|&constraint| evaluator.eval(terms, constraint) == Some(1))
         };
@@ -46,7 +46,7 @@ impl<S: Solver> Solver for Reuse<S> {
             self.hits += 1;
             self.recent[..=at].rotate_right(1);
             let mut model = self.recent[0].model().clone();
-            // A variable that the model does not give was taken to be 0.
+            // A variable without a value in the model was evaluated as 0.
             for variable in terms.variables_of(constraints) {
                 if model.get(variable).is_none() {
                     model.set(variable, 0);

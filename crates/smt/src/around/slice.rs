@@ -1,5 +1,5 @@
-//! Independent parts: constraints that share no variable, directly or by others, are asked about
-//! one group after the other. Groups are small and come back, which is what a cache needs.
+//! Independent parts: groups of constraints that share no variable, directly or indirectly, are
+//! decided separately. Groups are small and recur, which suits a cache.
 
 use std::sync::Arc;
 
@@ -8,14 +8,15 @@ use rustc_hash::FxHashMap;
 use crate::embedded::MANY;
 use crate::{Answer, Model, Solver, Statistics, Term, Terms};
 
-/// Cuts a query into independent groups. All of them must be satisfiable; the models add up.
+/// Splits a query into independent groups. All of them must be satisfiable; their models are
+/// merged.
 pub struct Slice<S> {
     inner: S,
     variables: FxHashMap<Term, Arc<[Term]>>,
 }
 
 impl<S: Solver> Slice<S> {
-    /// Cuts what this solver is asked.
+    /// Wraps a solver; its queries are split.
     pub fn new(inner: S) -> Self {
         Slice {
             inner,
@@ -30,9 +31,9 @@ impl<S: Solver> Slice<S> {
             .clone()
     }
 
-    /// The groups, in the order of their first constraints.
+    /// Returns the groups, in the order of their first constraints.
     fn groups(&mut self, terms: &Terms, conjuncts: &[Term]) -> Vec<Vec<Term>> {
-        // Which group a variable is in; groups that meet point to the earlier one.
+        // The group of each variable; groups that share a variable point to the earlier one.
         let mut group_of: FxHashMap<Term, usize> = FxHashMap::default();
         let mut leader: Vec<usize> = Vec::with_capacity(conjuncts.len());
         fn find(leader: &mut [usize], mut group: usize) -> usize {
@@ -69,7 +70,7 @@ impl<S: Solver> Solver for Slice<S> {
         };
         let mut model = Model::new();
         let mut unknown = None;
-        // The newest constraint decides most queries: its group first.
+        // The newest constraint decides most queries, so its group comes first.
         for group in self.groups(terms, &conjuncts).into_iter().rev() {
             match self.inner.check(terms, &group) {
                 Answer::Sat(part) => {

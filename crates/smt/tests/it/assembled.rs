@@ -1,4 +1,4 @@
-//! The solver as commands use it, and other programs beside it.
+//! The solver as commands use it, together with other solvers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use mazurka_smt::{
 };
 use proptest::prelude::*;
 
-/// Says that it was skipped where there is no z3.
+/// Returns z3, or prints that it was skipped.
 fn z3() -> Option<External> {
     if !Program::Z3.is_present() {
         println!("skipped: z3 is not on the path");
@@ -19,7 +19,7 @@ fn z3() -> Option<External> {
     Some(External::new(Program::Z3, Duration::from_secs(5)))
 }
 
-/// All sorts; products and quotients of the wider ones take any solver too long.
+/// All sorts; products and quotients of wider ones take too long for any solver.
 fn sorts() -> impl Strategy<Value = Sort> {
     prop::sample::select(vec![
         Sort::Int,
@@ -93,7 +93,7 @@ proptest! {
     }
 }
 
-/// `p0 < 5`, `p1 < 5`, … over variables of their own.
+/// `p0 < 5`, `p1 < 5`, … over separate variables.
 fn independent(terms: &mut Terms, count: i64) -> Vec<Term> {
     let sort = Sort::Signed(32);
     let below = |k: i64| {
@@ -202,7 +202,7 @@ fn an_external_solver_is_given_up_in_time_and_started_again() {
         answer,
         Answer::Unknown(Why::Limit("its time limit".to_owned()))
     );
-    // The next process needs some time to start on a busy machine.
+    // On a busy machine the next process needs some time to start.
     let mut solver = External::new(Program::Z3, Duration::from_secs(20));
     assert!(matches!(
         solver.check(&mut terms, &hard[1..]),
@@ -227,7 +227,7 @@ fn integers_without_bounds_are_decided_by_z3() {
     let mut auto = assemble(Assembly::default()).unwrap();
     assert_eq!(auto.check(&mut terms, &parity), Answer::Unsat);
     assert_eq!(auto.statistics().external, 1);
-    // A solution beyond 64 bits is of no use, and no proof that there is none.
+    // A solution beyond 64 bits cannot be used, and does not prove that there is no other.
     let most = terms.constant(Sort::Int, i64::MAX);
     let beyond = [terms.less(most, x)];
     let Answer::Unknown(why) = z3.check(&mut terms, &beyond) else {
@@ -264,7 +264,7 @@ fn a_missing_program_is_named() {
     );
 }
 
-/// Notes how many constraints each query has.
+/// Records the number of constraints of each query.
 struct Heard(Arc<Mutex<Vec<usize>>>);
 
 impl Solver for Heard {
@@ -278,7 +278,7 @@ impl Solver for Heard {
     }
 }
 
-/// A formula of many constraints is handed on whole, every time: to cut it and to keep it takes
+/// A formula of many constraints is passed on whole, every time: slicing and caching it would take
 /// longer than a limit allows.
 #[test]
 fn a_large_query_reaches_the_solver_whole() {

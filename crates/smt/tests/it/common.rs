@@ -1,4 +1,4 @@
-//! Random expressions with an evaluation of their own, to hold the crate's against.
+//! Random expressions with an independent evaluator, to compare that of the crate with.
 
 // Not every test uses all of it.
 #![allow(dead_code)]
@@ -6,7 +6,7 @@
 use mazurka_smt::{BitOp, Kind, Sort, Term, Terms};
 use proptest::prelude::*;
 
-/// An expression as it was meant, before anything simplifies it.
+/// An expression before any simplification.
 #[derive(Clone, Debug)]
 pub enum Expr {
     /// One of a few variables of a sort.
@@ -22,7 +22,7 @@ pub enum Expr {
 /// How many variables each sort has.
 pub const VARIABLES: usize = 2;
 
-/// How many cases a property is tried on: `MAZURKA_CASES`, if it is set.
+/// The number of cases of a property: `MAZURKA_CASES`, or this default.
 pub fn cases(usually: u32) -> ProptestConfig {
     let wanted = std::env::var("MAZURKA_CASES").ok();
     ProptestConfig {
@@ -78,7 +78,7 @@ pub fn boolean(sort: Sort, depth: u32) -> BoxedStrategy<Expr> {
     .boxed()
 }
 
-/// The value that a sort keeps of a mathematical result, as a mathematical number.
+/// Wraps a mathematical result to a sort.
 fn wrap(sort: Sort, value: i128) -> Option<i64> {
     match sort {
         Sort::Bool | Sort::Int => i64::try_from(value).ok(),
@@ -104,8 +104,8 @@ fn bit_by_bit(x: i128, y: i128, of: impl Fn(bool, bool) -> bool) -> i128 {
     low + if of(x < 0, y < 0) { i128::MIN } else { 0 }
 }
 
-/// 2 to the power of an amount to shift by; none if nothing is left. A negative amount is a large
-/// one.
+/// 2 to the power of the shift amount; none if no bits are left. A negative amount counts as a
+/// large one.
 fn power(sort: Sort, amount: i128) -> Option<i128> {
     let (Sort::Signed(bits) | Sort::Unsigned(bits)) = sort else {
         return None;
@@ -125,8 +125,8 @@ impl Expr {
         }
     }
 
-    /// Its value, by the definition of every operator on mathematical numbers. `None` if an
-    /// `int` leaves 64 bits anywhere.
+    /// Its value, by the definition of every operator on mathematical numbers; `None` if an `int`
+    /// leaves 64 bits anywhere.
     pub fn eval(&self, of: &dyn Fn(Sort, usize) -> i64) -> Option<i64> {
         let wrapped = wrap;
         Some(match self {
@@ -148,8 +148,8 @@ impl Expr {
                     "*" => x.wrapping_mul(y),
                     "/" => x.checked_div(y).unwrap_or(0),
                     "%" => x.checked_rem(y).unwrap_or(x),
-                    // Bit by bit; and shifts as products and quotients, so that a large amount
-                    // leaves nothing, or the sign.
+                    // Bit by bit; shifts are products and quotients, so that a large amount leaves
+                    // 0 or the sign.
                     "&" => bit_by_bit(x, y, |a, b| a && b),
                     "|" => bit_by_bit(x, y, |a, b| a || b),
                     "^" => bit_by_bit(x, y, |a, b| a != b),

@@ -1,4 +1,4 @@
-//! Solvers against brute force.
+//! Compares solvers with brute force.
 
 use crate::common::{Expr, VARIABLES, boolean, cases, variable};
 use mazurka_smt::{Answer, Embedded, Kind, Model, Solver, Sort, Term, Terms, Why};
@@ -58,7 +58,7 @@ fn small_sorts() -> impl Strategy<Value = Sort> {
 proptest! {
     #![proptest_config(cases(600))]
 
-    /// One solver is asked about growing prefixes, so that it works incrementally.
+    /// Asks one solver about growing prefixes, so that it works incrementally.
     #[test]
     fn the_embedded_solver_agrees_with_brute_force(
         (formulas, sort) in small_sorts().prop_flat_map(|sort| {
@@ -116,8 +116,8 @@ fn the_example_of_the_thesis_has_one_solution() {
     assert_eq!(solver.check(&mut terms, &again), Answer::Unsat);
 }
 
-/// Quotient and remainder by a number are chosen and multiplied: each dividend has exactly one
-/// pair.
+/// Division by a constant guesses quotient and remainder and multiplies: each dividend has exactly
+/// one such pair.
 #[test]
 fn a_number_divides_every_word_in_one_way() {
     let divisors = [1, 2, 3, 5, 6, 12, 48, 100, 127, -1, -3, -48, -127];
@@ -162,7 +162,7 @@ fn a_number_divides_every_word_in_one_way() {
     }
 }
 
-/// Thousands of constraints are asked about once, in another way than a few.
+/// A query of thousands of constraints takes another path than a small one.
 #[test]
 fn a_chain_of_thousands_of_implications_is_followed() {
     const LINKS: usize = 6000;
@@ -217,7 +217,7 @@ fn differences_of_integers_are_decided_for_all_integers() {
 fn integers_without_a_known_range_are_never_called_unsatisfiable() {
     let mut terms = Terms::new();
     let [x, y, z] = ints(&mut terms);
-    // x * x == 2 * y * y has no solution but 0; no search of a range can know.
+    // x * x == 2 * y * y has no solution but 0, which no search of a range can prove.
     let squares = [terms.mul(x, x), terms.mul(y, y)];
     let two = terms.constant(Sort::Int, 2);
     let twice = terms.mul(squares[1], two);
@@ -233,7 +233,7 @@ fn integers_without_a_known_range_are_never_called_unsatisfiable() {
         Why::OnlyWithin { bits: 8 }.to_string(),
         "`int` was decided within -128..128 only"
     );
-    // With bounds, it can.
+    // With bounds, it can be decided.
     let twenty = terms.constant(Sort::Int, 20);
     let bounded = [
         hard[0],
@@ -243,7 +243,7 @@ fn integers_without_a_known_range_are_never_called_unsatisfiable() {
         terms.less(zero, y),
     ];
     assert_eq!(solver.check(&mut terms, &bounded), Answer::Unsat);
-    // A solution in a wider range than the first is found.
+    // A solution beyond the first range is found.
     let large = terms.constant(Sort::Int, 1_000_000);
     let product = terms.mul(x, z);
     let wide = [
@@ -278,7 +278,7 @@ fn thousands_of_queries_leave_little_behind() {
 
 #[test]
 fn a_search_ends_at_its_limit() {
-    // Two 30-bit factors of a product of primes: hard for any number of conflicts that we give.
+    // Two 30-bit factors of a product of primes: hard for any number of conflicts that we allow.
     let sort = Sort::Unsigned(64);
     let mut terms = Terms::new();
     let x = terms.variable(Kind::Input, "x", sort);

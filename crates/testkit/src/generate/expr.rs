@@ -4,7 +4,7 @@ use super::{Generator, Scope};
 use crate::tree::{Expr, Type};
 
 impl Generator<'_> {
-    /// The type of a shared number that is no counter; there is always one.
+    /// The type of a shared number that is not a counter; there is always one.
     pub(super) fn number_type(&mut self) -> Type {
         let scalars = self
             .program
@@ -34,7 +34,7 @@ impl Generator<'_> {
         self.rng.pick(&names).map(|name| Expr::var(name))
     }
 
-    /// An element of an array of that type.
+    /// Returns an element of an array whose elements have this type.
     fn element(&mut self, scope: &Scope, ty: Type) -> Option<Expr> {
         let arrays: Vec<(String, u32)> = (self.program.vars.iter())
             .filter(|v| v.ty == ty)
@@ -45,7 +45,7 @@ impl Generator<'_> {
         Some(Expr::Element(name, Box::new(index)))
     }
 
-    /// An index, in range unless failures are wanted.
+    /// Returns an index; it is in range unless failures are wanted.
     pub(super) fn index(&mut self, scope: &Scope, len: u32) -> Expr {
         let constant = Expr::Int(self.rng.below(len as usize) as i64);
         let from = match self.rng.weighted(&[5, 2, 4]) {
@@ -67,7 +67,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Something that can be read: a shared variable, an element or a local.
+    /// Returns something readable: a shared variable, an element or a local.
     fn readable(&mut self, scope: &Scope, ty: Type) -> Option<Expr> {
         let found = match self.rng.weighted(&[8, 3, 3]) {
             0 => None,
@@ -77,7 +77,7 @@ impl Generator<'_> {
         found.or_else(|| self.shared(ty))
     }
 
-    /// A shared place to assign to, and its type.
+    /// Returns a shared place to assign to, and its type.
     pub(super) fn place(&mut self, scope: &Scope) -> (Expr, Type) {
         let ty = if self.rng.percent(75) {
             self.number_type()
@@ -96,7 +96,7 @@ impl Generator<'_> {
         (self.shared(ty).unwrap_or(Expr::var("x")), ty)
     }
 
-    /// A value of a type.
+    /// Returns an expression of this type.
     pub(super) fn value(&mut self, scope: &Scope, ty: Type, depth: usize) -> Expr {
         if ty == Type::Bool {
             return self.truth(scope, depth);
@@ -125,8 +125,8 @@ impl Generator<'_> {
         }
     }
 
-    /// A condition that reads something. Somewhat more often than not it holds at first, so
-    /// that not every guard is a deadlock.
+    /// Returns a condition that reads something. It is initially true somewhat more often than not,
+    /// so that not every guard is a deadlock.
     pub(super) fn test(&mut self, scope: &Scope, depth: usize) -> Expr {
         let test = self.any_test(scope, depth);
         if self.initially(&test) == Some(false) && self.rng.percent(35) {

@@ -1,9 +1,9 @@
 //! Random programs: well typed, always terminating, small enough for brute force.
 //!
-//! No paper. Few variables, so that processes meet; flags that are toggled, so that guards
-//! close and open again; locks taken in any order, so that there are deadlocks. Every
-//! loop is bounded or counts down a variable that no other process writes, and procedures call
-//! only earlier ones, so every execution ends.
+//! No paper. There are few variables, so that processes conflict; flags are toggled, so that guards
+//! close and open again; locks are taken in any order, so that there are deadlocks. Every loop is
+//! bounded or counts down a variable that no other process writes, and a procedure calls only
+//! earlier ones, so every execution ends.
 
 mod expr;
 mod size;
@@ -12,7 +12,7 @@ mod stmt;
 use crate::tree::{Lock, Procedure, Program, Type, Var};
 use crate::{Config, Rng};
 
-/// The program of a seed.
+/// Returns the program of a seed.
 ///
 /// ```
 /// use mazurka_testkit::{Config, generate};
@@ -22,7 +22,7 @@ use crate::{Config, Rng};
 /// ```
 pub fn generate(seed: u64, config: &Config) -> Program {
     let program = make(seed, config);
-    // Whether a step has to wait must not depend on what it chooses.
+    // The language refuses steps where the choice decides whether the step waits.
     if config.choose && is_refused(&program.to_string()) {
         let config = Config {
             choose: false,
@@ -59,26 +59,27 @@ fn make(seed: u64, config: &Config) -> Program {
     program
 }
 
+/// A program that is being generated, with the source of its random choices.
 struct Generator<'a> {
     rng: Rng,
     config: &'a Config,
     program: Program,
-    /// For names that occur once.
+    /// Counts the names that must be unique.
     fresh: usize,
 }
 
-/// What is visible at a place in the program.
+/// What is in scope at a place in the program.
 #[derive(Clone, Debug, Default)]
 struct Scope {
     /// Locals that may be assigned or read.
     locals: Vec<(String, Type)>,
     /// Handles of processes that may be joined.
     handles: Vec<String>,
-    /// How deep in statements.
+    /// How deep the statements nest.
     depth: usize,
-    /// Whether statements must stay within one step: no spawn, no let.
+    /// Whether statements must stay within one step: no `spawn`, no `let`.
     in_step: bool,
-    /// How many procedures may be called: procedures call only earlier ones.
+    /// How many procedures may be called here: a procedure calls only earlier ones.
     callable: usize,
 }
 
@@ -193,7 +194,7 @@ impl Generator<'_> {
                 self.body(&scope, steps)
             };
             body.splice(0..0, input);
-            // The lowest process is scheduled first: it should not always be of the same kind.
+            // Explorers schedule the lowest process first, so its kind should vary.
             let place = self.rng.below(self.program.processes.len() + 1);
             self.program.processes.insert(place, body);
         }

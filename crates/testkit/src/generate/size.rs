@@ -19,7 +19,7 @@ pub(super) fn trim(program: &mut Program, limit: f64) {
                 program.processes.remove(at);
             }
             Some(at) => {
-                // One large statement: what is inside it, without it.
+                // Only one statement is left: replace it by what is inside it.
                 if !shorten(&mut program.processes[at]) {
                     return;
                 }
@@ -46,7 +46,7 @@ fn total(threads: &Threads<'_>) -> f64 {
     threads.steps.iter().sum()
 }
 
-/// The number of ways to interleave them if nothing ever waits: a multinomial coefficient.
+/// The number of interleavings if no process ever waits: a multinomial coefficient.
 fn interleavings(program: &Program) -> f64 {
     let mut ways = 1.0;
     let mut before = 0.0;
@@ -62,7 +62,7 @@ fn interleavings(program: &Program) -> f64 {
     ways
 }
 
-/// The steps of a process and of each one that it spawns.
+/// The number of steps of a process and of each process that it spawns.
 struct Threads<'p> {
     program: &'p Program,
     steps: Vec<f64>,

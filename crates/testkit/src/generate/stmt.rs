@@ -3,11 +3,11 @@
 use super::{Generator, Scope};
 use crate::tree::{Expr, Spawned, Stmt, Type};
 
-/// How deep statements nest.
+/// The maximal nesting depth of statements.
 const DEPTH: usize = 3;
 
 impl Generator<'_> {
-    /// Statements of about so many steps, in a scope of their own.
+    /// Returns statements of about `steps` steps, in a scope of their own.
     pub(super) fn body(&mut self, scope: &Scope, steps: usize) -> Vec<Stmt> {
         let mut scope = scope.deeper();
         let mut body = Vec::new();
@@ -20,7 +20,7 @@ impl Generator<'_> {
         body
     }
 
-    /// A process that opens and closes what others wait for.
+    /// Returns a process that opens and closes the guards of others.
     pub(super) fn toggler(&mut self, scope: &Scope, steps: usize) -> Vec<Stmt> {
         let (place, ty) = self.place(scope);
         let count = 2 + usize::from(self.rng.percent(50));
@@ -119,7 +119,7 @@ impl Generator<'_> {
         Stmt::Assign(vec![place], vec![value])
     }
 
-    /// A value, or a `choose`, which stands alone.
+    /// Returns a value, or a `choose` that is the whole right side.
     fn right_side(&mut self, scope: &Scope, ty: Type) -> Expr {
         if self.config.choose && ty != Type::Bool && self.rng.percent(6) {
             return Expr::Choose(0, 2 + i64::from(self.rng.percent(20)));
@@ -139,7 +139,7 @@ impl Generator<'_> {
         Stmt::Guard(test, Box::new(body))
     }
 
-    /// What may stand under a guard or in a choice.
+    /// Returns a statement that is allowed under a guard or in a choice.
     fn first_step(&mut self, scope: &Scope) -> Stmt {
         let config = self.config;
         let nest = scope.depth < DEPTH;
@@ -218,7 +218,8 @@ impl Generator<'_> {
         (name, at)
     }
 
-    /// A critical section, now and then with a second lock inside, or crossing, or never released.
+    /// Returns a critical section; sometimes a second lock is nested in it or overlaps it, or the
+    /// lock is never released.
     fn section(&mut self, scope: &mut Scope) -> Vec<Stmt> {
         let (name, at) = self.lock(scope);
         let mut body = vec![Stmt::Lock(name.clone(), at.clone())];
@@ -274,7 +275,7 @@ impl Generator<'_> {
         Stmt::While(test, bound, body)
     }
 
-    /// A guarded loop over a counter of its own, which its first step decreases.
+    /// Returns a guarded loop over a fresh counter, which its first step decreases.
     fn guarded_loop(&mut self, scope: &Scope) -> Stmt {
         let counter = self.fresh("c");
         let rounds = 1 + self.rng.below(2) as i64;
@@ -308,7 +309,7 @@ impl Generator<'_> {
         Stmt::GuardedLoop(test, Box::new(body))
     }
 
-    /// The scope of a spawned process: copies of the locals, but no process to join.
+    /// The scope of a spawned process: copies of the locals, but no handles to join.
     fn spawned(&self, scope: &Scope) -> Scope {
         Scope {
             handles: Vec::new(),
@@ -345,7 +346,8 @@ impl Generator<'_> {
         Stmt::Call(name, args)
     }
 
-    /// One step: reads, writes, tests, and now and then something that blocks inside.
+    /// Returns an atomic block: reads, writes, tests, and sometimes a statement that blocks inside
+    /// it.
     fn atomic(&mut self, scope: &Scope) -> Stmt {
         let scope = Scope {
             in_step: true,
@@ -367,7 +369,7 @@ impl Generator<'_> {
         Stmt::Atomic(body)
     }
 
-    /// An input at the start of a process, for what follows to depend on.
+    /// Returns an input at the start of a process; the statements after it can depend on it.
     pub(super) fn input(&mut self, scope: &mut Scope) -> Option<Stmt> {
         if !self.config.inputs || self.rng.percent(25) {
             return None;

@@ -1,26 +1,26 @@
-//! Every state that clients can bring an object into, with the history that led there, and every
-//! order of that history.
+//! Brute force over objects: visits every reachable state together with the history that led to it,
+//! and tries every order of that history.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, LOCALS, Object, Part, Sum, Target, Test, VARS, Value};
 
-/// What brute force says.
+/// What brute force found out about an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// Whether every history is explained by an order.
+    /// Whether some order explains each history.
     pub linearizable: bool,
-    /// Whether all clients may have to wait before they have made their calls.
+    /// Whether there is a state in which no client can continue and one waits in an operation.
     pub deadlock: bool,
-    /// How many states, with their histories, were looked at.
+    /// The number of states that were visited, each with its history.
     pub states: usize,
 }
 
-/// Instructions of an operation: where they go next is their number plus one, or what they say.
+/// An instruction of an operation. Control continues with the next one, except after a taken jump.
 #[derive(Clone, Debug)]
 enum Flat {
     Step(Option<Test>, Vec<Action>),
-    /// Goes on there if the test holds.
+    /// Jumps there if the test holds.
     Jump(Option<Test>, usize),
     Return(Sum),
 }
@@ -49,7 +49,7 @@ fn flatten(parts: &[Part], into: &mut Vec<Flat>) {
     }
 }
 
-/// The numbers that an operation works with.
+/// The values that an operation works with.
 struct Memory<'a> {
     shared: &'a mut [i64; VARS],
     locals: &'a mut [i64; LOCALS],
@@ -95,11 +95,13 @@ impl Memory<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Client {
     made: usize,
-    /// Where it is in the operation that it has called, and its number in the history.
+    /// The client's position in the operation that it is executing, the locals, and the index of
+    /// the call in the history.
     inside: Option<(usize, [i64; LOCALS], usize)>,
 }
 
-/// A call of a history: the operations that had returned before it, by their place.
+/// A call of a history. `before` has the indices of the operations that had returned when it was
+/// made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Called {
     client: usize,
@@ -108,6 +110,7 @@ struct Called {
     result: Option<i64>,
 }
 
+/// A state of the object and its clients, with the history that led to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     shared: [i64; VARS],
@@ -115,6 +118,8 @@ struct State {
     history: Vec<Called>,
 }
 
+/// A search over all states of an object. Whether an order explains a history is decided once for
+/// each history (`explained`).
 struct Search<'a> {
     object: &'a Object,
     calls: Vec<(usize, i64)>,
@@ -125,7 +130,7 @@ struct Search<'a> {
     judged: Judged,
 }
 
-/// Judges an object by looking at everything. None if that are more than so many states.
+/// Judges an object by visiting all its states. None if there are more than `most`.
 pub fn brute(object: &Object, most: usize) -> Option<Judged> {
     let flat = |parts: &[Part]| {
         let mut all = Vec::new();
@@ -191,7 +196,7 @@ impl Search<'_> {
         all
     }
 
-    /// A step of a client that is in an operation; none if it has to wait.
+    /// Makes a step of a client that is in an operation; none if it has to wait.
     fn step(&mut self, state: &State, at: usize) -> Option<State> {
         let mut next = state.clone();
         let (mut pc, mut locals, number) = next.clients[at].inside?;
@@ -201,7 +206,7 @@ impl Search<'_> {
             locals: &mut locals,
             arg,
         };
-        // Jumps look at locals alone.
+        // The tests of jumps read only locals.
         while let Flat::Jump(test, to) = self.code[op][pc] {
             pc = if test.is_none_or(|test| memory.holds(test)) {
                 to
@@ -239,8 +244,8 @@ impl Search<'_> {
         explained
     }
 
-    /// Whether some order goes on from here and explains the history: all that have returned are in
-    /// it, and of the others any.
+    /// Whether some extension of `order` explains the history. An explanation has all calls that
+    /// have returned, and any of the others.
     fn orders(&self, history: &[Called], order: &mut Vec<usize>) -> bool {
         let complete =
             (0..history.len()).all(|at| history[at].result.is_none() || order.contains(&at));
@@ -260,7 +265,7 @@ impl Search<'_> {
         false
     }
 
-    /// Whether an order keeps that of the history and gives its results.
+    /// Whether an order respects that of the history and gives its results.
     fn explains(&self, history: &[Called], order: &[usize]) -> bool {
         let mut shared = [0; VARS];
         for (place, &at) in order.iter().enumerate() {
@@ -278,7 +283,7 @@ impl Search<'_> {
         true
     }
 
-    /// Makes a call of the specification; none if that is not possible.
+    /// Makes a call of the specification; none if the specification does not allow it.
     fn specified(&self, call: usize, shared: &mut [i64; VARS]) -> Option<i64> {
         let (op, arg) = self.calls[call];
         let mut locals = [0; LOCALS];
@@ -311,7 +316,7 @@ impl Search<'_> {
     }
 }
 
-/// The state after a call.
+/// Returns the state after a client makes a call.
 fn called(state: &State, at: usize, call: usize) -> State {
     let mut next = state.clone();
     let number = next.history.len();

@@ -1,5 +1,5 @@
-//! Two unlike ways to make objects: of anything ([`scrambled`]), and of known ones that have been
-//! taken apart somewhere ([`weakened`]).
+//! Two different generators of objects: [`scrambled`] makes random operations, [`weakened`] makes
+//! known objects and removes some of their protection.
 
 use super::{Action, Object, Op, Part, Sum, Target, Test, Value};
 use crate::Rng;
@@ -20,7 +20,7 @@ const fn plain(value: Value) -> Sum {
     (value, 0)
 }
 
-/// Clients that brute force can look at.
+/// Chooses numbers of clients and calls that brute force can handle.
 fn sized(ops: Vec<Op>, access: bool, rng: &mut Rng) -> Object {
     let choices: i64 = ops.iter().map(|op| op.args.max(1)).sum();
     let sizes: &[(usize, usize)] = match choices {
@@ -75,7 +75,8 @@ fn any_set(rng: &mut Rng, args: i64) -> Action {
     set(target, (value, i64::from(rng.percent(30))))
 }
 
-/// Operations of any steps. What they should do is what they do alone, often with a change.
+/// Makes operations of random steps. The specification is the same steps executed alone, often with
+/// a change.
 pub fn scrambled(seed: u64) -> Object {
     let mut rng = Rng::new(seed);
     let rng = &mut rng;
@@ -84,7 +85,7 @@ pub fn scrambled(seed: u64) -> Object {
     for _ in 0..count {
         let args = *rng.pick(&[0, 0, 2]).expect("not empty");
         let mut parts = Vec::new();
-        // Many read something, and write what depends on it.
+        // Many operations read a variable first, and finally write a value that depends on it.
         let (from, to) = (rng.below(2), rng.below(2));
         let careful = rng.percent(70);
         if careful {
@@ -127,7 +128,7 @@ pub fn scrambled(seed: u64) -> Object {
             let at = rng.below(spec.len());
             spec.insert(at, Part::Step(None, vec![any_action(rng, args)]));
         }
-        // Often all of it is one step, so that it is right.
+        // Often the operation is a single step, so that it is right.
         if rng.percent(30) {
             let whole = parts
                 .iter()
@@ -149,16 +150,16 @@ fn is_last(part: &Part) -> bool {
     matches!(part, Part::Return(_))
 }
 
-/// A register, a counter, a flag that is taken once, a queue of two places or a stack, by one step
-/// an operation, by a lock, by compare-and-exchange in a loop, or by steps without any protection;
-/// sometimes with one of these forgotten.
+/// Makes a register, a counter, a flag that is taken once, a queue of two places or a stack. Each
+/// operation is a single step, is protected by a lock, retries compare-and-exchange in a loop, or
+/// has no protection; sometimes part of the protection is left out.
 pub fn weakened(seed: u64) -> Object {
     let mut rng = Rng::new(seed);
     let rng = &mut rng;
     let (local, other) = (Target::Local(0), Target::Local(1));
     let x = Target::Shared(0);
     let read = || set(local, plain(Value::Shared(0)));
-    // The operations as one step each, with what they return.
+    // Each operation as one step, with its result.
     let mut all: Vec<(i64, Vec<Action>, Sum)> = match rng.below(5) {
         0 => vec![
             (
@@ -213,7 +214,8 @@ pub fn weakened(seed: u64) -> Object {
                 }
             }
             2 if actions.len() == 2 => {
-                // Read, then change if it is still the same; it may be so again.
+                // Read, then write if the value is unchanged. The value may have changed back in
+                // between.
                 let mut tried = vec![apart(&actions[..1])[0].clone()];
                 let done = set(other, plain(Value::Const(1)));
                 let again = set(other, plain(Value::Const(0)));
@@ -255,8 +257,9 @@ pub fn weakened(seed: u64) -> Object {
     sized(ops, access, rng)
 }
 
-/// A queue, or a stack, of two places: how many there are in s0, and what in s1 and s2. To put a
-/// number in gives whether there was room, to take one gives it plus one, or 0.
+/// A queue or a stack of two places: s0 has the number of elements, s1 and s2 have the elements.
+/// Putting a number in returns whether there was room; taking one out returns it plus one, or 0 if
+/// there is none.
 fn queue(first_in_first_out: bool) -> Vec<(i64, Vec<Action>, Sum)> {
     let (result, count) = (Target::Local(0), Target::Shared(0));
     let here = |at: usize| Target::Shared(1 + at);

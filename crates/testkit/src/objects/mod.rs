@@ -1,9 +1,9 @@
-//! Small random objects with their specifications, and brute force over all that clients may do
-//! with them: an oracle for `spec object` that shares no code with the tool.
+//! Small random objects with their specifications, and brute force over everything that clients can
+//! do with them: an oracle for `spec object` that shares no code with the tool.
 //!
 //! An [`Object`] is a program of a few operations over shared numbers. [`Object::text`] writes it
-//! in `.maz`, [`brute()`] makes every run of every client, with a step of its own for each call and
-//! each return, and tries every order of every history.
+//! as `.maz`. [`brute()`] makes every run of all clients, where each call and each return is a step
+//! of its own, and tries every order of every history.
 
 mod brute;
 mod generate;
@@ -13,7 +13,7 @@ use std::fmt::Write;
 pub use brute::{Judged, brute};
 pub use generate::{scrambled, weakened};
 
-/// A number of an operation.
+/// A number that an operation can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A constant.
@@ -29,18 +29,18 @@ pub enum Value {
 /// A sum of a number and a constant.
 pub type Sum = (Value, i64);
 
-/// Whether a number is some constant, or is not.
+/// A comparison of a number with a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Test {
     /// The number.
     pub value: Value,
     /// The constant.
     pub is: i64,
-    /// Whether they are to be equal.
+    /// Whether the test is for equality; otherwise it is for inequality.
     pub equal: bool,
 }
 
-/// A variable.
+/// A variable that can be assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A shared one.
@@ -54,18 +54,18 @@ pub enum Target {
 pub enum Action {
     /// An assignment.
     Set(Target, Sum),
-    /// One thing or another.
+    /// A branch.
     If(Test, Vec<Action>, Vec<Action>),
 }
 
-/// A part of an operation.
+/// A part of the body of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// A step, which waits until the test holds if there is one.
+    /// A step. If there is a test, the step waits until it holds.
     Step(Option<Test>, Vec<Action>),
-    /// Returns if a local is some number.
+    /// Returns if the test holds; it reads a local.
     ReturnIf(Test, Sum),
-    /// Goes on until a local is some number.
+    /// Repeats the parts until the test holds; it reads a local.
     Until(Test, Vec<Part>),
     /// Returns.
     Return(Sum),
@@ -74,11 +74,11 @@ pub enum Part {
 /// An operation. Its argument is one of `0..args`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Op {
-    /// How many arguments there are; 0 if it takes none.
+    /// The number of possible arguments; 0 if it takes none.
     pub args: i64,
-    /// What the object does; it ends with a return.
+    /// What the object does; the last part is a return.
     pub parts: Vec<Part>,
-    /// What it should do, at once; a test that does not hold says that it is not possible.
+    /// What it should do, in one step; if a test in it does not hold, the call is not allowed.
     pub spec: Vec<Part>,
 }
 
@@ -89,15 +89,15 @@ pub struct Object {
     pub ops: Vec<Op>,
     /// The number of clients.
     pub clients: usize,
-    /// The number of calls of each.
+    /// The number of calls that each client makes.
     pub calls: usize,
-    /// Whether accesses are steps; then each step of the object makes one.
+    /// Whether each access is a step (`atomicity access`); then each step of the object makes one.
     pub access: bool,
 }
 
-/// Shared variables, and locals of an operation.
+/// The number of shared variables.
 pub const VARS: usize = 4;
-/// See [`VARS`].
+/// The number of locals of an operation.
 pub const LOCALS: usize = 2;
 
 fn value(value: Value) -> String {
@@ -164,7 +164,7 @@ fn parts(all: &[Part], is_spec: bool) -> String {
 }
 
 impl Object {
-    /// The object in the notation of `.maz`.
+    /// Returns the object as a `.maz` text.
     pub fn text(&self) -> String {
         let op = |at: usize, op: &Op, is_spec: bool| {
             let param = match op.args {
@@ -196,7 +196,7 @@ impl Object {
         text + "}\n"
     }
 
-    /// All calls: an operation and an argument.
+    /// Returns all possible calls: pairs of an operation and an argument.
     pub fn calls_to_choose(&self) -> Vec<(usize, i64)> {
         let numbered = self.ops.iter().enumerate();
         let all = numbered.flat_map(|(at, op)| (0..op.args.max(1)).map(move |arg| (at, arg)));

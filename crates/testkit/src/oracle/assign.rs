@@ -19,8 +19,8 @@ impl Compiler {
         let visible =
             shared || self.any_touches(values) || indices.clone().any(|e| self.touches(e));
         self.statement(visible);
-        // All indices first, then all right sides, each kept in a local of its own: the assignments
-        // are simultaneous, so all are evaluated in the state before. Then the writes.
+        // The assignments are simultaneous, so everything is evaluated in the state before: first
+        // all indices, then all right sides, each into a local of its own. The writes follow.
         let slots = self.slots;
         let mut at = Vec::new();
         for place in places {
@@ -62,7 +62,7 @@ impl Compiler {
         }
     }
 
-    /// Writes the value that a local keeps, at the index that another keeps.
+    /// Writes the value in one local, at the index in another.
     pub(super) fn store(&mut self, place: &Place, kept: usize, index: Option<usize>) -> Done {
         let meaning = self.lookup(&place.name);
         if let Some(index) = index {

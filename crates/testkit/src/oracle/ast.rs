@@ -1,9 +1,9 @@
-//! What a `.maz` text says, as docs/language.md describes it.
+//! The syntax tree of a `.maz` text, as docs/language.md describes the language.
 //!
 //! This tree belongs to the oracle and to the generators [`crate::mutate`] and [`crate::swarm`].
 //! It shares nothing with `mazurka-lang`.
 
-/// A type of one value.
+/// The type of a single value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ty {
     /// `bool`
@@ -17,7 +17,7 @@ pub enum Ty {
 }
 
 impl Ty {
-    /// The type of this name.
+    /// Returns the type with this name.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "bool" => Self::Bool,
@@ -34,7 +34,7 @@ impl Ty {
         })
     }
 
-    /// How it is written.
+    /// Returns the name of the type.
     pub fn name(self) -> String {
         match self {
             Self::Bool => "bool".into(),
@@ -55,7 +55,7 @@ impl Ty {
     }
 }
 
-/// An operator with two sides.
+/// A binary operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Op {
@@ -102,7 +102,7 @@ impl Op {
         (Self::Or, "||"),
     ];
 
-    /// How it is written.
+    /// Returns the operator's sign.
     pub fn sign(self) -> &'static str {
         Self::ALL
             .iter()
@@ -118,7 +118,7 @@ impl Op {
         )
     }
 
-    /// Whether it joins two conditions.
+    /// Whether it is `&&` or `||`.
     pub fn logical(self) -> bool {
         matches!(self, Self::And | Self::Or)
     }
@@ -139,31 +139,31 @@ pub enum Expr {
     Choose(Box<Expr>, Box<Expr>),
     /// `len(c)`
     Len(Box<Place>),
-    /// One of these numbers, or a failure if there is none of this index.
+    /// The number at this index in a constant list; an index without one is a failure.
     Pick(Vec<i128>, Box<Expr>),
     /// `input()` or `input(u8)`
     Input(Option<Ty>),
 }
 
-/// A variable or an element, left of `:=`; also a lock.
+/// A variable or an element on the left of `:=`; also a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The variable or array.
     pub name: String,
-    /// Which element.
+    /// The index, if it is an element.
     pub index: Option<Expr>,
 }
 
-/// What a `let` or a declaration starts from.
+/// The initial value in a `let` or a declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Init {
-    /// One value, for an array that of every element.
+    /// One value; for an array, the value of every element.
     One(Expr),
-    /// One for each element.
+    /// One value for each element.
     List(Vec<Expr>),
 }
 
-/// Where a result goes.
+/// Where a result is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Kept {
@@ -171,16 +171,16 @@ pub enum Kept {
     Place(Place),
 }
 
-/// When an alternative is open, and what it does.
+/// An alternative of a `select`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Alternative {
     When(Expr, Vec<Stmt>),
-    /// An operation that need not wait, and what follows it.
+    /// An operation, which opens the alternative if it need not wait, and what follows it.
     Does(Box<Stmt>, Vec<Stmt>),
 }
 
-/// What a child does.
+/// What a child runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Child {
     /// `spawn { … }`
@@ -189,7 +189,7 @@ pub enum Child {
     Call(String, Vec<Expr>),
 }
 
-/// A statement and its line, from 1 (0 if it was never in a text).
+/// A statement and its line, starting from 1 (0 if it does not come from a text).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stmt {
     /// Where it begins.
@@ -232,7 +232,8 @@ pub enum Kind {
     Select(Vec<Alternative>, Option<Vec<Stmt>>),
     /// `let ok = try s`
     Try(Kept, Box<Stmt>),
-    /// `let old = t.fetch_add(e)`: where the result goes, the variable, the operation, its values
+    /// `let old = t.fetch_add(e)`: where the result is stored, the variable, the operation, its
+    /// arguments
     Update(Option<Kept>, Place, String, Vec<Expr>),
     /// `let x: T[n] = …`
     Let(String, Option<Ty>, Option<Expr>, Init),
@@ -249,14 +250,14 @@ pub enum Kind {
 }
 
 impl Stmt {
-    /// A statement that was never in a text.
+    /// A statement that does not come from a text.
     pub fn new(kind: Kind) -> Self {
         Self { line: 0, kind }
     }
 
-    /// Whether all of it belongs to its guard's step, also under `atomicity access`.
+    /// Whether all of it belongs to the step of its guard, even under `atomicity access`.
     pub fn is_simple(&self) -> bool {
-        // Of a `wait` only the first of its steps does.
+        // Only the first step of a `wait` does.
         let waits = matches!(&self.kind, Kind::Operate(verb, _) if verb == "wait");
         !waits
             && !matches!(
@@ -283,13 +284,13 @@ pub struct Item {
     pub kind: ItemKind,
 }
 
-/// What is declared.
+/// A kind of declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum ItemKind {
     Var(Vec<String>, Ty, Option<Expr>, Option<Init>),
     Lock(Vec<(String, Option<Expr>)>),
-    /// `semaphore s[n] = e`: the word, the name, the size and the value.
+    /// `semaphore s[n] = e`: the keyword, the name, the size and the value.
     Object(String, String, Option<Expr>, Option<Expr>),
     /// `chan c[n][k]: T`: the name, the size, the capacity, the type of each field.
     Channel(String, Option<Expr>, Expr, Vec<Ty>),
@@ -322,7 +323,7 @@ pub enum Temporal {
 }
 
 impl Temporal {
-    /// Every kind with the word that it begins with.
+    /// Every kind with its keyword.
     pub const ALL: [(Self, &'static str); 4] = [
         (Self::Always, "always"),
         (Self::Eventually, "eventually"),
@@ -331,7 +332,7 @@ impl Temporal {
     ];
 }
 
-/// A file.
+/// The program in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Program {
     /// Its declarations and processes, in order.
@@ -341,7 +342,7 @@ pub struct Program {
 }
 
 impl Expr {
-    /// Whether a `choose` or an `input` is in it.
+    /// Whether it contains a `choose` or an `input`.
     pub(super) fn has_choice(&self) -> bool {
         match self {
             Expr::Choose(..) | Expr::Input(_) => true,

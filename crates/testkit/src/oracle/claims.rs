@@ -1,15 +1,16 @@
-//! What the next step of a process may touch, on every path through it.
+//! The claims of a step: what it may touch on any path through it.
 //!
-//! Docs, "Which executions are the same": both branches of a choice, all of an atomic block, and a
-//! whole array where the index is read from shared memory. Locals are known, shared memory is not.
+//! As docs/language.md defines them ("Which executions are the same"): both branches of a choice,
+//! all of an atomic block, and a whole array where the index is read from shared memory. The values
+//! of locals are known, those in shared memory are not.
 
 use std::collections::{BTreeSet, HashSet};
 
 use super::code::{Code, Instr, Worth, apply};
 use super::machine::{DEEPEST, State, within};
-use super::objects::Deed;
+use super::objects::ObjectAction;
 
-/// Cells, locks and processes.
+/// The cells, locks and processes that a step may touch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Claims {
     pub reads: BTreeSet<usize>,
@@ -20,7 +21,7 @@ pub(super) struct Claims {
 
 type Value = Option<i128>;
 
-/// A place within the step, with what is known there.
+/// A position within the step, with the values known there.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Place {
     frames: Vec<(usize, Vec<Value>)>,
@@ -30,7 +31,7 @@ struct Place {
     whole: bool,
 }
 
-/// The claims of the process's next step.
+/// Returns the claims of the next step of a process.
 pub(super) fn claims(code: &Code, state: &State, number: usize) -> Claims {
     let Some(process) = state.processes.get(&number) else {
         return Claims::default();
@@ -76,9 +77,9 @@ struct Walk<'a> {
     code: &'a Code,
     state: &'a State,
     number: usize,
-    /// What may be touched on the way so far.
+    /// What the paths walked so far may touch.
     claims: Claims,
-    /// Where it still has to go on from.
+    /// The positions that are still to be followed.
     open: Vec<Place>,
 }
 
@@ -92,7 +93,7 @@ fn everything(code: &Code, state: &State) -> Claims {
     }
 }
 
-/// The elements that an index may mean.
+/// The elements that an index may select.
 fn elements(base: usize, len: usize, index: Value) -> Vec<usize> {
     match index {
         None => (base..base + len).collect(),
@@ -101,7 +102,7 @@ fn elements(base: usize, len: usize, index: Value) -> Vec<usize> {
 }
 
 impl Walk<'_> {
-    /// One instruction from this place.
+    /// Follows one instruction from this position.
     fn follow(&mut self, mut place: Place) {
         let Walk {
             code,
@@ -224,13 +225,13 @@ impl Walk<'_> {
             Instr::Lock(base, len) | Instr::Unlock(base, len) => {
                 claims.locks.extend(elements(base, len, pop()));
             }
-            // An object is claimed as a lock behind all locks.
+            // Objects are numbered after the locks and claimed like them.
             Instr::Object(deed, base, len) => {
                 claims.locks.extend(elements(code.locks + base, len, pop()));
                 match deed {
-                    Deed::Pick | Deed::Len => push = Some(None),
-                    Deed::Send(count) => place.stack.truncate(place.stack.len() - count),
-                    Deed::Wake => _ = pop(),
+                    ObjectAction::Pick | ObjectAction::Len => push = Some(None),
+                    ObjectAction::Send(count) => place.stack.truncate(place.stack.len() - count),
+                    ObjectAction::Wake => _ = pop(),
                     _ => {}
                 }
             }
@@ -248,7 +249,7 @@ impl Walk<'_> {
             }
             Instr::Trying(true) => {}
             Instr::Trying(false) => push = Some(None),
-            // The child touches nothing in this step but what is its own.
+            // In this step the child touches only its own state.
             Instr::Spawn(_) => push = Some(None),
             Instr::SpawnCall(_, count) => {
                 for _ in 0..count {

@@ -1,32 +1,33 @@
-//! The code that programs are compiled to, for a machine with a stack.
+//! The instructions that programs are compiled to, for a stack machine.
 
 use std::collections::BTreeSet;
 
 use super::FailureKind;
 use super::ast::{Op, Temporal, Ty};
-use super::objects::{Deed, Object};
+use super::objects::{Object, ObjectAction};
 
-/// One instruction. Values are numbers; `false` is 0, a handle is a process's number.
+/// One instruction. Values are numbers; `false` is 0, and a handle is the number of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Instr {
-    /// A step ends before this, unless one that must not end here goes on.
+    /// The end of a step, unless the step must continue past it.
     Yield,
-    /// The next `Yield` is passed: a guard's step goes on with the first step of what it guards.
+    /// The next `Yield` does not end the step: a guard's step includes the first step of what it
+    /// guards.
     Fuse,
-    /// What was guarded has ended without a step of its own.
+    /// The guarded statement has ended without a step of its own.
     EndFuse,
-    /// Under `atomicity access`: a statement begins here. If it is what a guard goes on with, all
-    /// of it to `Over` belongs to the guard's step.
+    /// Under `atomicity access`: a statement begins here. If a guard stands before it, all of it up
+    /// to `Over` belongs to the guard's step.
     Begin,
     Over,
-    /// Until the matching `AtomicEnd` no `Yield` counts.
+    /// Until the matching `AtomicEnd`, no `Yield` ends the step.
     AtomicBegin,
     AtomicEnd,
     Push(i128),
     Local(usize),
-    /// An element of a local array: where it begins, how long it is.
+    /// An element of a local array: the first slot and the length.
     LocalAt(usize, usize),
-    /// Pops an index; pushes the number that it has here.
+    /// Pops an index; pushes the number at that index.
     Pick(Vec<i128>),
     Shared(usize),
     SharedAt(usize, usize),
@@ -40,27 +41,28 @@ pub(super) enum Instr {
     Neg(Ty),
     Jump(usize),
     JumpIfNot(usize),
-    /// Keeps the value if it jumps, else drops it: `&&` jumps on false, `||` on true.
+    /// Jumps and keeps the value, or drops it and continues: `&&` jumps on false, `||` on true.
     JumpKeep(bool, usize),
     Choose,
     Input(Ty),
     /// The step is possible only if the value is true.
     Wait,
-    Object(Deed, usize, usize),
+    Object(ObjectAction, usize, usize),
     /// Pops an index; pushes whether the operation need not wait.
-    Possible(Deed, usize, usize),
+    Possible(ObjectAction, usize, usize),
     /// Pops an index; pushes whether no process holds that lock.
     IsFree(usize, usize),
-    /// Pops so many truth values; pushes the number of one that is true, or the count of them if
-    /// none is and that is allowed.
+    /// Pops this many truth values; pushes the index of one that is true. If none is and that is
+    /// allowed, pushes their count.
     OneOpen(usize, bool),
-    /// From here on what would block is not done; at the end whether it was goes on the stack.
+    /// Begins (`true`) or ends a `try`: in between, an operation that would block is skipped. The
+    /// end pushes whether none was skipped.
     Trying(bool),
     Lock(usize, usize),
     Unlock(usize, usize),
-    /// Starts a child at this place with a copy of the locals.
+    /// Starts a child at this instruction with a copy of the locals.
     Spawn(usize),
-    /// Starts a child that runs the procedure with so many arguments from the stack.
+    /// Starts a child that runs the procedure with this many arguments from the stack.
     SpawnCall(usize, usize),
     Join,
     JoinAll,
@@ -73,7 +75,7 @@ pub(super) enum Instr {
 }
 
 impl Instr {
-    /// Where it may jump to.
+    /// The target, if it is a jump.
     pub fn target(&self) -> Option<usize> {
         match *self {
             Instr::Jump(to) | Instr::JumpIfNot(to) | Instr::JumpKeep(_, to) => Some(to),
@@ -82,23 +84,23 @@ impl Instr {
     }
 }
 
-/// A procedure: where its code begins and how many locals it has.
+/// A procedure: its first instruction and its number of locals.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Procedure {
     pub entry: usize,
     pub locals: usize,
 }
 
-/// A property: its code ends in `Return` with the value on the stack.
+/// A property. Its code ends in `Return` and leaves the value on the stack.
 #[derive(Clone, Debug)]
 pub(super) struct Property {
     pub line: u32,
     pub entry: usize,
-    /// The cells that it reads, all elements of an array that it names.
+    /// The cells that it reads; all elements of an array whose index is not constant.
     pub cells: Vec<usize>,
 }
 
-/// A process at the start.
+/// A process that exists at the start.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     pub entry: usize,
@@ -113,7 +115,7 @@ pub(super) struct Code {
     pub lines: Vec<u32>,
     pub procedures: Vec<Procedure>,
     pub starts: Vec<Start>,
-    /// Name, type and initial value of each cell of the shared memory; no value: symbolic.
+    /// Name, type and initial value of each cell of shared memory; without a value it is symbolic.
     pub cells: Vec<(String, Ty, Option<i128>)>,
     pub locks: usize,
     pub objects: Vec<Object>,
@@ -123,17 +125,17 @@ pub(super) struct Code {
     pub covers: Vec<Property>,
     /// Temporal properties with their conditions.
     pub temporal: Vec<(Temporal, Vec<Property>)>,
-    /// Whether no values at all satisfy what is required, as far as the text shows it.
+    /// Whether the requirements contradict each other in a way that the text shows.
     pub contradicts: bool,
     /// The cells that are observed.
     pub observed: Vec<usize>,
-    /// Where the bodies begin that are not meant to end.
+    /// The first instructions of the bodies that are not meant to end.
     pub endless: BTreeSet<usize>,
-    /// Whether there is an `assume`, so that what happens before what matters.
+    /// Whether there is an `assume`, so that happens-before matters.
     pub assumes: bool,
 }
 
-/// The value in the range of its type; none if an `int` leaves 64 bits.
+/// Wraps a value into the range of its type; none if an `int` leaves 64 bits.
 pub(super) fn wrap(value: i128, ty: Ty) -> Option<i128> {
     let (low, high) = ty.range();
     if (low..=high).contains(&value) {
@@ -145,7 +147,7 @@ pub(super) fn wrap(value: i128, ty: Ty) -> Option<i128> {
     Some((value - low).rem_euclid(high - low + 1) + low)
 }
 
-/// What an operation gives.
+/// The result of an operation.
 pub(super) enum Worth {
     Value(i128),
     /// Division by zero.
@@ -154,7 +156,7 @@ pub(super) enum Worth {
     TooWide,
 }
 
-/// The value of an operation that is neither `&&` nor `||`.
+/// Applies an operator that is neither `&&` nor `||`.
 pub(super) fn apply(op: Op, ty: Ty, left: i128, right: i128) -> Worth {
     let value = match op {
         Op::Add => left + right,
@@ -186,8 +188,8 @@ pub(super) fn apply(op: Op, ty: Ty, left: i128, right: i128) -> Worth {
     wrap(value, ty).map_or(Worth::TooWide, Worth::Value)
 }
 
-/// What a shift multiplies with, or divides by; none if it leaves nothing of a number. A negative
-/// amount is a large one.
+/// The power of two that a shift multiplies with or divides by; none if the shift removes all bits.
+/// A negative amount counts as a large one.
 fn power(ty: Ty, amount: i128) -> Option<i128> {
     let (Ty::Signed(bits) | Ty::Unsigned(bits)) = ty else {
         return None;

@@ -1,4 +1,4 @@
-//! From the tree to code: names, types, and where steps begin.
+//! Compiles the tree to code: resolves names, checks types, and decides where steps begin.
 
 use std::collections::HashMap;
 use std::slice;
@@ -10,7 +10,7 @@ use super::{FailureKind, Limits};
 
 pub(super) type Done<T = ()> = Result<T, String>;
 
-/// What a name stands for.
+/// What a name refers to.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
     /// A number that takes the type of its context.
@@ -58,30 +58,32 @@ fn is_observe(kind: &ItemKind) -> bool {
     matches!(kind, ItemKind::Observe(_))
 }
 
+/// Compiles a program in one walk over its tree, and emits a `Yield` wherever a step may end. The
+/// other files of this folder add the methods for single constructs.
 #[derive(Default)]
 pub(super) struct Compiler {
     pub(super) code: Code,
     globals: HashMap<String, Meaning>,
-    /// Number and parameters of each procedure.
+    /// The number and the parameter types of each procedure.
     pub(super) procedures: HashMap<String, (usize, Vec<Ty>)>,
     pub(super) bodies: HashMap<String, Vec<Stmt>>,
-    /// Blocks from the outermost, each with its locals.
+    /// The blocks around the current place, outermost first, each with its locals.
     scopes: Vec<Vec<(String, Meaning)>>,
     pub(super) slots: usize,
     most_slots: usize,
     pub(super) access: bool,
     pub(super) line: u32,
-    /// The condition variables at which processes may wake for no reason.
+    /// The condition variables that allow spurious wakeups.
     pub(super) spurious: std::collections::BTreeSet<String>,
-    /// The types of the messages of each channel.
+    /// The types of the fields of each channel's messages.
     pub(super) messages: HashMap<String, Vec<Ty>>,
-    /// In properties nothing is a step.
+    /// Whether this is a property: nothing in it is a step.
     pub(super) property: bool,
-    /// What is around the statement, in its body.
+    /// The loops and atomic blocks around the statement, within its body.
     pub(super) around: Around,
 }
 
-/// What a declaration says of each of its variables.
+/// What a declaration says about each of its variables.
 #[derive(Clone, Copy)]
 struct Declared<'a> {
     ty: Ty,
@@ -349,7 +351,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// The value of a condition that is constant.
+    /// Returns the value of a condition if it is constant.
     pub(super) fn truth(&self, test: &Expr) -> Option<bool> {
         match self.constant(test) {
             Ok(Constant::Bool(value)) => Some(value),
@@ -357,7 +359,7 @@ impl Compiler {
         }
     }
 
-    /// The value of a number, if it is constant.
+    /// Returns the value of a number if it is constant.
     pub(super) fn constant_number(&self, e: &Expr) -> Option<i128> {
         match self.constant(e) {
             Ok(Constant::Num(value)) => Some(value),
@@ -379,7 +381,7 @@ impl Compiler {
         let instrs = &self.code.instrs[entry..];
         let mut before: Option<&Instr> = None;
         for (at, instr) in (entry..).zip(instrs) {
-            // An index that is a conditional expression ends in a constant too, and is none.
+            // A conditional index also ends in a `Push`, but is not constant.
             let is_joined = instrs.iter().any(|instr| instr.target() == Some(at));
             match (instr, before.filter(|_| !is_joined)) {
                 (Instr::Shared(cell), _) => cells.push(*cell),
@@ -401,7 +403,7 @@ impl Compiler {
         })
     }
 
-    /// Starts code of its own, and says where.
+    /// Starts the code of a new body and returns its first instruction.
     fn begin(&mut self) -> usize {
         self.around = Around::default();
         self.scopes = vec![Vec::new()];
@@ -419,7 +421,7 @@ impl Compiler {
         self.code.instrs.len()
     }
 
-    /// Lets the jump at this place lead to here.
+    /// Makes the jump at this instruction lead to here.
     pub(super) fn land(&mut self, at: usize) {
         let here = self.here();
         match &mut self.code.instrs[at] {
@@ -466,8 +468,8 @@ impl Compiler {
         done
     }
 
-    /// A statement or test begins here. If it touches what is shared, it is a step, or under
-    /// `atomicity access` a step for each access, unless it is what a guard goes on with.
+    /// Begins a statement or test. If it touches shared memory it is one step, or under `atomicity
+    /// access` one step for each access, unless it belongs to the step of a guard.
     pub(super) fn statement(&mut self, visible: bool) {
         if visible {
             self.emit(if self.access {
@@ -478,7 +480,7 @@ impl Compiler {
         }
     }
 
-    /// The statement or test ends here.
+    /// Ends the statement or test.
     pub(super) fn over(&mut self, visible: bool) {
         if visible && self.access {
             self.emit(Instr::Over);
@@ -579,7 +581,7 @@ impl Compiler {
         }
     }
 
-    /// A test that is a step if it touches what is shared.
+    /// Compiles a test, which is a step if it touches shared memory.
     fn decision(&mut self, test: &Expr) -> Done {
         let visible = self.touches(test);
         self.statement(visible);
@@ -588,7 +590,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// The beginning of a step that waits for the test. It stays open for what is guarded.
+    /// Begins a step that waits for the test. The step stays open for the guarded statement.
     fn guard(&mut self, test: &Expr) -> Done {
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
@@ -597,9 +599,10 @@ impl Compiler {
         Ok(())
     }
 
-    /// What follows a test in the same step: all of a simple statement, the first step of others.
+    /// Compiles what follows a test in the same step: all of a simple statement, the first step of
+    /// others.
     fn guarded(&mut self, inner: &Stmt) -> Done {
-        // Under `atomicity access` what the values of an update read is read in steps before it.
+        // Under `atomicity access`, steps before an update read what its arguments need.
         let is_split = self.access && matches!(inner.kind, Kind::Update(..));
         if inner.is_simple() && !is_split {
             self.around.atomic += 1;
@@ -715,7 +718,7 @@ impl Compiler {
         let slots = self.slots;
         let end = self.slot(1);
         self.emit(Instr::SetLocal(end));
-        // The counter that decides is apart, so that the body cannot change the rounds.
+        // The deciding counter is separate, so that the body cannot change the number of rounds.
         let next = self.slot(1);
         self.emit(Instr::SetLocal(next));
         let shown = self.local(name, None, ty)?;
@@ -741,7 +744,7 @@ impl Compiler {
     }
 }
 
-/// A constant's value.
+/// The value of a constant.
 enum Constant {
     Num(i128),
     Bool(bool),

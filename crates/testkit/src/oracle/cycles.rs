@@ -1,12 +1,12 @@
-//! Cycles of the graph of states that a fair run can stay in for ever.
+//! Cycles of the state graph in which a fair run can stay for ever.
 
 use std::collections::BTreeSet;
 
-/// The steps from each state: who makes it, and where it leads.
+/// The steps from each state: the process that makes the step, and the next state.
 pub(super) type Graph = Vec<Vec<(usize, usize)>>;
 
-/// Whether some cycle is fair, every process that is ready all along makes a step in it, and passes
-/// a state in which a process that is meant to end runs on.
+/// Whether some cycle is fair (every process that is ready in all its states makes a step in it)
+/// and passes a state in which a process that is meant to end is still running.
 pub(super) fn fair(graph: &Graph, unended: &[bool]) -> bool {
     let component = components(graph);
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); graph.len()];
@@ -19,8 +19,9 @@ pub(super) fn fair(graph: &Graph, unended: &[bool]) -> bool {
         .any(|states| is_fair(graph, &component, states))
 }
 
-/// A component can be walked through for ever, every step of it taken. In a part of it no more
-/// processes step and no more have to wait, so it is enough to look at whole components.
+/// Whether a run through the whole component, with all its steps, is fair. A part of a component
+/// has no more stepping processes and no fewer that are always ready, so whole components are
+/// enough.
 fn is_fair(graph: &Graph, component: &[usize], states: &[usize]) -> bool {
     let mut stepping = BTreeSet::new();
     let mut ready: Option<BTreeSet<usize>> = None;
@@ -98,7 +99,7 @@ mod tests {
             &[true; 3]
         ));
         assert!(!fair(&vec![vec![(0, 1)], vec![]], &[true; 3]));
-        // All that run are endless.
+        // All running processes are endless.
         assert!(!fair(&vec![vec![(0, 0)]], &[false]));
     }
 }

@@ -1,5 +1,6 @@
-//! Bodies that no way leads out of (docs/language.md, Verdicts): a process that runs one is not
-//! meant to end. A failure is no way out, because it halts a process and does not end it.
+//! Finds endless bodies (docs/language.md, Verdicts): bodies with no way out. A process that runs
+//! one is not meant to end. A failure is not a way out, because it halts a process without ending
+//! it.
 
 use super::ast::{Alternative, Expr, Kind, Stmt};
 use super::compile::Compiler;
@@ -9,11 +10,12 @@ use super::compile::Compiler;
 struct After {
     /// The next statement.
     next: bool,
-    /// Nothing: the process has ended.
+    /// Nothing: the process ends.
     nothing: bool,
-    /// Themselves, for ever.
+    /// The same statements, for ever.
     itself: bool,
-    /// What stands behind the loop around them, its next round, what stands behind the call.
+    /// In order: the statement after the enclosing loop, its next round, the statement after the
+    /// call.
     broken: bool,
     again: bool,
     returned: bool,
@@ -28,7 +30,7 @@ impl After {
         again: false,
         returned: false,
     };
-    /// A way that is not to be followed: a failure, or a call that another way is enough for.
+    /// A path that is not followed: a failure, or a call that other paths make irrelevant.
     const DEAD_END: After = After {
         next: false,
         ..After::NEXT
@@ -45,7 +47,7 @@ impl After {
         }
     }
 
-    /// For a round of a loop: `continue` is its end.
+    /// What follows a round of a loop, where `continue` is the end of the round.
     fn round(self) -> After {
         After {
             next: self.next || self.again,
@@ -54,7 +56,7 @@ impl After {
         }
     }
 
-    /// For a loop: `break` is its end.
+    /// What follows a loop, where `break` is the end of the loop.
     fn outside(self) -> After {
         After {
             next: self.next || self.broken,
@@ -65,7 +67,7 @@ impl After {
 }
 
 impl Compiler {
-    /// Keeps it if the body that begins at an instruction is endless.
+    /// Notes that the body at `entry` is endless, if it is.
     pub(super) fn note_endless(&mut self, entry: usize, body: &[Stmt]) {
         if self.is_endless(body) {
             self.code.endless.insert(entry);
@@ -78,8 +80,8 @@ impl Compiler {
         after.itself && !after.next && !after.nothing
     }
 
-    /// `calls` are the procedures that the statements are in. A way that leads out of a procedure
-    /// need not go through a call of the same procedure, so such a call is taken for a dead end.
+    /// `calls` are the procedures around the statements. A path out of a procedure need not go
+    /// through a recursive call, so such a call counts as a dead end.
     fn after_all<'a>(&'a self, body: &'a [Stmt], calls: &mut Vec<&'a str>) -> After {
         let mut all = After::DEAD_END;
         for stmt in body {
@@ -162,7 +164,7 @@ impl Compiler {
         }
     }
 
-    /// What may follow a loop, given what may follow one round of it.
+    /// What may follow a loop, given what may follow one of its rounds.
     fn looping(&self, test: &Expr, unbounded: bool, round: After) -> After {
         match self.truth(test) {
             Some(false) => After::NEXT,

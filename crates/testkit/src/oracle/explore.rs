@@ -1,4 +1,4 @@
-//! Every state that a program can get into.
+//! Visits every state that a program can reach.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use super::machine::{Machine, Process, State, Status, StepEffect, TooLarge};
 use super::temporal::Runs;
 use super::{Answer, Failure, FailureKind, Limits, Observation, Truth};
 
-/// What all runs of the code do.
+/// Returns what the runs of the code can do.
 pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
     let mut explorer = Explorer {
         machine: Machine::new(code, limits),
@@ -37,7 +37,7 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
     match explorer.all() {
         Ok(true) => {}
         Ok(false) if explorer.machine.exact || code.contradicts => return Answer::Impossible,
-        // Values that were not tried may be allowed.
+        // Values that were not tried may satisfy the requirements.
         Ok(false) => return Answer::TooLarge,
         Err(TooLarge) => return Answer::TooLarge,
     }
@@ -62,7 +62,7 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
 
 type Inputs = BTreeMap<(usize, u32), i128>;
 
-/// Where a step starts.
+/// A state and the process that makes a step from it.
 struct Departure<'a> {
     state: &'a State,
     /// The process that makes the step.
@@ -71,23 +71,26 @@ struct Departure<'a> {
     claims: &'a Claims,
 }
 
+/// Visits each state once, from a stack of open states, and collects the [`Truth`]. It records the
+/// state graph for livelocks and temporal properties. A failure that a false `assume` happens
+/// before does not count, so states keep which accesses such an `assume` precedes (their taint).
 struct Explorer<'a> {
     machine: Machine<'a>,
     truth: Truth,
     /// The final states for each choice of inputs.
     ends: BTreeMap<Inputs, BTreeSet<Observation>>,
-    /// Every state with its number.
+    /// Every visited state with its number.
     seen: HashMap<Rc<State>, usize>,
     open: Vec<Rc<State>>,
-    /// The first states. An invariant that does not hold there fails no process.
+    /// The initial states. An invariant that is false there fails no process.
     starts: Vec<usize>,
     graph: Graph,
-    /// For each state whether a process that is meant to end runs on.
+    /// For each state, whether a process that is meant to end is still running.
     unended: Vec<bool>,
 }
 
 impl Explorer<'_> {
-    /// False if no initial values are allowed.
+    /// Visits all states. Returns false if no initial values are allowed.
     fn all(&mut self) -> Result<bool, TooLarge> {
         let starts = self.machine.start()?;
         if starts.is_empty() {
@@ -95,7 +98,8 @@ impl Explorer<'_> {
         }
         for (mut state, mut step) in starts {
             if step.discarded {
-                // What comes before the first steps comes before everything (docs/inputs.md).
+                // An `assume` in the local work before the first step happens before everything
+                // (docs/inputs.md).
                 self.truth.discarded = true;
                 continue;
             }
@@ -113,7 +117,7 @@ impl Explorer<'_> {
         Ok(true)
     }
 
-    /// The number of a state, which is looked at later if it is new.
+    /// Returns the number of a state; a new one is queued.
     fn open(&mut self, state: State) -> usize {
         if let Some(&number) = self.seen.get(&state) {
             return number;
@@ -159,7 +163,7 @@ impl Explorer<'_> {
         if stuck { self.complete(state) } else { Ok(()) }
     }
 
-    /// Takes up what a step led to.
+    /// Records where a step led to.
     fn arrive(
         &mut self,
         from: &Departure<'_>,
@@ -172,15 +176,15 @@ impl Explorer<'_> {
             claims,
         } = *from;
         self.check_invariants(&mut next, &mut step, Some(number))?;
-        // A false `assume` is as old as everything else in its step.
+        // A false `assume` counts for everything else in its step.
         if step.discarded || self.is_tainted(from) {
             self.taint(&mut next, number, claims, &step.spawned);
         } else {
             self.truth.failures.extend(step.failures);
         }
-        // A run that is discarded or in which a process has failed is no livelock: nothing goes on
-        // from where a process is. The step that gets there is kept, because a process that can
-        // make it must do so in the end.
+        // A run with a discarded or failed process is not a livelock, so there are no edges from
+        // its states. The edge into the first of them is kept: a process that can make that step
+        // must make it eventually.
         let halted = |p: &Process| matches!(p.status, Status::Failed | Status::Discarded);
         let counts = !before.processes.values().any(halted);
         let (from, to) = (self.seen[before], self.open(next));
@@ -190,8 +194,8 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    /// The invariants of what the step wrote. A broken one halts the process, also if it was broken
-    /// before: a writer must not leave it so.
+    /// Checks the invariants over what the step wrote. A broken one halts the process, even if it
+    /// was broken before: a writer must not leave it broken.
     fn check_invariants(
         &mut self,
         state: &mut State,
@@ -273,7 +277,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// No process can go on.
+    /// Records a state in which no process can continue.
     fn complete(&mut self, state: &State) -> Result<(), TooLarge> {
         let any = |status| {
             state
@@ -315,7 +319,7 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    /// Which temporal properties hold, and whether there is a livelock.
+    /// Returns which temporal properties hold, and whether there is a livelock.
     fn temporal(&mut self, strong: bool) -> Result<(Vec<bool>, bool), TooLarge> {
         let code = self.machine.code;
         let mut runs = Runs {
@@ -342,7 +346,8 @@ impl Explorer<'_> {
             for (condition, truth) in conditions.iter().zip(&mut truths) {
                 truth.resize(self.graph.len(), false);
                 for (state, &number) in &self.seen {
-                    // What cannot be computed does not hold; an `int` beyond 64 bits is no answer.
+                    // A condition that fails does not hold; if an `int` leaves 64 bits there is no
+                    // answer.
                     let holds = self.machine.check(condition, state)?.ok_or(TooLarge)?;
                     truth[number] = holds;
                 }
@@ -352,7 +357,7 @@ impl Explorer<'_> {
         Ok((all, livelock))
     }
 
-    /// Which covers hold in some state that no false `assume` has led to.
+    /// Returns which covers hold in some state that no false `assume` has led to.
     fn covers(&mut self) -> Result<Vec<bool>, TooLarge> {
         let mut all = Vec::new();
         let code = self.machine.code;
@@ -369,7 +374,7 @@ impl Explorer<'_> {
         Ok(all)
     }
 
-    /// Whether runs with the same inputs end alike; none if that is too much to compare.
+    /// Whether runs with the same inputs end alike; none if there are too many to compare.
     fn deterministic(&self) -> Option<Option<bool>> {
         if self.ends.is_empty() {
             return Some(None);
@@ -398,7 +403,7 @@ impl Explorer<'_> {
     }
 }
 
-/// Whether the step may write nothing of this.
+/// Whether the step writes none of these cells.
 fn apart(cells: &[usize], claims: &Claims) -> bool {
     !cells.iter().any(|cell| claims.writes.contains(cell))
 }

@@ -1,15 +1,16 @@
-//! Which values of unknown numbers are worth a try, and which conditions no value satisfies.
+//! Chooses which values to try for unknown numbers, and recognises conditions that no value
+//! satisfies.
 //!
-//! A type of more than 8 bits has too many values to try them all. Where the text compares a term
-//! with another, the values at which the two are equal, and those beside them, are the interesting
-//! ones. All names count as the same unknown here: a guess need not be right.
+//! A type of more than 8 bits has too many values to try them all. Where the text compares two
+//! terms, the interesting values are those that make them equal, and their neighbours. All names
+//! count as the same unknown here: a guess need not be right.
 
 use super::ast::{Child, Expr, Init, ItemKind, Kind, Op, Program, Stmt};
 
-/// How many values are tried besides the usual ones.
+/// The maximal number of values besides the usual ones.
 const MOST: usize = 30;
 
-/// The values to try; none if all unknown numbers are of few bits.
+/// Returns the values to try; none if no unknown number is of more than 8 bits.
 pub(super) fn guesses(program: &Program) -> Vec<i128> {
     let mut guesser = Guesser::default();
     for item in &program.items {
@@ -22,7 +23,7 @@ pub(super) fn guesses(program: &Program) -> Vec<i128> {
     all.retain(|value| i64::try_from(*value).is_ok());
     all.sort_unstable_by_key(|value| (value.unsigned_abs() < 5, value.unsigned_abs(), *value));
     all.dedup();
-    // Several unknown numbers have as many combinations.
+    // With several unknowns, all combinations of these values are tried.
     all.truncate(MOST / guesser.unknowns);
     all
 }
@@ -30,7 +31,7 @@ pub(super) fn guesses(program: &Program) -> Vec<i128> {
 #[derive(Default)]
 struct Guesser {
     values: Vec<i128>,
-    /// How many numbers of many bits are unknown.
+    /// The number of unknowns of more than 8 bits.
     unknowns: usize,
 }
 
@@ -118,7 +119,7 @@ fn wide(ty: super::ast::Ty) -> bool {
     high - low >= 256
 }
 
-/// Where the two sides may be equal.
+/// Values at which the two sides may be equal.
 fn solutions(left: &Expr, right: &Expr) -> Vec<i128> {
     match (constant(left), constant(right)) {
         (Some(worth), None) => inverse(right, worth),
@@ -130,7 +131,7 @@ fn solutions(left: &Expr, right: &Expr) -> Vec<i128> {
     }
 }
 
-/// Values at which the term may have this worth.
+/// Values at which the term may have this value.
 fn inverse(term: &Expr, worth: i128) -> Vec<i128> {
     if let Some((a, b)) = linear(term) {
         return match a {
@@ -160,7 +161,7 @@ fn constant(e: &Expr) -> Option<i128> {
     linear(e).filter(|(a, _)| *a == 0).map(|(_, b)| b)
 }
 
-/// The term as `a * x + b`, if it is of this form.
+/// Returns the term as `a * x + b`, if it has this form.
 fn linear(e: &Expr) -> Option<(i128, i128)> {
     let small = |value: i128| (value.unsigned_abs() < 1 << 70).then_some(value);
     let (a, b) = match e {
@@ -185,8 +186,8 @@ fn linear(e: &Expr) -> Option<(i128, i128)> {
     Some((small(a)?, small(b)?))
 }
 
-/// Whether two parts of what is required compare the same term in ways that exclude each other.
-/// False says nothing.
+/// Whether two conjuncts of the requirements compare the same term in contradictory ways. False
+/// means nothing.
 pub(super) fn contradiction(program: &Program) -> bool {
     let mut parts = Vec::new();
     for item in &program.items {
@@ -215,7 +216,7 @@ fn conjuncts<'a>(e: &'a Expr, parts: &mut Vec<&'a Expr>) {
     }
 }
 
-/// A term that is compared with a number.
+/// Splits a comparison of a term with a number.
 fn limit(e: &Expr) -> Option<(&Expr, Op, i128)> {
     match e {
         Expr::Bin(op, term, than) if op.compares() => Some((term, *op, constant(than)?)),
@@ -282,7 +283,7 @@ mod tests {
         assert_eq!(of("x % 2 == 1 && x % 2 == 0"), (true, true));
         assert_eq!(of("x > 3 && x * 7 != 1 && x < 4"), (true, true));
         assert_eq!(of("x > 3 && x < 5"), (false, false));
-        // No value that is tried satisfies it, but one does: no answer.
+        // None of the tried values satisfies it, but one does: no answer.
         let hard = "x * x * x == 1000000000000000000 && x % 10 == 0";
         assert_eq!(of(hard), (false, false));
     }

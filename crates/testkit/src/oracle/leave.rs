@@ -1,19 +1,19 @@
-//! `break`, `continue` and `return`: guards and atomic blocks that they leave end there.
+//! `break`, `continue` and `return` end the guards and atomic blocks that they leave.
 
 use super::ast::Kind;
 use super::code::Instr;
 use super::compile::{Compiler, Done};
 
-/// What is around a statement, in the body that it is in.
+/// What surrounds a statement within its body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
-    /// So many `AtomicBegin`s that have not ended, and so many guards that have ended.
+    /// The number of open `AtomicBegin`s, and (`fused`) of guards whose step may still be open.
     pub atomic: usize,
     pub fused: usize,
     loops: Vec<Loop>,
 }
 
-/// A loop: where its next round begins, what was around it, and the jumps behind it.
+/// A loop: where its next round begins, what surrounds it, and the jumps to its end.
 #[derive(Clone, Debug)]
 struct Loop {
     again: usize,
@@ -23,7 +23,7 @@ struct Loop {
 }
 
 impl Compiler {
-    /// The body of a loop begins.
+    /// Enters the body of a loop.
     pub(super) fn enter(&mut self, again: usize) {
         let Around { atomic, fused, .. } = self.around;
         let out = Vec::new();
@@ -35,7 +35,7 @@ impl Compiler {
         });
     }
 
-    /// The loop ends here.
+    /// Ends the loop here.
     pub(super) fn exit(&mut self) {
         let left = self.around.loops.pop();
         for jump in left.map(|left| left.out).unwrap_or_default() {

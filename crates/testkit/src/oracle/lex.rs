@@ -1,6 +1,6 @@
-//! Words and signs of a text.
+//! The tokens of a text.
 
-/// A word, number, text or sign.
+/// A word, number, string or sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     Word(String),
@@ -10,7 +10,7 @@ pub(super) enum Token {
     End,
 }
 
-/// Longer signs come before their beginnings.
+/// A sign comes before its prefixes.
 const SIGNS: [(&str, &str); 47] = [
     ("|>*", "|>*"),
     ("▷*", "|>*"),
@@ -61,7 +61,7 @@ const SIGNS: [(&str, &str); 47] = [
     (":", ":"),
 ];
 
-/// All tokens with their lines; the last is [`Token::End`].
+/// Returns all tokens with their lines; the last is [`Token::End`].
 pub(super) fn lex(text: &str) -> Result<Vec<(Token, u32)>, String> {
     let mut tokens = Vec::new();
     let mut rest = text;

@@ -1,15 +1,16 @@
-//! Which statements are no steps: those that touch only locals, choose nothing and cannot wait.
+//! Decides which statements are not steps: those that touch only locals, choose nothing and cannot
+//! wait.
 
 use super::ast::{Expr, Init, Kind, Stmt};
 use super::compile::{Compiler, Meaning};
 
 impl Compiler {
-    /// Whether all of these are local, calls included.
+    /// Whether all these statements are local, including the procedures that they call.
     pub(super) fn all_local(&self, body: &[Stmt]) -> bool {
         self.local_but_for(body, &mut Vec::new())
     }
 
-    /// The same, where the procedures that are being looked at already are taken to be local.
+    /// The same; the procedures in `looking` are assumed to be local.
     fn local_but_for(&self, body: &[Stmt], looking: &mut Vec<String>) -> bool {
         body.iter().all(|stmt| self.is_local(stmt, looking))
     }

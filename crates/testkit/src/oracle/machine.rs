@@ -1,21 +1,21 @@
-//! States, and what one step of one process makes of them.
+//! States, and the successors of a state by one step of one process.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::ast::Ty;
 use super::code::{Code, Instr, Property, Worth, apply, wrap};
-use super::objects::{Came, NOT_HELD, Object};
+use super::objects::{ActionResult, NOT_HELD, Object};
 use super::table::Table;
 use super::{Failure, FailureKind, Limits};
 
-/// Calls within calls that are followed.
+/// The maximal depth of nested calls.
 pub(super) const DEEPEST: usize = 40;
 
-/// Processes that there may be; a loop that spawns for ever ends here.
+/// The maximal number of processes; it stops a loop that spawns for ever.
 const MOST: usize = 40;
 
-/// How a process stands.
+/// The status of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Status {
     Running,
@@ -25,7 +25,7 @@ pub(super) enum Status {
     Discarded,
 }
 
-/// A procedure or process body that is being run.
+/// An active procedure or process body.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Frame {
     pub at: usize,
@@ -36,7 +36,7 @@ pub(super) struct Frame {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Process {
     pub status: Status,
-    /// Where its body begins.
+    /// The first instruction of its body.
     pub entry: usize,
     pub frames: Vec<Frame>,
     pub stack: Vec<i128>,
@@ -44,16 +44,16 @@ pub(super) struct Process {
     pub inputs: u32,
     pub atomic: u32,
     pub fused: bool,
-    /// From `Begin` to `Over` of a statement that belongs to a guard's step.
+    /// Whether it is between `Begin` and `Over` of a statement that belongs to a guard's step.
     pub whole: bool,
-    /// Whether what would block is not done instead, and whether something was not.
+    /// Whether it is in a `try`, and (`refused`) whether the `try` has skipped an operation.
     pub trying: bool,
     pub refused: bool,
-    /// A false `assume` happens before whatever it does next.
+    /// Whether a false `assume` happens before its next step.
     pub tainted: bool,
 }
 
-/// What false `assume`s happen before: the accesses that came after one.
+/// The accesses that a false `assume` happens before.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Taint {
     pub read: Vec<bool>,
@@ -66,12 +66,12 @@ pub(super) struct Taint {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State {
     pub cells: Vec<i128>,
-    /// Who holds each lock.
+    /// The holder of each lock.
     pub locks: Vec<Option<usize>>,
     pub objects: Vec<Object>,
-    /// By number; see [`Machine::child`].
+    /// Keyed by number; see [`Machine::child`].
     pub processes: Table,
-    /// The inputs that were asked for, by process and order; initial values by `usize::MAX`.
+    /// The values of the inputs, by process and order; initial values have process `usize::MAX`.
     pub inputs: BTreeMap<(usize, u32), i128>,
     pub taint: Rc<Taint>,
 }
@@ -86,24 +86,26 @@ pub(super) struct StepEffect {
     pub written: Vec<usize>,
 }
 
-/// A limit was hit.
+/// A limit was reached.
 #[derive(Debug)]
 pub(super) struct TooLarge;
 
-/// Runs the code.
+/// Makes steps. A step starts at a state, runs one process to its next `Yield` and the local work
+/// of the children that it spawns, and returns every state that it can end in: one for each outcome
+/// of `choose` and each value that is tried for an unknown.
 pub(super) struct Machine<'a> {
     pub code: &'a Code,
     pub limits: &'a Limits,
-    /// Whether all values of inputs were tried so far.
+    /// Whether all values of every unknown so far were tried.
     pub exact: bool,
-    /// A child's number by its parent's and its own place among the children. Numbers mean the
-    /// same in all states.
+    /// The number of a child, by the number of its parent and its index among the children. A
+    /// number means the same process in all states.
     names: BTreeMap<(usize, usize), usize>,
-    /// How many more instructions there may be.
+    /// How many more instructions may be executed.
     work: usize,
 }
 
-/// A step under way: the processes that run local work, the last of them now.
+/// A step in progress, and the processes whose local work is pending; the last of them runs now.
 struct Branch {
     state: State,
     step: StepEffect,
@@ -118,10 +120,10 @@ enum Next {
     Go,
     /// The step is not possible.
     Blocked,
-    /// The process stops here, its step is over.
+    /// The process stops here, and its step ends.
     Stop(Status),
     Pause,
-    /// Each of these values goes on the stack of a branch of its own; an input has a name.
+    /// Each value continues in a branch of its own, on top of the stack; an input has a name.
     Fork(Vec<i128>, Option<(usize, u32)>),
     Fail(FailureKind),
     /// An `int` leaves 64 bits.
@@ -140,7 +142,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The states at the start, after the local work that comes before the first steps.
+    /// Returns the initial states, after the local work before the first steps.
     pub(super) fn start(&mut self) -> Result<Vec<(State, StepEffect)>, TooLarge> {
         let mut all = vec![(self.blank(), StepEffect::default())];
         for cell in 0..self.code.cells.len() {
@@ -212,7 +214,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The values that are tried for an input of this type.
+    /// Returns the values to try for an unknown of this type.
     fn values(&mut self, ty: Ty) -> Vec<i128> {
         let (low, high) = ty.range();
         if high - low < 256 {
@@ -227,14 +229,14 @@ impl<'a> Machine<'a> {
             .collect()
     }
 
-    /// The number of a process's k-th child.
+    /// Returns the number of a process's k-th child.
     fn child(&mut self, parent: usize, k: usize) -> usize {
         let new = self.code.starts.len() + self.names.len();
         *self.names.entry((parent, k)).or_insert(new)
     }
 
     /// Whether the property holds; none if a value that was tried leads out of 64 bits. A property
-    /// that fails itself, by its index say, does not hold.
+    /// that fails, for example by a bad index, does not hold.
     pub(super) fn check(
         &mut self,
         property: &Property,
@@ -258,7 +260,7 @@ impl<'a> Machine<'a> {
         Ok((!step.discarded).then_some(step.failures.is_empty() && value == Some(&1)))
     }
 
-    /// All that can come of one step of the process; nothing if it cannot make one.
+    /// Returns all results of one step of the process; none if it cannot make one.
     pub(super) fn step(
         &mut self,
         state: &State,
@@ -303,8 +305,8 @@ impl<'a> Machine<'a> {
             branch.left -= 1;
             match self.instruction(&mut branch, now) {
                 Next::Go => open.push(branch),
-                // For this input the process waits, and asks for no other when it tries again:
-                // states would have to remember it.
+                // With this input the process waits. When it tries again it must get the same
+                // input, which the states do not remember.
                 Next::Blocked if branch.asked => return Err(TooLarge),
                 Next::Blocked => {}
                 Next::Pause => {
@@ -329,7 +331,7 @@ impl<'a> Machine<'a> {
                             .map(|value| fork(&branch, value, name)),
                     );
                 }
-                // Where values are tried, one that leads out of 64 bits says nothing.
+                // If not all values are tried, one that leads out of 64 bits says nothing.
                 Next::TooWide if !self.exact => {
                     branch.step.discarded = true;
                     halt(&mut branch, now, Status::Discarded);
@@ -498,11 +500,11 @@ impl<'a> Machine<'a> {
                     return Next::Fail(FailureKind::OutOfBounds);
                 };
                 match objects[base + at].does(deed, now, stack) {
-                    Came::Done => {}
-                    Came::Blocked if process.trying => process.refused = true,
-                    Came::Blocked => return Next::Blocked,
-                    Came::NotHeld => return Next::Fail(NOT_HELD),
-                    Came::OneOf(all) => return Next::Fork(all, None),
+                    ActionResult::Done => {}
+                    ActionResult::Blocked if process.trying => process.refused = true,
+                    ActionResult::Blocked => return Next::Blocked,
+                    ActionResult::NotHeld => return Next::Fail(NOT_HELD),
+                    ActionResult::OneOf(all) => return Next::Fork(all, None),
                 }
             }
             Instr::Lock(base, len) => match within(pop(stack), len) {
@@ -578,7 +580,7 @@ impl<'a> Machine<'a> {
         Next::Go
     }
 
-    /// The frame of a procedure with its arguments from the stack.
+    /// Returns the frame of a procedure, with its arguments from the stack.
     fn called(&self, stack: &mut Vec<i128>, procedure: usize, count: usize) -> Frame {
         let procedure = &self.code.procedures[procedure];
         let mut locals = stack.split_off(stack.len() - count);
@@ -589,7 +591,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Starts a child; its local work comes at once.
+    /// Starts a child, whose local work runs at once.
     fn spawn(&mut self, branch: &mut Branch, parent: usize, frame: Frame) {
         let processes = &mut branch.state.processes;
         let number = self.child(parent, processes[&parent].children.len());
@@ -620,7 +622,7 @@ fn newborn(frame: Frame) -> Process {
     }
 }
 
-/// The process goes no further. A property's value stays on its stack.
+/// Halts the process. The value of a property stays on its stack.
 fn halt(branch: &mut Branch, now: usize, status: Status) {
     branch.active.pop();
     if let Some(process) = branch.state.processes.get_mut(&now) {
@@ -660,7 +662,7 @@ fn pop(stack: &mut Vec<i128>) -> i128 {
     stack.pop().unwrap_or_default()
 }
 
-/// The index, if it is within the bounds.
+/// Returns the index if it is within bounds.
 pub(super) fn within(index: i128, len: usize) -> Option<usize> {
     usize::try_from(index).ok().filter(|at| *at < len)
 }

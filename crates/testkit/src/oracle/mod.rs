@@ -1,9 +1,9 @@
-//! An oracle: what a `.maz` program can do, from docs/language.md alone.
+//! An oracle: decides what a `.maz` program can do, from docs/language.md alone.
 //!
-//! It shares no code and no author's idea with the engines: its lexer, parser, semantics and
-//! explorer are its own, and it calls no crate of Mazurka. It walks through every state that any
-//! interleaving, every outcome of `choose` and every value of an input leads to, so it is slow and
-//! simple. Programs that are too large for that get no answer.
+//! It shares no code and no ideas with the engines: it has its own lexer, parser, semantics and
+//! explorer, and calls no other crate of Mazurka. It visits every state of every interleaving, with
+//! every outcome of `choose` and every value of an input, so it is slow and simple. It gives no
+//! answer for programs that are too large for that.
 //!
 //! ```
 //! use mazurka_testkit::oracle::{Answer, Limits, judge};
@@ -44,21 +44,21 @@ use std::collections::BTreeSet;
 pub use parse::parse;
 pub use print::{expr as print_expr, print};
 
-/// How far the oracle goes, and what it takes for granted.
+/// Bounds on the oracle, and its assumptions.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// States, after which the answer is [`Answer::TooLarge`].
+    /// The maximal number of states; beyond it the answer is [`Answer::TooLarge`].
     pub states: usize,
-    /// Instructions within one step, local work included.
+    /// The maximal number of instructions within one step, including local work.
     pub local: usize,
-    /// Constants and variables that have another value than the text gives (`--set`).
+    /// Constants and variables with a value other than that in the text (`--set`).
     pub set: Vec<(String, i128)>,
-    /// The values tried for inputs and symbolic initial values of types wider than 8 bits. With
-    /// one of these, [`Truth::exact`] is false: what was found is real, but more may be possible.
-    /// Solutions of comparisons in the text are tried as well.
+    /// The values to try for inputs and symbolic initial values of types wider than 8 bits, in
+    /// addition to solutions of comparisons in the text. If there is such a value, [`Truth::exact`]
+    /// is false: what was found is real, but more may be possible.
     pub domain: Vec<i128>,
-    /// Whether only strongly fair runs count among those without an end, and not all that are
-    /// weakly fair.
+    /// Whether only the strongly fair among the infinite runs count; otherwise all weakly fair ones
+    /// do.
     pub strong: bool,
 }
 
@@ -74,20 +74,20 @@ impl Default for Limits {
     }
 }
 
-/// What the oracle knows about a program.
+/// The oracle's answer about a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// All of it.
+    /// Everything that its runs do.
     Truth(Truth),
     /// A limit was hit, or an `int` left 64 bits.
     TooLarge,
-    /// No initial values satisfy what the program requires.
+    /// No initial values satisfy the requirements of the program.
     Impossible,
-    /// The text is no program, and why.
+    /// The text is not a program, for this reason.
     Refused(String),
 }
 
-/// What went wrong, as docs/language.md lists it.
+/// The kind of a failure, as docs/language.md lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum FailureKind {
@@ -98,7 +98,7 @@ pub enum FailureKind {
     DivisionByZero,
     OutOfBounds,
     UnlockNotHeld,
-    /// `choose(a..b)` with no value between the bounds.
+    /// `choose(a..b)` with no value in the range.
     EmptyChoose,
 }
 
@@ -107,7 +107,7 @@ pub enum FailureKind {
 pub struct Failure {
     /// The line, from 1, of the statement or property.
     pub line: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: FailureKind,
 }
 
@@ -121,27 +121,28 @@ pub struct Truth {
     pub final_states: BTreeSet<Observation>,
     /// Whether some run is a deadlock.
     pub deadlock: bool,
-    /// How many different states (shared variables, locks, processes, inputs) are deadlocks.
+    /// The number of deadlocked states, which differ in shared variables, locks, processes or
+    /// inputs.
     pub deadlock_states: usize,
-    /// Every failure that no false `assume` happens before.
+    /// Every failure without a false `assume` that happens before it.
     pub failures: BTreeSet<Failure>,
     /// Whether some run is discarded.
     pub discarded: bool,
-    /// Whether a fair run can go on for ever, while a process that is meant to end does not.
+    /// Whether a fair run can go on for ever while a process that is meant to end does not end.
     pub livelock: bool,
     /// Which temporal properties hold, in the order of the text.
     pub temporal: Vec<bool>,
     /// Which covers are reachable, in the order of the text.
     pub covers: Vec<bool>,
-    /// Whether all final states with the same inputs agree; `None` if there are none.
+    /// Whether all final states with the same inputs agree; `None` if there are no final states.
     pub deterministic: Option<bool>,
-    /// Whether the inputs and symbolic values were tried completely.
+    /// Whether all values of inputs and symbolic variables were tried.
     pub exact: bool,
-    /// How many states there were.
+    /// The number of states.
     pub states: usize,
 }
 
-/// What the program in the text can do.
+/// Decides what the program in the text can do.
 pub fn judge(text: &str, limits: &Limits) -> Answer {
     let program = match parse::parse_set(text, &limits.set) {
         Ok(program) => program,

@@ -1,5 +1,5 @@
-//! Semaphores, reader–writer locks, condition variables, barriers and `try`, as docs/language.md
-//! describes them. An object is a number, a set of processes and one process.
+//! Semaphores, reader–writer locks, condition variables, barriers, channels and `try`, as
+//! docs/language.md describes them. All kinds share one representation, [`Object`].
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,22 +9,22 @@ use super::code::Instr;
 use super::compile::{Compiler, Done, Meaning};
 use super::parse::{Parsed, Parser};
 
-/// What an object is now.
+/// The state of an object; each kind uses some of the fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Object {
-    /// The permits of a semaphore, or how many a barrier waits for.
+    /// The permits of a semaphore, or the number of processes that a barrier waits for.
     pub count: i128,
-    /// The processes that read or wait.
+    /// The readers of a lock, or the waiting processes.
     pub members: BTreeSet<usize>,
     /// The process that writes.
     pub writer: Option<usize>,
-    /// The messages, the oldest first.
+    /// The messages, oldest first.
     pub queue: VecDeque<Vec<i128>>,
 }
 
-/// What can be done with an object.
+/// An operation on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum ObjectAction {
     Acquire,
     Release,
     ReadLock,
@@ -32,43 +32,43 @@ pub(super) enum Deed {
     WriteLock,
     WriteUnlock,
     Enlist,
-    /// Waits until another process has taken this one from the set.
+    /// Waits until another process has removed this one from the set.
     Woken,
-    /// Leaves the set by itself.
+    /// Removes this process from the set.
     Leave,
-    /// Leaves one of the set on the stack, -1 if there is none.
+    /// Pushes a member of the set, or -1 if there is none.
     Pick,
-    /// Takes the process on the stack from the set.
+    /// Removes the process on the stack from the set.
     Wake,
     WakeAll,
     Arrive,
-    /// A message of so many numbers, which are on the stack, the last one on top.
+    /// Sends a message of this many numbers from the stack, the last one on top.
     Send(usize),
-    /// Leaves the numbers of the oldest message on the stack, the last one on top.
+    /// Pushes the numbers of the oldest message, the last one on top.
     Receive,
-    /// Takes that message away.
+    /// Removes that message.
     Taken,
     Len,
 }
 
-/// What comes of it.
-pub(super) enum Came {
+/// The effect of an operation.
+pub(super) enum ActionResult {
     Done,
     Blocked,
     NotHeld,
-    /// One of these goes on the stack.
+    /// One of these is pushed.
     OneOf(Vec<i128>),
 }
 
-/// What an operation does, and to which object.
-pub(super) fn deed_of(operation: &Stmt) -> Done<(Deed, &Place)> {
+/// Returns what a statement does, and to which object.
+pub(super) fn deed_of(operation: &Stmt) -> Done<(ObjectAction, &Place)> {
     match &operation.kind {
-        Kind::Send(channel, values) => Ok((Deed::Send(values.len()), channel)),
-        Kind::Receive(channel, _) => Ok((Deed::Receive, channel)),
+        Kind::Send(channel, values) => Ok((ObjectAction::Send(values.len()), channel)),
+        Kind::Receive(channel, _) => Ok((ObjectAction::Receive, channel)),
         Kind::Operate(verb, places) => match (verb.as_str(), &places[..]) {
-            ("acquire", [place]) => Ok((Deed::Acquire, place)),
-            ("read_lock", [place]) => Ok((Deed::ReadLock, place)),
-            ("write_lock", [place]) => Ok((Deed::WriteLock, place)),
+            ("acquire", [place]) => Ok((ObjectAction::Acquire, place)),
+            ("read_lock", [place]) => Ok((ObjectAction::ReadLock, place)),
+            ("write_lock", [place]) => Ok((ObjectAction::WriteLock, place)),
             _ => Err(format!("{verb} in a select")),
         },
         _ => Err("a select that cannot wait for this".into()),
@@ -76,58 +76,65 @@ pub(super) fn deed_of(operation: &Stmt) -> Done<(Deed, &Place)> {
 }
 
 impl Object {
-    /// Whether a process need not wait to do something.
-    pub(super) fn may(&self, deed: Deed, me: usize) -> bool {
+    /// Whether a process can do something without waiting.
+    pub(super) fn may(&self, deed: ObjectAction, me: usize) -> bool {
         match deed {
-            Deed::Acquire => self.count > 0,
-            Deed::ReadLock => self.writer.is_none() && !self.members.contains(&me),
-            Deed::WriteLock => self.writer.is_none() && self.members.is_empty(),
-            Deed::Woken => !self.members.contains(&me),
-            Deed::Send(_) => (self.queue.len() as i128) < self.count,
-            Deed::Receive => !self.queue.is_empty(),
+            ObjectAction::Acquire => self.count > 0,
+            ObjectAction::ReadLock => self.writer.is_none() && !self.members.contains(&me),
+            ObjectAction::WriteLock => self.writer.is_none() && self.members.is_empty(),
+            ObjectAction::Woken => !self.members.contains(&me),
+            ObjectAction::Send(_) => (self.queue.len() as i128) < self.count,
+            ObjectAction::Receive => !self.queue.is_empty(),
             _ => true,
         }
     }
 
-    /// Lets a process do something; `top` is taken from the stack where it is needed.
-    pub(super) fn does(&mut self, deed: Deed, me: usize, top: &mut Vec<i128>) -> Came {
+    /// Makes a process do something; operands are taken from the stack `top`.
+    pub(super) fn does(
+        &mut self,
+        deed: ObjectAction,
+        me: usize,
+        top: &mut Vec<i128>,
+    ) -> ActionResult {
         if !self.may(deed, me) {
-            // What was to be sent is dropped.
-            if let Deed::Send(count) = deed {
+            // The message is dropped.
+            if let ObjectAction::Send(count) = deed {
                 top.truncate(top.len() - count);
             }
-            return Came::Blocked;
+            return ActionResult::Blocked;
         }
         match deed {
-            Deed::Acquire => self.count -= 1,
-            Deed::Release => self.count += 1,
-            Deed::ReadLock | Deed::Enlist => _ = self.members.insert(me),
-            Deed::ReadUnlock if !self.members.remove(&me) => return Came::NotHeld,
-            Deed::WriteLock => self.writer = Some(me),
-            Deed::WriteUnlock if self.writer != Some(me) => return Came::NotHeld,
-            Deed::WriteUnlock => self.writer = None,
-            Deed::Pick if self.members.is_empty() => top.push(-1),
-            Deed::Pick => {
-                return Came::OneOf(self.members.iter().map(|&p| p as i128).collect());
+            ObjectAction::Acquire => self.count -= 1,
+            ObjectAction::Release => self.count += 1,
+            ObjectAction::ReadLock | ObjectAction::Enlist => _ = self.members.insert(me),
+            ObjectAction::ReadUnlock if !self.members.remove(&me) => return ActionResult::NotHeld,
+            ObjectAction::WriteLock => self.writer = Some(me),
+            ObjectAction::WriteUnlock if self.writer != Some(me) => return ActionResult::NotHeld,
+            ObjectAction::WriteUnlock => self.writer = None,
+            ObjectAction::Pick if self.members.is_empty() => top.push(-1),
+            ObjectAction::Pick => {
+                return ActionResult::OneOf(self.members.iter().map(|&p| p as i128).collect());
             }
-            Deed::Wake => {
+            ObjectAction::Wake => {
                 let woken = top.pop().unwrap_or(-1);
                 self.members.retain(|&p| p as i128 != woken);
             }
-            Deed::WakeAll => self.members.clear(),
-            Deed::Arrive if self.members.len() as i128 + 1 >= self.count => self.members.clear(),
-            Deed::Arrive => _ = self.members.insert(me),
-            Deed::Leave => _ = self.members.remove(&me),
-            Deed::Send(count) => {
+            ObjectAction::WakeAll => self.members.clear(),
+            ObjectAction::Arrive if self.members.len() as i128 + 1 >= self.count => {
+                self.members.clear()
+            }
+            ObjectAction::Arrive => _ = self.members.insert(me),
+            ObjectAction::Leave => _ = self.members.remove(&me),
+            ObjectAction::Send(count) => {
                 let message = top.split_off(top.len() - count);
                 self.queue.push_back(message);
             }
-            Deed::Receive => top.extend(self.queue.front().cloned().unwrap_or_default()),
-            Deed::Taken => _ = self.queue.pop_front(),
-            Deed::Len => top.push(self.queue.len() as i128),
-            Deed::ReadUnlock | Deed::Woken => {}
+            ObjectAction::Receive => top.extend(self.queue.front().cloned().unwrap_or_default()),
+            ObjectAction::Taken => _ = self.queue.pop_front(),
+            ObjectAction::Len => top.push(self.queue.len() as i128),
+            ObjectAction::ReadUnlock | ObjectAction::Woken => {}
         }
-        Came::Done
+        ActionResult::Done
     }
 }
 
@@ -146,8 +153,8 @@ const VERBS: [&str; 9] = [
 ];
 
 impl Parser {
-    /// A size in brackets, or `[..]` and `[..k]`, which are no limit here: what is behind the limit
-    /// of an engine is not compared.
+    /// Parses a size in brackets, or `[..]` and `[..k]`. These are unbounded here: runs that exceed
+    /// an engine's limit are not compared.
     fn capacity(&mut self) -> Parsed<Option<(Expr, bool)>> {
         let start = self.at;
         if !self.has("[") || !self.has("..") {
@@ -208,7 +215,7 @@ impl Parser {
         Ok(None)
     }
 
-    /// `len(c)`, if it stands here.
+    /// Parses `len(c)`, if it is next.
     pub(super) fn length(&mut self) -> Parsed<Option<Expr>> {
         let of = self
             .word_after(2)
@@ -222,7 +229,7 @@ impl Parser {
         Ok(Some(Expr::Len(Box::new(channel))))
     }
 
-    /// The declaration of an object, if one stands here.
+    /// Parses the declaration of an object, if one is next.
     pub(super) fn object_item(&mut self) -> Parsed<Option<Vec<ItemKind>>> {
         if self.word_after(0) == Some("chan") && self.word_after(1).is_some() {
             return self.channel_item().map(Some);
@@ -256,7 +263,7 @@ impl Parser {
         Ok(Some(all))
     }
 
-    /// An operation on an object, or `try`, if one stands here.
+    /// Parses an operation on an object, or a `try`, if one is next.
     pub(super) fn object_statement(&mut self) -> Parsed<Option<Kind>> {
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);
@@ -345,22 +352,22 @@ impl Compiler {
         fields.ok_or_else(|| format!("{} is no channel", channel.name))
     }
 
-    /// Pushes how many messages wait.
+    /// Pushes the number of messages in the channel.
     pub(super) fn len(&mut self, channel: &Place) -> Done {
         let (base, len) = self.object_at(channel)?;
         self.access_point();
-        self.emit(Instr::Object(Deed::Len, base, len));
+        self.emit(Instr::Object(ObjectAction::Len, base, len));
         Ok(())
     }
 
-    /// Pushes whether there is room for a message. Its value is computed after that.
+    /// Pushes whether there is room for a message, whose value is computed after that.
     fn possible(&mut self, channel: &Place, values: &[Expr]) -> Done {
         let (base, len) = self.object_at(channel)?;
-        self.emit(Instr::Possible(Deed::Send(values.len()), base, len));
+        self.emit(Instr::Possible(ObjectAction::Send(values.len()), base, len));
         Ok(())
     }
 
-    /// Whether there is room in a channel in any case.
+    /// Whether a channel always has room.
     pub(super) fn is_unbounded(&self, channel: &Place) -> bool {
         match self.lookup(&channel.name) {
             Some(Meaning::Object { base, .. }) => self.code.objects[base].count >= UNBOUNDED,
@@ -368,15 +375,15 @@ impl Compiler {
         }
     }
 
-    /// `c ! e`, without the beginning of its step.
+    /// Compiles `c ! e`, without the beginning of its step.
     fn send(&mut self, channel: &Place, values: &[Expr]) -> Done {
         for (value, ty) in values.iter().zip(self.message(channel)?) {
             self.expr(value, ty)?;
         }
-        self.does(Deed::Send(values.len()), channel)
+        self.does(ObjectAction::Send(values.len()), channel)
     }
 
-    /// Puts the message on the stack into variables.
+    /// Stores the message on the stack into variables.
     fn received(&mut self, channel: &Place, places: &[Place]) -> Done {
         let mut names = Vec::new();
         let fields = self.message(channel)?;
@@ -396,11 +403,11 @@ impl Compiler {
         }
         names.reverse();
         self.assign(places, &names)?;
-        // A failure before this leaves the message where it is.
-        self.does(Deed::Taken, channel)
+        // After a failure before this, the message is still in the channel.
+        self.does(ObjectAction::Taken, channel)
     }
 
-    /// `c ! e` or `c ? x`, in one step.
+    /// Compiles `c ! e` or `c ? x` as one step.
     pub(super) fn communicate(&mut self, kind: &Kind) -> Done {
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
@@ -411,7 +418,7 @@ impl Compiler {
                 self.send(channel, values)?;
             }
             Kind::Receive(channel, places) => {
-                self.does(Deed::Receive, channel)?;
+                self.does(ObjectAction::Receive, channel)?;
                 self.received(channel, places)?;
             }
             _ => return Err("no channel".into()),
@@ -420,7 +427,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// Pushes the index of an object, and gives where its array begins and how long it is.
+    /// Pushes the index of an object; returns the start and the length of its array.
     pub(super) fn object_at(&mut self, place: &Place) -> Done<(usize, usize)> {
         let Some(Meaning::Object { base, len }) = self.lookup(&place.name) else {
             return Err(format!("{} is no object", place.name));
@@ -432,30 +439,30 @@ impl Compiler {
         Ok((base, len.unwrap_or(1)))
     }
 
-    fn does(&mut self, deed: Deed, place: &Place) -> Done {
+    fn does(&mut self, deed: ObjectAction, place: &Place) -> Done {
         let (base, len) = self.object_at(place)?;
         self.emit(Instr::Object(deed, base, len));
         Ok(())
     }
 
-    /// An operation that is one step or two.
+    /// Compiles an operation of one or two steps.
     pub(super) fn operate(&mut self, verb: &str, places: &[Place]) -> Done {
         let [object, rest @ ..] = places else {
             return Err("an operation on nothing".into());
         };
         let deed = match verb {
-            "acquire" => Deed::Acquire,
-            "release" => Deed::Release,
-            "read_lock" => Deed::ReadLock,
-            "read_unlock" => Deed::ReadUnlock,
-            "write_lock" => Deed::WriteLock,
-            "write_unlock" => Deed::WriteUnlock,
-            "broadcast" => Deed::WakeAll,
+            "acquire" => ObjectAction::Acquire,
+            "release" => ObjectAction::Release,
+            "read_lock" => ObjectAction::ReadLock,
+            "read_unlock" => ObjectAction::ReadUnlock,
+            "write_lock" => ObjectAction::WriteLock,
+            "write_unlock" => ObjectAction::WriteUnlock,
+            "broadcast" => ObjectAction::WakeAll,
             "signal" => {
                 self.emit(Instr::Yield);
                 self.emit(Instr::AtomicBegin);
-                self.does(Deed::Pick, object)?;
-                self.does(Deed::Wake, object)?;
+                self.does(ObjectAction::Pick, object)?;
+                self.does(ObjectAction::Wake, object)?;
                 self.emit(Instr::AtomicEnd);
                 return Ok(());
             }
@@ -479,18 +486,25 @@ impl Compiler {
         };
         self.emit(Instr::Yield);
         match lock {
-            [] => self.does(Deed::Arrive, object)?,
+            [] => self.does(ObjectAction::Arrive, object)?,
             [lock, ..] => {
                 self.emit(Instr::AtomicBegin);
                 self.block(&[lock_step(lock, false)])?;
-                self.does(Deed::Enlist, object)?;
+                self.does(ObjectAction::Enlist, object)?;
                 self.emit(Instr::AtomicEnd);
             }
         }
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
         let leaves = self.spurious.contains(&object.name);
-        self.does(if leaves { Deed::Leave } else { Deed::Woken }, object)?;
+        self.does(
+            if leaves {
+                ObjectAction::Leave
+            } else {
+                ObjectAction::Woken
+            },
+            object,
+        )?;
         if let [lock, ..] = lock {
             self.block(&[lock_step(lock, true)])?;
         }
@@ -516,10 +530,10 @@ impl Compiler {
         match &tried.kind {
             Kind::Lock(_) => self.block(std::slice::from_ref(tried))?,
             Kind::Operate(verb, places) => self.operate(verb, places)?,
-            Kind::Receive(channel, _) => self.does(Deed::Receive, channel)?,
+            Kind::Receive(channel, _) => self.does(ObjectAction::Receive, channel)?,
             _ => return Err("this cannot be tried".into()),
         }
-        // Leaves whether it was done on the stack.
+        // Pushes whether the operation was done.
         self.emit(Instr::Trying(false));
         self.emit(Instr::SetLocal(slot));
         if let Kind::Receive(channel, places) = &tried.kind {
@@ -531,7 +545,7 @@ impl Compiler {
         self.keep(kept, slot)
     }
 
-    /// Puts the result of a `try` where it goes, which ends the step.
+    /// Stores the result of a `try`, which ends the step.
     fn keep(&mut self, kept: &Kept, slot: usize) -> Done {
         let place = match kept {
             Kept::Place(place) => place.clone(),
@@ -557,8 +571,8 @@ impl Compiler {
     }
 }
 
-/// The capacity of a channel without one.
+/// The capacity of an unbounded channel.
 pub(super) const UNBOUNDED: i128 = 1 << 30;
 
-/// The failure of giving back what is not held.
+/// The failure of releasing something that is not held.
 pub(super) const NOT_HELD: FailureKind = FailureKind::UnlockNotHeld;

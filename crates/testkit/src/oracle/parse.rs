@@ -1,4 +1,4 @@
-//! From words to the tree.
+//! Parses tokens into the tree.
 
 use super::ast::{Child, Expr, Init, Item, ItemKind, Kind, Op, Place, Program, Stmt, Temporal, Ty};
 use super::lex::{Token, lex};
@@ -6,12 +6,12 @@ use super::sugar::Known;
 
 pub(super) type Parsed<T> = Result<T, String>;
 
-/// The program that a text is, or what is wrong with it.
+/// Parses a text; the error says what is wrong with it.
 pub fn parse(text: &str) -> Result<Program, String> {
     parse_set(text, &[])
 }
 
-/// The same where some constants have another value than the text gives.
+/// The same, where some constants have a value other than that in the text.
 pub(super) fn parse_set(text: &str, set: &[(String, i128)]) -> Result<Program, String> {
     let mut parser = Parser {
         tokens: lex(text)?,
@@ -78,17 +78,19 @@ const KEYWORDS: [&str; 46] = [
     "u32",
 ];
 
+/// A recursive descent parser. Sugar is replaced while it is parsed (`sugar.rs`), so the tree has
+/// none.
 pub(super) struct Parser {
     pub(super) tokens: Vec<(Token, u32)>,
     pub(super) at: usize,
-    /// What was declared that stands for something else.
+    /// Declarations that are replaced while parsing.
     pub(super) known: Known,
-    /// Statements that come before the one that is being read.
+    /// Statements to insert before the one that is being parsed.
     pub(super) before: Vec<Stmt>,
 }
 
 impl Parser {
-    /// What a declaration stands for.
+    /// Parses a declaration, which may be sugar for several.
     fn items(&mut self) -> Parsed<Vec<Item>> {
         let line = self.line();
         if let Some(kinds) = self.sugared_item()? {
@@ -158,7 +160,7 @@ impl Parser {
         found.map_or_else(|| self.wrong("a type"), Ok)
     }
 
-    /// Items between commas.
+    /// Parses items separated by commas.
     pub(super) fn list<T>(
         &mut self,
         mut one: impl FnMut(&mut Self) -> Parsed<T>,
@@ -314,7 +316,7 @@ impl Parser {
     }
 
     fn stmt(&mut self) -> Parsed<Stmt> {
-        // A label means nothing to a run.
+        // A label has no effect on a run.
         if self.word_after(0).is_some() && self.sign_after(1) == Some(":") {
             self.name()?;
             self.need(":")?;
@@ -349,7 +351,7 @@ impl Parser {
         })
     }
 
-    /// An expression that a `|>` or `|>*` follows.
+    /// Parses an expression if a `|>` or `|>*` follows it.
     fn guard_ahead(&mut self) -> Option<Expr> {
         let start = self.at;
         match self.expr() {
@@ -419,7 +421,7 @@ impl Parser {
         })
     }
 
-    /// Whether a statement can end before this.
+    /// Whether a statement can end here.
     fn ends_here(&self) -> bool {
         self.sees(";") || self.sees("}") || self.sees(")") || self.sees("<|")
     }
@@ -541,8 +543,8 @@ impl Parser {
         self.level(0)
     }
 
-    /// Operators of one level and tighter ones: `||`, `&&`, comparisons, bits, shifts, sums,
-    /// products.
+    /// Parses operators of one level of precedence and the tighter ones: `||`, `&&`, comparisons,
+    /// bits, shifts, sums, products.
     fn level(&mut self, level: usize) -> Parsed<Expr> {
         const LEVELS: [&[Op]; 9] = [
             &[Op::Or],
@@ -577,7 +579,7 @@ impl Parser {
         if self.has("!") {
             return Ok(Expr::Not(Box::new(self.unary()?)));
         }
-        // As a number it is one less than the opposite.
+        // `~x` is `-x - 1`.
         if self.has("~") {
             let opposite = Expr::Neg(Box::new(self.unary()?));
             return Ok(Expr::Bin(

@@ -1,10 +1,10 @@
-//! From the tree to a text, one statement on a line.
+//! Prints the tree as a text, one statement a line.
 
 use super::ast::{
     Alternative, Child, Expr, Init, Item, ItemKind, Kept, Kind, Place, Program, Stmt, Temporal,
 };
 
-/// The text of a program. To parse it again gives the same tree, but for lines and `Seq`s.
+/// Returns the text of a program. Parsing it gives the same tree, except for lines and `Seq`s.
 pub fn print(program: &Program) -> String {
     let mut out = String::new();
     for item in &program.items {
@@ -203,7 +203,7 @@ fn stmt(this: &Stmt, depth: usize, out: &mut String) {
             block(body, depth, out);
         }
         Kind::Seq(body) => {
-            // On one line, so that what follows a `<|` is on the line of its choice.
+            // Kept on one line, so that what follows a `<|` is on the line of its choice.
             out.push('(');
             for (at, one) in body.iter().enumerate() {
                 stmt(one, depth, out);
@@ -215,7 +215,7 @@ fn stmt(this: &Stmt, depth: usize, out: &mut String) {
     }
 }
 
-/// A statement within a guard or a choice: in parentheses if it is one itself.
+/// A statement within a guard or a choice; in parentheses if it is a guard, choice or guarded loop.
 fn inside(inner: &Stmt, depth: usize, out: &mut String) {
     let nested = matches!(
         inner.kind,
@@ -230,7 +230,7 @@ fn inside(inner: &Stmt, depth: usize, out: &mut String) {
     }
 }
 
-/// A statement without others in it.
+/// A statement without nested statements.
 fn line(kind: &Kind) -> String {
     match kind {
         Kind::End => "end".into(),
@@ -314,7 +314,7 @@ pub fn expr(e: &Expr) -> String {
                 operand(no)
             )
         }
-        // No text of a generator has it; it is what the parser makes of other things.
+        // No generated text contains it: the parser makes it, for constant arrays and dimensions.
         Expr::Pick(_, index) => format!("pick[{}]", expr(index)),
         Expr::Choose(low, high) => format!("choose({}..{})", expr(low), expr(high)),
         Expr::Input(ty) => format!("input({})", ty.map_or(String::new(), |ty| ty.name())),

@@ -1,14 +1,14 @@
-//! `select`: the conditions are told first, one that holds is chosen, and then its alternative is
-//! gone on with.
+//! `select`: the conditions are evaluated first, one that holds is chosen, and then its alternative
+//! runs.
 
 use super::ast::{Alternative, Kind, Op, Stmt, Ty};
 use super::code::Instr;
 use super::compile::{Compiler, Done, Meaning};
-use super::objects::{Deed, deed_of};
+use super::objects::{ObjectAction, deed_of};
 use super::parse::{Parsed, Parser};
 
 impl Parser {
-    /// `select { … }`, with braces around every alternative.
+    /// Parses `select { … }`, with braces around every alternative.
     pub(super) fn select(&mut self) -> Parsed<Kind> {
         self.at += 2;
         let (mut all, mut other) = (Vec::new(), None);
@@ -81,7 +81,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// Pushes whether an operation need not wait.
+    /// Pushes whether an operation can be done without waiting.
     fn need_not_wait(&mut self, operation: &Stmt) -> Done {
         if let Kind::Lock(place) = &operation.kind {
             let Some(Meaning::Lock { base, len }) = self.lookup(&place.name) else {
@@ -95,8 +95,8 @@ impl Compiler {
             return Ok(());
         }
         let (deed, place) = deed_of(operation)?;
-        // There is room in any case, so the index is looked at only if it is chosen.
-        if matches!(deed, Deed::Send(_)) && self.is_unbounded(place) {
+        // There is always room, so the index is evaluated only if the alternative is chosen.
+        if matches!(deed, ObjectAction::Send(_)) && self.is_unbounded(place) {
             self.emit(Instr::Push(1));
             return Ok(());
         }
@@ -112,7 +112,8 @@ impl Compiler {
         done
     }
 
-    /// What follows the choice. The first statement belongs to the step, if it is one of a few.
+    /// Compiles what follows the choice. Its first statement belongs to the step if it is of some
+    /// kinds.
     fn go_on(&mut self, body: &[Stmt], joins: bool) -> Done {
         let joined = |stmt: &Stmt| match &stmt.kind {
             Kind::Skip
@@ -123,7 +124,7 @@ impl Compiler {
             Kind::Atomic(body) => body.iter().all(only_computes),
             _ => false,
         };
-        // What is printed in front of it is not looked at.
+        // A `print` before it does not count.
         let shown = body.iter().take_while(|s| matches!(s.kind, Kind::Print(_)));
         match &body[shown.count()..] {
             [first, rest @ ..] if joins && joined(first) => {
@@ -139,7 +140,7 @@ impl Compiler {
     }
 }
 
-/// Whether a statement has nothing in it that may have to wait, and no call.
+/// Whether a statement contains nothing that may wait, and no call.
 fn only_computes(stmt: &Stmt) -> bool {
     let all = |body: &[Stmt]| body.iter().all(only_computes);
     match &stmt.kind {

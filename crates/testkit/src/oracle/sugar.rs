@@ -1,5 +1,5 @@
-//! What docs/language.md defines by other things: types with names, ranges, dimensions, constant
-//! arrays, functions, quantifiers and `match`. They are replaced while the text is read.
+//! Replaces, while parsing, the constructs that docs/language.md defines by others: named types,
+//! ranges, dimensions, constant arrays, functions, quantifiers and `match`.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::ast::{Expr, Init, ItemKind, Kind, Op, Place, Stmt, Ty};
 use super::lex::Token;
 use super::parse::{Parsed, Parser};
 
-/// What the elements of a declared type are.
+/// The type of the elements of a declared type.
 #[derive(Clone, Debug)]
 pub(super) enum Base {
     Plain(Ty),
@@ -30,7 +30,7 @@ pub(super) enum Tree {
     List(Vec<Tree>),
 }
 
-/// A function: its parameters, the names that it declares, its value.
+/// A function: its parameters, its local names, its value.
 #[derive(Clone, Debug)]
 struct Function {
     params: Vec<String>,
@@ -38,7 +38,7 @@ struct Function {
     value: Expr,
 }
 
-/// What was declared so far.
+/// The declarations so far.
 #[derive(Default)]
 pub(super) struct Known {
     enums: HashMap<String, Vec<String>>,
@@ -48,23 +48,23 @@ pub(super) struct Known {
     tables: HashMap<String, (Vec<usize>, Vec<i128>)>,
     /// The dimensions of variables that have several.
     dims: HashMap<String, Vec<usize>>,
-    /// How long arrays are.
+    /// The lengths of arrays.
     lens: HashMap<String, usize>,
-    /// The variables of a `struct`.
+    /// The variables whose type is a `struct`.
     pub records: HashMap<String, String>,
-    /// The objects, with the words of their declarations.
+    /// The objects, with the keywords of their declarations.
     pub objects: HashMap<String, String>,
-    /// The channels whose messages are of a `struct`.
+    /// The channels whose messages are a `struct`.
     pub messages: HashMap<String, String>,
     hidden: usize,
     /// The variables that are declared `atomic`.
     pub atomic: Vec<String>,
-    /// The constants that have another value than the text gives.
+    /// The constants with a value other than that in the text.
     set: HashMap<String, i128>,
 }
 
 impl Known {
-    /// Nothing but these constants.
+    /// Knows only these constants.
     pub fn with(set: &[(String, i128)]) -> Self {
         Self {
             set: set.iter().cloned().collect(),
@@ -77,7 +77,7 @@ pub(super) fn bin(op: Op, left: Expr, right: Expr) -> Expr {
     Expr::Bin(op, Box::new(left), Box::new(right))
 }
 
-/// The expression with another in the place of a name.
+/// Replaces a name in an expression by another expression.
 fn put(e: &Expr, name: &str, value: &Expr) -> Expr {
     let within = |e: &Expr| Box::new(put(e, name, value));
     match e {
@@ -91,7 +91,7 @@ fn put(e: &Expr, name: &str, value: &Expr) -> Expr {
         Expr::Neg(e) => Expr::Neg(within(e)),
         Expr::Bin(op, a, b) => {
             let (a, b) = (put(a, name, value), put(b, name, value));
-            // So that an index which is constant names one element.
+            // Folded, so that a constant index names one element.
             match (op, number(&a), number(&b)) {
                 (Op::Add, Some(a), Some(b)) => Expr::Num(a + b),
                 (Op::Mul, Some(a), Some(b)) => Expr::Num(a * b),
@@ -143,7 +143,7 @@ impl Parser {
         }
     }
 
-    /// The value of a constant expression of numbers.
+    /// Parses a constant expression of numbers and returns its value.
     fn constant(&mut self) -> Parsed<i128> {
         let e = self.expr()?;
         self.fold(&e)
@@ -165,7 +165,7 @@ impl Parser {
         })
     }
 
-    /// A type of one value.
+    /// Parses the type of a single value.
     pub(super) fn plain_type(&mut self) -> Parsed<Ty> {
         match self.base()? {
             Base::Plain(ty) => Ok(ty),
@@ -203,7 +203,8 @@ impl Parser {
         Ok(Base::Range(low, bound(self)?))
     }
 
-    /// The type of a message: its fields, and the `struct` if it is of one.
+    /// Parses the type of a message: the types of its fields, and the name of the `struct` if it is
+    /// one.
     pub(super) fn message_type(&mut self) -> Parsed<(Vec<Ty>, Option<String>)> {
         match self.base()? {
             Base::Plain(ty) => Ok((vec![ty], None)),
@@ -233,7 +234,7 @@ impl Parser {
         Ok(Type { base, dims })
     }
 
-    /// A declaration that stands for others; none if it is of another kind.
+    /// Parses a declaration that is sugar; none if it is not.
     pub(super) fn sugared_item(&mut self) -> Parsed<Option<Vec<ItemKind>>> {
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);
@@ -267,7 +268,7 @@ impl Parser {
         }))
     }
 
-    /// A variable, or those that it stands for.
+    /// Adds a variable, or the variables that it stands for.
     fn observed(&self, name: String, into: &mut Vec<String>) {
         match self.known.records.get(&name) {
             None => into.push(name),
@@ -379,7 +380,7 @@ impl Parser {
         Ok(())
     }
 
-    /// A value in a declaration.
+    /// Parses a value in a declaration.
     pub(super) fn tree(&mut self) -> Parsed<Tree> {
         if self.has("[") {
             let first = self.tree()?;
@@ -415,7 +416,7 @@ impl Parser {
         Ok(Tree::One(self.expr()?))
     }
 
-    /// Whether this is `Msg(`.
+    /// Whether a literal such as `Msg(` is next.
     pub(super) fn at_literal(&self) -> bool {
         let is_struct = |word: &str| self.known.structs.contains_key(word);
         self.word_after(0).is_some_and(is_struct) && self.sign_after(1) == Some("(")
@@ -440,7 +441,7 @@ impl Parser {
         Ok(items)
     }
 
-    /// One variable, or one for each field of it.
+    /// Declares one variable, or one for each of its fields.
     fn variable(
         &mut self,
         name: &str,
@@ -496,7 +497,7 @@ impl Parser {
         Ok(())
     }
 
-    /// A variable with indices and fields.
+    /// Parses a variable with indices and fields.
     pub(super) fn path(&mut self) -> Parsed<Place> {
         let mut name = self.name()?;
         let mut indices = Vec::new();
@@ -514,7 +515,7 @@ impl Parser {
         Ok(Place { name, index })
     }
 
-    /// The index in the flat array.
+    /// Returns the index into the flat array.
     fn flat(&self, name: &str, mut indices: Vec<Expr>) -> Parsed<Option<Expr>> {
         let table = self.known.tables.get(name).map(|(dims, _)| dims);
         let Some(dims) = self.known.dims.get(name).or(table).filter(|d| d.len() > 1) else {
@@ -541,7 +542,7 @@ impl Parser {
         Ok(Some(flat))
     }
 
-    /// An expression that stands for others; none if it is of another kind.
+    /// Parses an expression that is sugar; none if it is not.
     pub(super) fn sugared_value(&mut self) -> Parsed<Option<Expr>> {
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);
@@ -644,7 +645,7 @@ impl Parser {
             .ok_or_else(|| "the least of nothing".into())
     }
 
-    /// The members of a case, none for `else`.
+    /// Parses the members of a case; none for `else`.
     fn members(&mut self) -> Parsed<Vec<String>> {
         if self.has_word("else") {
             return Ok(Vec::new());
@@ -676,7 +677,7 @@ impl Parser {
             }
         }
         self.need("}")?;
-        // No member is missing, so the last case is for all others.
+        // The cases are exhaustive, so the last one covers all remaining members.
         let (_, mut all) = cases.pop().ok_or("a match without cases")?;
         while let Some((members, given)) = cases.pop() {
             let test = self.is_member(&value, &members)?;
@@ -708,7 +709,7 @@ impl Parser {
     }
 }
 
-/// The values of a field, where a tree has values of its `struct`.
+/// Returns the values of one field of a tree of `struct` values.
 fn of_field(tree: &Tree, field: &str) -> Parsed<Tree> {
     match tree {
         Tree::Fields(all) => {
@@ -724,7 +725,7 @@ fn of_field(tree: &Tree, field: &str) -> Parsed<Tree> {
     }
 }
 
-/// The elements of an array with these dimensions.
+/// Returns the elements of an array with these dimensions.
 fn spread(tree: &Tree, dims: &[usize]) -> Parsed<Vec<Expr>> {
     match (tree, dims.split_first()) {
         (Tree::One(e), _) => Ok(vec![e.clone(); dims.iter().product()]),

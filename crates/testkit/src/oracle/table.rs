@@ -1,4 +1,4 @@
-//! The processes of a state. Most are the same as in the state before, and are shared with it.
+//! The processes of a state. A state shares those that did not change with the state before.
 
 use std::ops::Index;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ impl Table {
         self.find(*number).ok().map(|at| &*self.0[at].1)
     }
 
-    /// The process, to be changed in this state only.
+    /// Returns the process for a change in this state only.
     pub(super) fn get_mut(&mut self, number: &usize) -> Option<&mut Process> {
         let at = self.find(*number).ok()?;
         Some(Rc::make_mut(&mut self.0[at].1))

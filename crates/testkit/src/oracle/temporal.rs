@@ -2,11 +2,12 @@
 //!
 //! The set of states from which a fair run can stay in a part of the graph for ever is a greatest
 //! fixed point (Emerson and Lei, *Efficient model checking in fragments of the propositional
-//! mu-calculus*, LICS 1986): from each of its states every process can be given its turn, and again
-//! one of these states be reached, without leaving the part. No component is computed.
+//! mu-calculus*, LICS 1986): from each of its states, without leaving the part, every process can
+//! get its turn and the run can return to the set. No components are computed.
 //!
-//! For strong fairness the processes that step again and again are guessed, one set after the
-//! other: from some state on no other process is ready, and each of the set steps again and again.
+//! For strong fairness, every set of processes is tried as the set of those that step infinitely
+//! often: from some state on no other process is ready, and each process of the set steps
+//! infinitely often.
 
 use super::ast::Temporal;
 use super::cycles::Graph;
@@ -14,19 +15,20 @@ use super::cycles::Graph;
 /// The runs of a program.
 pub(super) struct Runs<'a> {
     pub graph: &'a Graph,
-    /// Where they begin.
+    /// The initial states.
     pub starts: &'a [usize],
     /// The states in which no process has failed or is discarded.
     pub counts: Vec<bool>,
-    /// Whether each process that is ready again and again must step again and again.
+    /// Whether a process that is ready infinitely often must step infinitely often (strong
+    /// fairness).
     pub strong: bool,
 }
 
-/// More processes than these are too many to guess sets of.
+/// The maximal number of processes for which all sets are tried.
 const MOST_PROCESSES: usize = 10;
 
 impl Runs<'_> {
-    /// Whether sets of processes cannot be guessed.
+    /// Whether there are too many processes to try all sets.
     pub fn too_many(&self) -> bool {
         self.strong && self.processes() > MOST_PROCESSES
     }
@@ -37,17 +39,17 @@ impl Runs<'_> {
         steps.map(|(process, _)| process + 1).max().unwrap_or(0)
     }
 
-    /// Whether a fair run has no end, and a process that is meant to end runs on.
+    /// Whether some infinite fair run never ends a process that is meant to end.
     pub fn livelock(&self, unended: &[bool]) -> bool {
         let ended = |state: usize| self.graph[state].is_empty();
         let within: Vec<bool> = (0..self.graph.len())
             .map(|state| unended[state] && !ended(state))
             .collect();
-        // Also after an invariant that does not hold at the start: no process has failed by that.
+        // A false invariant at the start fails no process, so runs from there count too.
         self.for_ever(&within).contains(&true)
     }
 
-    /// Whether all runs satisfy a property, given where its conditions hold.
+    /// Whether all runs satisfy a property, given the states in which its conditions hold.
     pub fn satisfy(&self, kind: Temporal, holds: &[Vec<bool>]) -> bool {
         let reached = self.reached();
         let not = |truth: &[bool]| -> Vec<bool> { truth.iter().map(|&t| !t).collect() };
@@ -69,7 +71,7 @@ impl Runs<'_> {
         }
     }
 
-    /// The states that runs have.
+    /// Returns the states that runs reach.
     fn reached(&self) -> Vec<usize> {
         let mut seen = vec![false; self.graph.len()];
         let mut all = Vec::new();
@@ -83,8 +85,8 @@ impl Runs<'_> {
         all
     }
 
-    /// Where a step of a process leads, and who makes it. A run that ends repeats its last state,
-    /// by no process.
+    /// Returns the steps from a state: the process and the next state. A run that has ended repeats
+    /// its last state, without a process.
     fn steps(&self, state: usize) -> Vec<(Option<usize>, usize)> {
         let steps = self.graph[state].iter();
         if self.graph[state].is_empty() {
@@ -94,7 +96,7 @@ impl Runs<'_> {
         }
     }
 
-    /// The states from which a fair run can be in such states only.
+    /// Returns the states from which a fair run can stay within these states.
     fn for_ever(&self, within: &[bool]) -> Vec<bool> {
         let states = self.graph.len();
         let within: Vec<bool> = (0..states).map(|s| within[s] && self.counts[s]).collect();
@@ -105,8 +107,8 @@ impl Runs<'_> {
         }
     }
 
-    /// The states from which a run within some states can give each of these processes a turn again
-    /// and again.
+    /// Returns the states from which a run within `within` can give each of these processes its
+    /// turn infinitely often.
     fn again_and_again(
         &self,
         processes: impl Iterator<Item = usize> + Clone,
@@ -115,7 +117,7 @@ impl Runs<'_> {
         let mut stays = within.to_vec();
         loop {
             let before = stays.clone();
-            // Nothing is asked of the last of these, but that the run goes on.
+            // `None` stands for no process: the run only has to continue.
             for process in processes.clone().map(Some).chain([None]) {
                 let turn = self.given_a_turn(process, within, &stays);
                 stays = stays.iter().zip(turn).map(|(&s, t)| s && t).collect();
@@ -126,7 +128,7 @@ impl Runs<'_> {
         }
     }
 
-    /// The same for strongly fair runs.
+    /// The same as [`Self::for_ever`], for strongly fair runs.
     fn strongly(&self, within: &[bool]) -> Vec<bool> {
         let mut found = vec![false; self.graph.len()];
         for set in 0..1_usize << self.processes() {
@@ -142,8 +144,8 @@ impl Runs<'_> {
         self.leading_to(found, within)
     }
 
-    /// The states from which a run within some states can come to where a process steps, or is not
-    /// ready, and be in the goal then.
+    /// Returns the states from which a run within `within` can reach `goal` by giving the process
+    /// its turn: it makes a step or, for weak fairness, is not ready.
     fn given_a_turn(&self, process: Option<usize>, within: &[bool], goal: &[bool]) -> Vec<bool> {
         let ready = |state: usize, p: usize| self.graph[state].iter().any(|(q, _)| *q == p);
         let waits = |state: usize, p: usize| !self.strong && !ready(state, p);
@@ -157,7 +159,7 @@ impl Runs<'_> {
         self.leading_to(found, within)
     }
 
-    /// The states from which a run within some states can come to those found.
+    /// Returns the states from which a run within `within` can reach one of `found`.
     fn leading_to(&self, mut found: Vec<bool>, within: &[bool]) -> Vec<bool> {
         loop {
             let mut changed = false;

@@ -1,6 +1,6 @@
 //! Atomic variables: `let old = t.fetch_add(e)`, `let ok = t.compare_exchange(e, f)`, `t.swap(e)`.
 //!
-//! Memory is sequentially consistent here, so the orders that operations name mean nothing.
+//! The oracle's memory is sequentially consistent, so the orders of the operations have no effect.
 
 use super::ast::{Expr, Kept, Kind, Op, Place, Ty};
 use super::code::Instr;
@@ -19,13 +19,13 @@ const ORDERS: [&str; 5] = ["relaxed", "acquire", "release", "acq_rel", "seq_cst"
 const RESULT: &str = "the result of an update";
 
 impl Parser {
-    /// Whether an operation on what was just read follows.
+    /// Whether an operation on the place just read follows.
     pub(super) fn sees_verb(&self) -> bool {
         let verb = self.word_after(1).is_some_and(|word| VERBS.contains(&word));
         self.sees(".") && verb && self.sign_after(2) == Some("(")
     }
 
-    /// The operation that follows, with its values.
+    /// Parses the operation and its arguments.
     fn verb(&mut self) -> Parsed<(String, Vec<Expr>)> {
         self.need(".")?;
         let verb = self.name()?;
@@ -45,7 +45,7 @@ impl Parser {
         Ok((verb, values))
     }
 
-    /// A `load` is the value itself.
+    /// Skips a `load`, which is the value itself.
     pub(super) fn skip_load(&mut self) -> Parsed<()> {
         if !self.sees_verb() {
             return Ok(());
@@ -56,7 +56,7 @@ impl Parser {
         }
     }
 
-    /// The operation that stands here, whose result is kept there, if it is one.
+    /// Parses an update, if one is next; its result goes to `kept`.
     pub(super) fn update(&mut self, kept: Option<Kept>) -> Parsed<Option<Kind>> {
         let start = self.at;
         let place = match self.path() {
@@ -76,8 +76,8 @@ impl Parser {
 }
 
 impl Compiler {
-    /// What the index and the values read is read in the step of the update, or under `atomicity
-    /// access` in steps before it, in this order.
+    /// The reads of the index and of the arguments belong to the step of the update. Under
+    /// `atomicity access` they are steps before it, in this order.
     pub(super) fn update(
         &mut self,
         kept: Option<&Kept>,
@@ -160,7 +160,7 @@ impl Compiler {
         self.emit(Instr::AtomicBegin);
     }
 
-    /// Moves a value from the stack to a local of its own.
+    /// Moves a value from the stack to a new local.
     fn set_aside(&mut self) -> usize {
         let slot = self.slot(1);
         self.emit(Instr::SetLocal(slot));

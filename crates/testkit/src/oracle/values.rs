@@ -1,11 +1,11 @@
-//! Code for expressions, and their types.
+//! Compiles expressions and finds their types.
 
 use super::ast::{Expr, Op, Ty};
 use super::code::{Instr, wrap};
 use super::compile::{Compiler, Done, Meaning};
 
 impl Compiler {
-    /// Under `atomicity access` a step begins here.
+    /// Begins a step here, under `atomicity access`.
     pub(super) fn access_point(&mut self) {
         if self.access && !self.property {
             self.emit(Instr::Yield);
@@ -21,7 +21,7 @@ impl Compiler {
         }
     }
 
-    /// The type of an expression; none if it takes that of its context.
+    /// Returns the type of an expression; none if it takes the type of its context.
     pub(super) fn ty(&self, e: &Expr) -> Done<Option<Ty>> {
         Ok(match e {
             Expr::Bool(_) | Expr::Not(_) => Some(Ty::Bool),
@@ -43,7 +43,7 @@ impl Compiler {
         })
     }
 
-    /// A test of a guard, branch or assertion.
+    /// Compiles a test of a guard, branch or assertion.
     pub(super) fn test(&mut self, e: &Expr) -> Done {
         if e.has_choice() {
             return Err("a choice in a test".into());
@@ -66,7 +66,7 @@ impl Compiler {
         self.expr(e, ty)
     }
 
-    /// Leaves the value of the expression, of this type, on the stack.
+    /// Pushes the value of the expression, which has this type.
     pub(super) fn expr(&mut self, e: &Expr, ty: Ty) -> Done {
         if self.ty(e)?.is_some_and(|found| found != ty) {
             return Err(format!("line {}: a value of another type", self.line));

@@ -1,4 +1,4 @@
-//! Whole values of a `struct`: assigned, declared by `let`, and compared, field by field.
+//! Whole `struct` values: assigned, declared by `let`, and compared, all field by field.
 
 use super::ast::{Expr, Init, Kind, Op, Place, Stmt, Ty};
 use super::lex::Token;
@@ -6,7 +6,7 @@ use super::parse::{Parsed, Parser};
 use super::sugar::{Base, Tree, bin};
 
 impl Parser {
-    /// A statement that stands for others; none if it is of another kind.
+    /// Parses a statement that is sugar; none if it is not.
     pub(super) fn sugared_statement(&mut self) -> Parsed<Option<Kind>> {
         let start = self.at;
         let Some(word) = self.word_after(0).map(str::to_owned) else {
@@ -87,7 +87,7 @@ impl Parser {
         Ok(Kind::Assign(places, values))
     }
 
-    /// A whole value of a `struct`, if one stands here: its fields, in their order.
+    /// Parses a whole `struct` value, if one is next: its fields, in order.
     pub(super) fn whole(&mut self) -> Parsed<Option<(String, Vec<Expr>)>> {
         let start = self.at;
         let Some(word) = self.word_after(0).map(str::to_owned) else {
@@ -117,7 +117,7 @@ impl Parser {
         Ok(None)
     }
 
-    /// The fields of a variable, or of an element, as places.
+    /// Returns the fields of a variable, or of an element, as places.
     pub(super) fn whole_place(&self, of: &str, place: &Place) -> Parsed<Vec<Place>> {
         let field = |e: Expr| match e {
             Expr::Index(name, index) => Place {
@@ -130,7 +130,7 @@ impl Parser {
         Ok(self.fields(of, place)?.into_iter().map(field).collect())
     }
 
-    /// The fields of a variable, or of an element.
+    /// Returns the fields of a variable, or of an element.
     fn fields(&self, of: &str, place: &Place) -> Parsed<Vec<Expr>> {
         let mut all = Vec::new();
         for (field, ty) in &self.known.structs[of] {
@@ -146,7 +146,7 @@ impl Parser {
         Ok(all)
     }
 
-    /// An operator; whole values of a `struct` are compared field by field.
+    /// Applies an operator; whole `struct` values are compared field by field.
     pub(super) fn compared(&self, op: Op, left: Expr, right: Expr) -> Parsed<Expr> {
         let whole = |e: &Expr| {
             let place = match e {

@@ -1,5 +1,4 @@
-//! Context-sensitive DPOR exactly as printed, which loses final states: errata E1. It is the
-//! product's own `--paper`.
+//! Context-sensitive DPOR exactly as printed (`--paper`), which loses final states: errata E1.
 
 use std::ops::ControlFlow;
 

@@ -1,8 +1,8 @@
-//! A defect that was real: what the first run teaches is taken for the truth about all runs.
+//! A defect that was real: what the first run shows is taken as true of all runs.
 //!
-//! `optimal` made one run to choose which processes to prefer. A process that ended at its birth in
-//! that run was left out, and never ran where it does have steps: executions were lost, and the
-//! verdict was "verified, exhaustive".
+//! `optimal` made one run to choose which processes to prefer. A process that made no step in that
+//! run was left out, and never ran where it does have steps. Executions were lost, and the verdict
+//! was "verified, exhaustive".
 
 use mazurka_core::{Execution, ProcessPath};
 
@@ -15,7 +15,7 @@ pub fn forgets_idle<E: Execution>(program: &mut E, idle: &[ProcessPath]) -> Summ
     without(program, idle, Switches::default())
 }
 
-/// The processes that make no step in the run in which the first ready process always goes on.
+/// The processes that make no step in the run that always schedules the first ready process.
 pub fn idle_in_first_run<E: Execution>(program: &mut E) -> Vec<ProcessPath> {
     program.back_to(0);
     while let Some(&first) = ready(program).first() {

@@ -1,6 +1,6 @@
-//! Engines that are wrong on purpose, and the right one that they are made from.
+//! Engines that are wrong on purpose, and the right engine that they are made from.
 //!
-//! A harness that does not catch these within a few thousand programs is worth little.
+//! The tests must catch each of these within a few thousand programs.
 //!
 //! | defect | engine |
 //! |---|---|
@@ -13,14 +13,17 @@
 //! | errata E12: a failure or a false `assume` stops the execution | [`Switches::stop_at_mishap`] |
 //! | errata E1: context-sensitive DPOR as printed | [`context()`] |
 //! | a process that had nothing to do in the first run never runs | [`forgets_idle`] |
+//! | something wrong about which processes can change places | [`Permuting`] |
 //!
-//! What commands around the engines got wrong is planted in `tests/hostile/planted.rs`.
+//! Defects of the commands around the engines are planted in `tests/hostile/planted.rs`.
 
 mod context;
 mod idle;
 mod races;
 mod source;
+mod symmetry;
 
 pub use context::context;
 pub use idle::{forgets_idle, idle_in_first_run};
 pub use source::{Switches, source};
+pub use symmetry::{Mistake, Permuting};

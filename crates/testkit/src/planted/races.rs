@@ -1,7 +1,7 @@
-//! Happens-before of a run that grows and shrinks, and what race analysis asks of it.
+//! The happens-before relation of a run that grows and shrinks, and the queries of race analysis.
 //!
-//! Source-DPOR (Abdulla, Aronis, Jonsson, Sagonas, POPL 2014), as in section 2 and Algorithm 1
-//! of the context-sensitive paper. Written for reading, not for speed.
+//! Source-DPOR (Abdulla, Aronis, Jonsson, Sagonas, POPL 2014), as in section 2 and Algorithm 1 of
+//! the context-sensitive paper. Written for readability, not for speed.
 //!
 //! | paper | here |
 //! |---|---|
@@ -56,8 +56,8 @@ impl Order {
         self.past[later].get(earlier).copied().unwrap_or(false)
     }
 
-    /// The event before `at` that `at`'s process had to wait for in any case: its own last one,
-    /// or the one that spawned it.
+    /// The last event before `at` that happens before it in any order: the previous event of its
+    /// process, or the event that spawned the process.
     pub(super) fn own_past(&self, at: usize) -> Option<usize> {
         let process = self.run[at].process;
         (0..at)
@@ -65,8 +65,8 @@ impl Order {
             .find(|&k| self.run[k].process == process || self.run[k].spawned.contains(&process))
     }
 
-    /// Whether two events of different processes conflict and nothing that the later one's
-    /// process did orders them.
+    /// Whether two events of different processes conflict and no earlier event of the later one's
+    /// process orders them.
     pub(super) fn concurrent(&self, earlier: usize, later: usize) -> bool {
         let (e, f) = (&self.run[earlier], &self.run[later]);
         e.process != f.process
@@ -79,16 +79,16 @@ impl Order {
         !(earlier + 1..later).any(|k| self.before(earlier, k) && self.before(k, later))
     }
 
-    /// The events after `e`, and before `at`, that do not happen after it; then `at`.
+    /// The events between `e` and `at` that do not happen after `e`; then `at`.
     pub(super) fn not_dependent(&self, e: usize, at: usize) -> Vec<usize> {
         let mut v: Vec<usize> = (e + 1..at).filter(|&k| !self.before(e, k)).collect();
         v.push(at);
         v
     }
 
-    /// The processes whose first event in `v` depends on nothing earlier in `v`. Dependence is
-    /// direct: what orders two events of `v` only through one outside of it is not there when `v`
-    /// runs.
+    /// The processes whose first event in `v` depends on nothing earlier in `v`. Only direct
+    /// dependence counts: an event outside of `v` that orders two events of `v` does not occur when
+    /// `v` runs.
     pub(super) fn initials(&self, v: &[usize]) -> Vec<ProcessId> {
         let mut result = Vec::new();
         for (place, &k) in v.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Source-DPOR with sleep sets, for programs that wait: the reference, and its defects.
+//! Source-DPOR with sleep sets, for programs that wait: the reference, and its planted defects.
 //!
 //! Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic Partial Order Reduction*, POPL 2014,
 //! Algorithm 1; printed again as Algorithm 1 of the context-sensitive paper without lines 11–14 and
@@ -15,13 +15,14 @@
 //! - A step that waits in some state, or waited in one since its process's last step, races with
 //!   *every* earlier conflicting event, not only with the last, since a guard may have been open
 //!   long before. At that prefix every ready process is added: the step itself may wait there.
-//! - A step that only acquires a lock races with the last acquisition of it, not with the release
-//!   between them; also while it waits.
+//! - A step that only acquires a lock races with the last acquisition of that lock, even while it
+//!   waits, and not with the release between them.
 //! - A step that may or may not acquire (in a choice, in an atomic block, by an index from shared
 //!   memory) is treated as one that waits.
-//! - An initial that waits at the prefix cannot be added; if all do, every ready process is.
+//! - An initial that waits at the prefix cannot be added; if all initials wait, every ready process
+//!   is added.
 //! - An initial that is asleep at the prefix is not added if another one is awake.
-//! - All outcomes of a `choose` are run at the node where its process is.
+//! - All outcomes of a `choose` are run at the node of its process.
 //! - A mishap halts its process only.
 
 use mazurka_core::{Access, AccessKind, Claims, Event, Execution, ProcessId, ProcessPath, Status};
@@ -30,30 +31,30 @@ use super::races::{Order, conflict, only_acquires};
 use crate::brute::{next_outcomes, ready, with_status};
 use crate::record::{Dependence, Recorder, Summary};
 
-/// The defects, each off by default.
+/// The defects. Each is off by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
-    /// Errata E2: events depend by what they really touched.
+    /// Errata E2: dependence is by what steps really touched.
     pub really_touched: bool,
     /// Errata E3: steps that wait for a condition race with nothing.
     pub ignore_pending_guards: bool,
     /// Steps that wait for a lock race with nothing.
     pub ignore_pending_locks: bool,
-    /// Steps that wait race with the last conflicting event only, as if a guard could not
-    /// have been open before that.
+    /// Steps that wait race with the last conflicting event only, as if a guard could not have been
+    /// open before it.
     pub only_last_writer: bool,
-    /// Steps that wait are looked at only where no process can make a step.
+    /// Steps that wait are examined only where no process can make a step.
     pub pending_only_at_ends: bool,
     /// Errata E12: the execution ends where a process fails or assumes something false.
     pub stop_at_mishap: bool,
 }
 
-/// Explores a program; right unless a switch is on.
+/// Explores a program; right unless a defect is switched on.
 pub fn source<E: Execution>(program: &mut E, switches: Switches) -> Summary {
     without(program, &[], switches)
 }
 
-/// The same with processes that never run, which is wrong if there are any.
+/// The same, but the processes in `idle` never run, which is a defect if there are any.
 pub(super) fn without<E: Execution>(
     program: &mut E,
     idle: &[ProcessPath],
@@ -79,14 +80,14 @@ pub(super) fn without<E: Execution>(
     source.recorder.finish()
 }
 
-/// A process that need not run here, and the accesses of its step.
+/// A sleeping process, and the accesses of its next step.
 type Sleeper = (ProcessId, Claims);
 
 /// A state on the current run.
 struct BacktrackNode {
     ready: Vec<ProcessId>,
     waiting: Vec<ProcessId>,
-    /// To be run from here, or run already.
+    /// The processes that have run from here or will.
     backtrack: Vec<ProcessId>,
     sleep: Vec<Sleeper>,
 }
@@ -108,7 +109,7 @@ impl BacktrackNode {
         }
     }
 
-    /// Makes sure that one of these runs from here.
+    /// Makes sure that one of these processes runs from here.
     fn add_one_of(&mut self, initials: &[ProcessId]) {
         let able: Vec<ProcessId> = initials
             .iter()
@@ -125,6 +126,7 @@ impl BacktrackNode {
     }
 }
 
+/// A depth-first exploration: the current run (`order`) and a node for each of its states.
 struct Source<'a, E> {
     program: &'a mut E,
     /// The processes that never run.
@@ -179,7 +181,7 @@ impl<E: Execution> Source<'_, E> {
         self.switches.stop_at_mishap && (halted(Status::Failed) || halted(Status::Discarded))
     }
 
-    /// Runs a process from the last node, with all outcomes; returns its accesses.
+    /// Runs a process from the last node, with all outcomes, and returns its accesses.
     fn run(&mut self, process: ProcessId) -> Claims {
         let depth = self.order.len();
         let mut accesses = Claims::new();
@@ -211,7 +213,7 @@ impl<E: Execution> Source<'_, E> {
         accesses
     }
 
-    /// A process that waits: its step is a virtual last event.
+    /// Treats the next step of a waiting process as a virtual last event.
     fn waits(&mut self, process: ProcessId) {
         let mut event = Event::new(process, u32::MAX);
         self.program.claims(process, &mut event.claims);
@@ -229,11 +231,10 @@ impl<E: Execution> Source<'_, E> {
         self.order.pop();
     }
 
-    /// Finds the races of the event at a position with earlier ones, and what must run before
-    /// those.
+    /// Finds the races of the event at `at` with earlier events, and schedules their reversals.
     fn races(&mut self, at: usize, pending: bool) {
         let event = self.order.event(at);
-        // A choice may claim a lock and nothing else, and yet not take it.
+        // A choice may claim only a lock and still not take it.
         let takes = |access: &Access| access.kind == AccessKind::Acquire;
         let lock =
             only_acquires(&event.claims).filter(|_| pending || event.touched.iter().any(takes));
@@ -253,7 +254,7 @@ impl<E: Execution> Source<'_, E> {
             let earlier = self.order.event(e);
             if lock.is_some() {
                 let acquired = touches(&earlier.touched, AccessKind::Acquire);
-                // An unlock that failed released nothing; it can as well come later.
+                // A failed unlock released nothing; it can also come later.
                 let released =
                     touches(&earlier.touched, AccessKind::Release) && earlier.mishaps.is_empty();
                 if touches(&earlier.claims, AccessKind::Acquire)
@@ -275,7 +276,7 @@ impl<E: Execution> Source<'_, E> {
         }
     }
 
-    /// The event at a position shall also run before an earlier one.
+    /// Schedules the event at `at` to run before the earlier event `e`.
     fn reverse(&mut self, e: usize, at: usize) {
         let v = self.order.not_dependent(e, at);
         let initials = self.order.initials(&v);

@@ -1,4 +1,4 @@
-//! Expressions of a type.
+//! Random expressions of a given type.
 
 use super::{Maker, Name, binary};
 use crate::features::Feature;
@@ -16,7 +16,7 @@ impl Maker {
         }
     }
 
-    /// A shared variable, the first more often in some batches.
+    /// Returns a shared variable; in some batches mostly the first one.
     pub(super) fn some_shared(&mut self) -> Name {
         if self.rng.percent(self.shape.hot) {
             return self.shared[0].clone();
@@ -24,7 +24,7 @@ impl Maker {
         self.shared[self.rng.below(self.shared.len())].clone()
     }
 
-    /// An index for an array of two, seldom out of bounds.
+    /// Returns an index for an array of two elements, rarely out of bounds.
     pub(super) fn index(&mut self) -> Expr {
         let numbers: Vec<_> = self
             .locals
@@ -137,7 +137,7 @@ impl Maker {
         binary(op, left, self.value(name.ty, depth.min(1)))
     }
 
-    /// The right side of an assignment or `let`: here a value may be chosen or asked for.
+    /// Returns the right side of an assignment or `let`, which may be a `choose` or an `input`.
     pub(super) fn right(&mut self, ty: Ty) -> Expr {
         if ty != Ty::Bool && self.wants(Feature::Choose, 35) {
             let low = if self.rng.percent(15) {

@@ -1,8 +1,8 @@
-//! Programs that can be wrong in several ways at once: endless processes, temporal properties, and
-//! `allows` of any kinds.
+//! Programs with several kinds of violations at once: endless processes, temporal properties, and
+//! `allows` with any kinds.
 //!
-//! What the processes do is as random as in other programs of the swarm. All values are known,
-//! because temporal properties are decided only there.
+//! The bodies are as random as in other programs of the swarm. All values are known, because
+//! temporal properties are decided only for known values.
 
 use super::{BATCH, Maker, Theme, shape};
 use crate::Rng;
@@ -10,11 +10,11 @@ use crate::features::Feature;
 use crate::oracle::ast::{Expr, Item, ItemKind, Kind, Stmt, Temporal};
 use crate::oracle::print;
 
-/// What needs unknown values.
+/// Features and themes with unknown values.
 const UNKNOWN: [Feature; 2] = [Feature::Symbolic, Feature::Input];
 const UNKNOWN_THEMES: [Theme; 3] = [Theme::UnknownStart, Theme::AssumeFirst, Theme::Numbers];
 
-/// The program of this seed. Its temporal properties are called `t0`, `t1`, …
+/// Returns the program of this seed. Its temporal properties are called `t0`, `t1`, …
 ///
 /// ```
 /// use mazurka_testkit::{oracle, swarm};
@@ -48,7 +48,7 @@ pub fn kinds(seed: u64) -> String {
 }
 
 impl Maker {
-    /// Temporal properties, and what is allowed.
+    /// Returns temporal properties, and an `allows`.
     fn stated(&mut self) -> Vec<ItemKind> {
         let mut all = Vec::new();
         for number in 0..1 + self.rng.below(3) {

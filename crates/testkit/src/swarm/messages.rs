@@ -1,14 +1,15 @@
-//! Programs that do little but send and receive: every way to do so, from several processes, into
-//! channels of one and two places and arrays of them, with all that looks at both ends.
+//! Programs that mostly send and receive: in every form, from several processes, over channels of
+//! one and two places and arrays of channels, and with every construct that looks at both ends.
 
 use crate::Rng;
 
-/// A random program with channels. The values sent are different, so orders can be seen.
+/// Returns a random program with channels. All sent values differ, so that orders are visible.
 pub fn messages(seed: u64) -> String {
     let rng = Rng::new(seed ^ 0x006d_6573_7361_6765);
     Maker { rng, value: 0 }.program()
 }
 
+/// Writes the text of a program; `value` is the last value sent.
 struct Maker {
     rng: Rng,
     value: usize,
@@ -37,7 +38,7 @@ impl Maker {
 
     fn receive(&mut self) -> String {
         let channel = self.channel();
-        // The oracle looks for the channel again when the message has been put where it goes.
+        // The oracle evaluates the index of the channel again after it has stored the message.
         let into = match &*channel {
             "r[x]" => "l".to_owned(),
             _ => self.one(&["l", "l", "l", "x", "y[0]", "y[l]"]),
@@ -102,7 +103,7 @@ impl Maker {
         text += "var x: int = 0\nvar y: int[2] = 0\n";
         text += "proc relay() { let t = 0; c ? t; d ! t + 1 }\n";
         match self.rng.below(6) {
-            // The oracle looks at invariants over variables alone.
+            // The oracle supports invariants over variables only.
             0 => text += "invariant x < 3\n",
             1 => text += "ensures x < 3\n",
             2 => text += "ensures len(d) == 0\n",

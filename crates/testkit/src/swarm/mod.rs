@@ -1,8 +1,8 @@
 //! Generator C: swarm generation, from docs/language.md alone.
 //!
-//! Each batch of seeds gets a random subset of the features and a random shape. What is rare among
-//! all programs is common in some batch, and so are combinations of what is rare. Programs are
-//! tiny: an oracle that walks through every state must get to the end.
+//! Each batch of seeds gets a random subset of the features and a random shape. A feature that is
+//! rare overall is common in some batch, and so are combinations of rare features. Programs are
+//! tiny: an oracle that visits every state must finish.
 
 use std::collections::BTreeSet;
 
@@ -17,46 +17,48 @@ mod messages;
 mod models;
 mod numbers;
 mod statements;
+mod symmetric;
 mod synchronised;
 mod theme;
 
 pub use kinds::kinds;
 pub use messages::messages;
 pub use models::models;
+pub use symmetric::symmetric;
 pub use synchronised::synchronised;
 pub use theme::Theme;
 
-/// How many seeds in a row share one choice of features and shapes.
+/// The number of consecutive seeds that share a choice of features and a shape.
 pub const BATCH: u64 = 50;
 
 /// What the programs of one batch have in common.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// What may be used.
+    /// The features that may be used.
     pub features: BTreeSet<Feature>,
-    /// Processes at the start.
+    /// The number of processes at the start.
     pub processes: usize,
-    /// Statements of each.
+    /// The number of statements of each process.
     pub statements: usize,
-    /// How deep statements are nested.
+    /// The maximal nesting depth of statements.
     pub depth: usize,
-    /// Shared variables.
+    /// The number of shared variables.
     pub variables: usize,
-    /// In so many of a hundred cases the first variable is meant.
+    /// The percentage of uses of shared variables that are of the first one.
     pub hot: u32,
-    /// In so many of a hundred cases a statement is not a plain assignment.
+    /// The percentage of statements that are not plain assignments.
     pub rich: u32,
-    /// What the batch is about, if it is about something.
+    /// The theme of the batch, if it has one.
     pub theme: Option<Theme>,
 }
 
-/// So many of a hundred batches have a theme.
+/// The percentage of batches that have a theme.
 const THEMES: u32 = 55;
 
-/// What says which violations count.
+/// The features that decide which violations count.
 const COUNTED: [Feature; 2] = [Feature::Allows, Feature::Expects];
 
-/// The shape of a batch.
+/// Returns the shape of a batch.
 pub fn shape(batch: u64) -> Shape {
     let mut rng = Rng::new(batch.wrapping_mul(0x9E37_79B9).wrapping_add(0x5EED));
     let chance = [20, 35, 50, 75][rng.below(4)];
@@ -84,7 +86,7 @@ pub fn shape(batch: u64) -> Shape {
         .percent(THEMES)
         .then(|| Theme::ALL[rng.weighted(&Theme::WEIGHTS)]);
     let mut shape = theme.map_or(shape.clone(), |theme| shape.about(theme));
-    // These say only what counts, and hide what a wrong engine would show: not too many.
+    // These only decide what counts, and they hide the mistakes of a wrong engine: use few.
     let counted = COUNTED.into_iter().filter(|_| rng.percent(15));
     shape.features.extend(counted);
     if rng.percent(20) {
@@ -94,7 +96,7 @@ pub fn shape(batch: u64) -> Shape {
 }
 
 impl Shape {
-    /// The same, about something; small, since the theme brings statements of its own.
+    /// Returns the shape with a theme; it is small, because the theme brings its own statements.
     fn about(mut self, theme: Theme) -> Self {
         self.features.extend(theme.features());
         let without = theme.without();
@@ -107,7 +109,7 @@ impl Shape {
     }
 }
 
-/// The program of this seed.
+/// Returns the program of this seed.
 ///
 /// ```
 /// use mazurka_testkit::{oracle, swarm};
@@ -119,13 +121,13 @@ pub fn swarm(seed: u64) -> String {
     print(&program(seed))
 }
 
-/// The same as a tree.
+/// Returns the same program as a tree.
 pub fn program(seed: u64) -> Program {
     let mut maker = Maker::new(shape(seed / BATCH), Rng::new(seed.wrapping_add(0xC0FFEE)));
     maker.program()
 }
 
-/// A name that can be used, and what it is.
+/// A name in scope.
 #[derive(Clone, Debug)]
 struct Name {
     name: String,
@@ -141,6 +143,7 @@ struct Procedure {
     recursive: bool,
 }
 
+/// Makes the tree of a program: what is in scope, and how much more it may generate.
 struct Maker {
     shape: Shape,
     rng: Rng,
@@ -149,9 +152,9 @@ struct Maker {
     procedures: Vec<Procedure>,
     locals: Vec<Name>,
     handles: Vec<String>,
-    /// How many names were given.
+    /// How many fresh names were made.
     names: usize,
-    /// How many more statements, children and unknown values there may be.
+    /// How many more statements, children and unknown values are allowed.
     budget: usize,
     children: usize,
     unknowns: usize,
@@ -179,7 +182,7 @@ impl Maker {
         self.shape.features.contains(&feature)
     }
 
-    /// Whether the feature is there, and chance wants it.
+    /// Whether the feature is in the shape and a random draw succeeds.
     fn wants(&mut self, feature: Feature, percent: u32) -> bool {
         self.has(feature) && self.rng.percent(percent)
     }
@@ -260,7 +263,7 @@ impl Maker {
         }
     }
 
-    /// Whether the variable of this number has no initial value.
+    /// Whether the variable with this number has no initial value.
     fn starts_unknown(&mut self, at: usize) -> bool {
         let about = self.shape.theme == Some(Theme::UnknownStart) && at == 0;
         about || self.wants(Feature::Symbolic, 70)
@@ -305,7 +308,7 @@ impl Maker {
             let name = self.rng.pick(&names).cloned().unwrap_or_default();
             items.push(ItemKind::Observe(vec![name]));
         }
-        // What counts changes nothing else of the program.
+        // A copy of the generator, so that these items do not change the rest of the program.
         let mut rng = self.rng.clone();
         let mut allows_results = false;
         if self.has(Feature::Allows) && rng.percent(70) {
@@ -363,7 +366,7 @@ impl Maker {
         }
     }
 
-    /// The body of a procedure.
+    /// Returns the body of a procedure.
     fn body(&mut self, params: &[(String, Ty)]) -> Vec<Stmt> {
         self.locals = params
             .iter()
@@ -390,7 +393,7 @@ impl Maker {
             self.handles.clear();
             let opening = self.opening(number).into_iter().map(Stmt::new);
             let mut body: Vec<Stmt> = opening.collect();
-            // What begins with a theme need not have more.
+            // A process with an opening from the theme needs no further statements.
             let about = usize::from(body.is_empty());
             let count = about + self.rng.below(self.shape.statements);
             body.extend(self.more(count));
@@ -406,7 +409,7 @@ impl Maker {
 }
 
 impl Maker {
-    /// Some statements of a process.
+    /// Returns this many statements of a process.
     fn more(&mut self, count: usize) -> Vec<Stmt> {
         match count {
             0 => Vec::new(),
@@ -419,7 +422,7 @@ fn binary(op: Op, left: Expr, right: Expr) -> Expr {
     Expr::Bin(op, Box::new(left), Box::new(right))
 }
 
-/// `name >= 0 && name <= 2`: few enough values for an oracle.
+/// `name >= 0 && name <= 2`: few enough values for the oracle.
 fn between(name: &str) -> Expr {
     let name = || Expr::Name(name.into());
     let low = binary(Op::Ge, name(), Expr::Num(0));

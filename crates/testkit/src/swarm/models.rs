@@ -1,13 +1,13 @@
-//! Programs with types that have names, dimensions, ranges, functions, quantifiers and `match`,
-//! from docs/language.md alone.
+//! Programs with named types, dimensions, ranges, functions, quantifiers and `match`, from
+//! docs/language.md alone.
 //!
-//! They are made as texts: the tree of the oracle does not know what stands for other things. Each
-//! program has every declaration, and statements that use a random part of them, so that what is
-//! rare alone is met together.
+//! They are made as texts, because the oracle's tree has no sugar. Each program has every
+//! declaration, and its statements use a random part of them, so that features that are rare alone
+//! occur together.
 
 use crate::Rng;
 
-/// The program of this seed.
+/// Returns the program of this seed.
 ///
 /// ```
 /// use mazurka_testkit::{oracle, swarm};
@@ -27,6 +27,7 @@ pub fn models(seed: u64) -> String {
     maker.program()
 }
 
+/// Writes the text of a program.
 struct Maker {
     rng: Rng,
     names: usize,
@@ -36,7 +37,7 @@ struct Maker {
     records: Vec<String>,
     /// Whether each read is a step.
     access: bool,
-    /// Whether all that is being made is one step.
+    /// Whether everything generated now is one step.
     step: bool,
 }
 
@@ -58,7 +59,7 @@ impl Maker {
         all[self.rng.below(all.len())].to_owned()
     }
 
-    /// Whether a value that is used more than once may be read where this stands.
+    /// Whether a value that is used more than once may be read here.
     fn may_read(&self) -> bool {
         !self.access || self.step
     }
@@ -142,7 +143,7 @@ impl Maker {
         }
     }
 
-    /// A number that is read once.
+    /// Returns a number that is read once.
     fn read(&mut self) -> String {
         let (i, j) = (self.index(), self.index());
         match self.rng.below(9) {
@@ -196,7 +197,7 @@ impl Maker {
         }
     }
 
-    /// A condition over the number `i` of a range.
+    /// Returns a condition over the index `name` of a range.
     fn part(&mut self, name: &str) -> String {
         let all = [
             "s[$] == Busy",
@@ -224,7 +225,7 @@ impl Maker {
         self.one(&["Idle", "Busy", "Done"])
     }
 
-    /// A number of eight bits: of the unsigned variable `b`, or of the signed `c`.
+    /// Returns an 8-bit number from the unsigned variable `b` or the signed variable `c`.
     fn bits(&mut self, name: &str, depth: usize) -> String {
         let number = self.one(&["1", "3", "7", "9", "100"]);
         if depth == 0 || self.rng.percent(30) {
@@ -279,7 +280,7 @@ impl Maker {
         }
     }
 
-    /// A condition of a guard.
+    /// Returns the condition of a guard.
     fn guard(&mut self) -> String {
         let outer = std::mem::replace(&mut self.step, true);
         let guard = self.condition(1);
@@ -307,7 +308,7 @@ impl Maker {
         }
     }
 
-    /// A value of the `struct`.
+    /// Returns a value of the `struct`.
     fn record(&mut self) -> String {
         match self.rng.below(4) {
             0 => "m".into(),
@@ -365,7 +366,7 @@ impl Maker {
         }
     }
 
-    /// A loop of at most two rounds, with a statement that leaves it or a round of it.
+    /// Returns a loop of at most two rounds, with a statement that leaves the loop or a round.
     fn loop_that_is_left(&mut self, depth: usize) -> String {
         let leave = self.one(&["break", "continue", "break", "end"]);
         let test = self.condition(1);
@@ -396,7 +397,7 @@ impl Maker {
         }
     }
 
-    /// A statement in a block of its own.
+    /// Returns a statement in a block of its own.
     fn inner(&mut self, depth: usize) -> String {
         let (locals, records) = (self.locals.clone(), self.records.clone());
         let text = self.statement(depth - 1);

@@ -1,19 +1,20 @@
-//! Conditions on unknown numbers that a solver finds hard: large constants, products, remainders.
+//! Conditions on unknown numbers that are hard for a solver: large constants, products, remainders.
 //!
-//! A value is picked first, and conditions are made that it satisfies or breaks. Nothing in the
-//! text tells it: the oracle finds it by solving what it can (`crate::oracle`), as a user would.
+//! A value is picked first, and the conditions are made so that it satisfies or breaks them. The
+//! value is not in the text: the oracle finds it by solving what it can (`crate::oracle`), as a
+//! user would.
 
 use super::{Maker, Name, binary};
 use crate::oracle::ast::{Expr, Init, ItemKind, Kind, Op, Stmt, Ty};
 
-/// A term over an unknown number, and what it is for the value that was picked.
+/// A term over an unknown number, and its value for the value that was picked.
 struct Term {
     term: Expr,
     worth: i128,
 }
 
 impl Maker {
-    /// A value of this type, of any magnitude.
+    /// Returns a value of this type, of any magnitude.
     fn picked(&mut self, ty: Ty) -> i128 {
         let bits = [3, 8, 31, 32, 40, 61][self.rng.below(6)];
         let value = i128::from(self.rng.bits() >> (64 - bits)) | (1 << (bits - 1));
@@ -26,7 +27,7 @@ impl Maker {
         }
     }
 
-    /// A term whose worth is known and stays within its type.
+    /// Returns a term whose value is known and stays within its type.
     fn term(&mut self, name: &str, ty: Ty, value: i128) -> Term {
         let x = || Expr::Name(name.to_owned());
         let small = 2 + self.rng.below(6) as i128;
@@ -44,7 +45,7 @@ impl Maker {
             }
             _ => (binary(Op::Add, x(), Expr::Num(large)), value + large),
         };
-        // One more than it is must fit, too.
+        // Its value plus one must fit, too.
         if low < worth && worth < high {
             Term { term, worth }
         } else {
@@ -55,7 +56,7 @@ impl Maker {
         }
     }
 
-    /// What the value satisfies.
+    /// Returns a condition that the value satisfies.
     fn satisfied(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
         let Term { term, worth } = self.term(name, ty, value);
         let (op, than) = match self.rng.below(6) {
@@ -67,7 +68,7 @@ impl Maker {
         binary(op, term, Expr::Num(than))
     }
 
-    /// What no value satisfies, but this needs more than a look at one comparison.
+    /// Returns a condition that no value satisfies, which a single comparison does not show.
     fn contradiction(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
         let Term { term, worth } = self.term(name, ty, value);
         let one = binary(Op::Eq, term.clone(), Expr::Num(worth));
@@ -79,7 +80,7 @@ impl Maker {
         binary(Op::And, one, other)
     }
 
-    /// What the value breaks, mostly; else something that all values satisfy.
+    /// Returns a condition that mostly the value breaks; otherwise one that all values satisfy.
     fn claim(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
         let Term { term, worth } = self.term(name, ty, value);
         match self.rng.below(4) {
@@ -91,7 +92,7 @@ impl Maker {
         }
     }
 
-    /// An unknown shared number with what is required and ensured of it; some programs have one.
+    /// Declares an unknown shared number, with `requires` and `ensures`, in some programs.
     pub(super) fn hard_start(&mut self, items: &mut Vec<ItemKind>) {
         self.unknowns = 0;
         if self.rng.percent(50) {

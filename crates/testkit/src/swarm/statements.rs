@@ -1,10 +1,10 @@
-//! Statements, as far as the shape allows them.
+//! Random statements, within the features of the shape.
 
 use super::{Maker, Name, Procedure, between, binary};
 use crate::features::Feature;
 use crate::oracle::ast::{Child, Expr, Init, Kept, Kind, Op, Place, Stmt, Ty};
 
-/// What needs something of its own, with how often it is taken.
+/// The features with a statement of their own, and their weights.
 const STATEMENTS: [(Feature, u32); 28] = [
     (Feature::Spawn, 4),
     (Feature::NestedSpawn, 2),
@@ -75,7 +75,7 @@ impl Maker {
         Kind::Assign(vec![place], vec![self.right(name.ty)])
     }
 
-    /// A statement for this feature, none if it does not fit here.
+    /// Returns a statement for this feature; none if it does not fit here.
     fn special(&mut self, feature: Feature, depth: usize) -> Option<Vec<Kind>> {
         let nests = depth > 0;
         let kind = match feature {
@@ -145,7 +145,7 @@ impl Maker {
         Kind::Update(kept, place, verb.into(), values)
     }
 
-    /// A local for a result, an old or a new one.
+    /// Returns a local for a result, existing or new.
     fn kept(&mut self, ty: Ty) -> Kept {
         let old = self.locals.clone();
         let old: Vec<Name> = old.into_iter().filter(|name| name.ty == ty).collect();
@@ -163,11 +163,11 @@ impl Maker {
         }
     }
 
-    /// What stands below a guard or in a choice.
+    /// Returns the statement below a guard or in a choice.
     fn inner(&mut self, depth: usize) -> Stmt {
         let mut body = self.block(1, depth - 1);
         let first = body.remove(0);
-        // A `let` below a guard is known to none; a spawn may name a handle, which is as useless.
+        // Names that a `let` or a `spawn` declares below a guard are not in scope anywhere.
         match first.kind {
             Kind::Let(..) | Kind::Spawn(Some(_), _) => Stmt::new(self.assignment()),
             kind if body.is_empty() => Stmt::new(kind),
@@ -234,7 +234,7 @@ impl Maker {
         ))
     }
 
-    /// A shared number without an index, for a loop that counts.
+    /// Returns a shared number that is not an element, for a loop that counts.
     fn counter(&mut self) -> Option<String> {
         let numbers: Vec<_> = self
             .shared
@@ -250,7 +250,7 @@ impl Maker {
         Some(Kind::GuardedLoop(test, Box::new(Stmt::new(count))))
     }
 
-    /// `x < 2` and `x := x + 1`
+    /// Returns `x < 2` and `x := x + 1`.
     fn counting(&mut self) -> Option<(Expr, Kind)> {
         let name = self.counter()?;
         let read = || Expr::Name(name.clone());
@@ -325,7 +325,7 @@ impl Maker {
                 let body = self.block(1, depth.saturating_sub(1));
                 let inside = body.into_iter().map(|stmt| stmt.kind);
                 let mut all = vec![Kind::Lock(place.clone())];
-                // What is named in there would be known after the `unlock` as well: harmless.
+                // Names declared inside stay in scope after the `unlock`, which is harmless.
                 all.extend(inside);
                 all.push(Kind::Unlock(place));
                 Some(all)
@@ -333,7 +333,7 @@ impl Maker {
         }
     }
 
-    /// An input, mostly restricted to a few values.
+    /// Returns an input, mostly restricted to a few values.
     fn input(&mut self) -> Option<Vec<Kind>> {
         self.unknowns = self.unknowns.checked_sub(1)?;
         let ty = [Ty::Bool, Ty::Signed(8), Ty::Unsigned(8)][self.rng.below(3)];

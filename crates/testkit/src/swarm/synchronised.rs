@@ -1,9 +1,9 @@
 //! Programs that synchronise: semaphores, reader–writer locks, condition variables, barriers and
-//! `try`, from docs/language.md alone. Made as texts, as [`super::models`] are.
+//! `try`, from docs/language.md alone. They are made as texts, like those of [`super::models`].
 
 use crate::Rng;
 
-/// The program of this seed.
+/// Returns the program of this seed.
 ///
 /// ```
 /// use mazurka_testkit::{oracle, swarm};
@@ -21,6 +21,7 @@ pub fn synchronised(seed: u64) -> String {
     maker.program()
 }
 
+/// Writes the text of a program.
 struct Maker {
     rng: Rng,
     names: usize,
@@ -80,7 +81,7 @@ impl Maker {
         }
     }
 
-    /// An index that does not change while a process waits.
+    /// Returns an index that does not change while a process waits.
     fn fixed(&mut self) -> String {
         match self.me {
             Some(me) if self.rng.percent(50) => me.into(),
@@ -104,7 +105,7 @@ impl Maker {
         .replace('$', &i)
     }
 
-    /// An update of an atomic variable, whose result may be used.
+    /// Returns an update of an atomic variable, whose result may be used.
     fn update(&mut self) -> String {
         let i = self.index();
         let update = self
@@ -145,7 +146,7 @@ impl Maker {
         self.one(&all).replace('$', &i)
     }
 
-    /// Something that is one step and may have to wait.
+    /// Returns a statement that is one step and may wait.
     fn waits(&mut self) -> String {
         let i = self.index();
         self.one(&[
@@ -159,7 +160,7 @@ impl Maker {
         .replace('$', &i)
     }
 
-    /// A message that is sent or received.
+    /// Returns a send or a receive.
     fn message(&mut self) -> String {
         let i = self.index();
         self.one(&[
@@ -178,7 +179,7 @@ impl Maker {
         .replace('$', &i)
     }
 
-    /// A pair around something.
+    /// Returns a pair, such as acquire and release, around statements.
     fn around(&mut self, depth: usize) -> String {
         let i = self.fixed();
         let (first, last) = [
@@ -250,7 +251,7 @@ impl Maker {
         format!("select {{ {} }}", all.join(" [] "))
     }
 
-    /// A statement, perhaps with a label or a text to print before it.
+    /// Returns a statement, sometimes with a label or a `print` before it.
     fn statement(&mut self, depth: usize) -> String {
         let stmt = self.bare_statement(depth);
         match self.rng.below(12) {

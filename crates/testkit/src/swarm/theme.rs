@@ -1,24 +1,24 @@
-//! Themes: what some batches are about, because engines got it wrong once.
+//! Themes: the topics of some batches, chosen because engines got them wrong once.
 //!
-//! A theme turns features on, and the processes of its programs begin with statements that bring
-//! them together. What follows is as random as in other batches.
+//! A theme turns features on, and the processes of its programs begin with statements that combine
+//! them. The rest is as random as in other batches.
 
 use super::{Maker, binary};
 use crate::features::Feature;
 use crate::oracle::ast::{Child, Expr, Init, Kind, Op, Place, Stmt, Ty};
 
-/// What a batch is about.
+/// The topic of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     /// A child that has something to do in some runs only.
     IdleChild,
-    /// A failure that is met beside a false `assume`, and without it.
+    /// A failure that occurs both with and without a false `assume` beside it.
     Discarded,
-    /// Results that depend on the schedule, from unknown initial values.
+    /// Results that depend on the schedule and on unknown initial values.
     UnknownStart,
     /// A false `assume` on an input before the first step, beside a process that fails.
     AssumeFirst,
-    /// A process that joins another than its child.
+    /// A process that joins a process that is not its child.
     ForeignJoin,
     /// Locks that are taken in two orders.
     Crossed,
@@ -38,10 +38,10 @@ impl Theme {
         Self::Numbers,
     ];
 
-    /// How often each is taken: more, where a command that can see it is asked seldom.
+    /// The weight of each theme; larger if few commands can see its mistakes.
     pub(super) const WEIGHTS: [u32; 7] = [2, 4, 4, 2, 2, 4, 4];
 
-    /// What it needs.
+    /// The features that it needs.
     pub(super) fn features(self) -> &'static [Feature] {
         match self {
             Self::IdleChild => &[Feature::Spawn, Feature::Captured, Feature::If],
@@ -54,7 +54,7 @@ impl Theme {
         }
     }
 
-    /// What would make its programs too large, or hide what they are about.
+    /// The features that would make its programs too large or hide its mistakes.
     pub(super) fn without(self) -> &'static [Feature] {
         match self {
             Self::UnknownStart => &[Feature::Array, Feature::Input],
@@ -72,7 +72,7 @@ impl Theme {
 }
 
 impl Maker {
-    /// What the process of this number begins with.
+    /// Returns the first statements of the process with this number.
     pub(super) fn opening(&mut self, number: usize) -> Vec<Kind> {
         match (self.shape.theme, number) {
             (Some(Theme::IdleChild), 0) => self.idle_child(),
@@ -128,7 +128,7 @@ impl Maker {
         binary(op, value, literal)
     }
 
-    /// Something that fails, always or often.
+    /// Returns a statement that fails, always or often.
     fn failure(&mut self) -> Kind {
         if self.rng.percent(50) {
             Kind::Error(None)

@@ -1,4 +1,4 @@
-//! What `permute --symbolic-initial` says, held against the oracle.
+//! Compares what `permute --symbolic-initial` says with the oracle.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,9 @@ use mazurka_testkit::oracle::{Answer, Limits, judge, parse};
 use crate::expected::Stated;
 use crate::seen::{State, named};
 
-/// What is wrong with it: values from which permutations are said to end differently, and do not;
-/// or none, where those from the initial values of the text do (`finals` are their ends).
+/// Returns what is wrong with the answer: it names initial values from which permutations end
+/// differently, but they do not; or it names none, although permutations from the initial values of
+/// the text end differently (`finals` are their final states).
 pub fn wrong(text: &str, found: &AnyStartPermutations, finals: &BTreeSet<State>) -> Option<String> {
     let none = found.disagreements.is_empty() && found.undecided.is_none() && found.all_pairs;
     if none && finals.len() > 1 {

@@ -1,8 +1,8 @@
-//! Every command of Mazurka as a function from a program to what it says.
+//! Every command of Mazurka as a function from a program to its answer.
 //!
-//! The commands run in this process, through the library that the binary is made of: a hundred
-//! thousand programs times forty commands would be four million processes. A panic is what the
-//! binary calls an internal error (exit code 4).
+//! The commands run in this process, through the library of the binary: a hundred thousand programs
+//! times forty commands would be four million processes. A panic corresponds to an internal error
+//! of the binary (exit code 4).
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -36,9 +36,9 @@ pub enum Command {
     /// `check --property deterministic`
     CheckDeterministic,
     Explore(Algorithm),
-    /// `explore --tests`: each execution, and so the final states.
+    /// `explore --tests`: all executions, and so all final states.
     Tests(Algorithm),
-    /// `explore --checkpoint`, and `--resume` until it is done, with so many workers.
+    /// `explore --checkpoint`, then `--resume` until it is done, with this many workers.
     Resume(Algorithm, usize),
     Unfold(NetKind, u64),
     /// `unfold --net stateful --naive`
@@ -52,7 +52,7 @@ pub enum Command {
         reduce: bool,
     },
     Run(u64),
-    /// A command with the solver that is installed; all others have the embedded one.
+    /// A command with the installed solver; all others use the embedded one.
     Installed(Box<Command>),
 }
 
@@ -92,7 +92,7 @@ impl fmt::Display for Command {
 }
 
 impl Command {
-    /// Its first word, under which refusals and times are counted.
+    /// The first word, under which refusals and times are counted.
     pub fn name(&self) -> String {
         match self {
             Command::Check | Command::CheckDeterministic => "check".to_owned(),
@@ -135,12 +135,12 @@ impl Loaded {
         }
     }
 
-    /// Whether the loader takes it, and if not, why.
+    /// Returns why the loader refuses it, if it does.
     pub fn refusal(&self) -> Option<&str> {
         self.program.as_ref().err().map(String::as_str)
     }
 
-    /// The program, if it has one set of initial values and no inputs.
+    /// Returns the program if it has one set of initial values and no inputs.
     pub fn concrete(&self) -> Option<&Program> {
         self.program
             .as_ref()
@@ -148,34 +148,34 @@ impl Loaded {
             .filter(|program| program.unknowns().is_empty())
     }
 
-    /// Whether values are unknown before it runs.
+    /// Whether the program has unknown values.
     pub fn is_open(&self) -> bool {
         let program = self.program.as_ref();
         program.is_ok_and(|program| !program.unknowns().is_empty())
     }
 }
 
-/// The solver that is installed, if there is one. It is looked for once.
+/// Returns the installed solver, if there is one. It is searched for once.
 pub fn installed_solver() -> Option<mazurka_smt::Program> {
     static FOUND: OnceLock<Option<mazurka_smt::Program>> = OnceLock::new();
     *FOUND.get_or_init(second_solver)
 }
 
-/// How much there is to explore, as far as a short search tells.
+/// The size of the state space, estimated by a short search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// Few executions.
     Small,
-    /// More of them: slow commands are asked about some of these programs only.
+    /// More executions: slow commands run on only some of these programs.
     Medium,
-    /// Too many for engines that go through all interleavings.
+    /// Too many executions for engines that explore all interleavings.
     Large,
-    /// Runs that are very long, or have no end.
+    /// Very long or infinite runs.
     Endless,
 }
 
 impl Size {
-    /// Whether a command is likely to come to an end.
+    /// Whether a command is likely to finish.
     pub fn allows(self, command: &Command) -> bool {
         if let Command::Installed(command) = command {
             return self.allows(command);
@@ -200,7 +200,7 @@ impl Size {
 }
 
 impl Loaded {
-    /// How much there is to explore.
+    /// Estimates the size of the state space.
     pub fn size(&self) -> Size {
         const SOME: u64 = 40;
         const MANY: u64 = 400;
@@ -243,7 +243,7 @@ fn limits() -> Limits {
     }
 }
 
-/// With the embedded solver, so that no other one hides what it gets wrong.
+/// Options with the embedded solver, so that another solver does not hide its mistakes.
 pub(crate) fn options() -> Options {
     options_with(SolverChoice::Embedded)
 }
@@ -261,7 +261,7 @@ thread_local! {
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs a command, which may have a planted defect; the error is the message of a panic.
+/// Runs a command, which may have a planted defect. The error is the message of a panic.
 pub fn attempt(
     command: &Command,
     loaded: &Loaded,
@@ -285,8 +285,8 @@ pub fn attempt(
         .map_err(|_| LAST.with(|last| format!("internal error: {}", last.borrow())))
 }
 
-/// What a command says that has a defect. A refusal becomes an answer if the defect makes a proof
-/// of it.
+/// Returns the answer of a command with a planted defect. The defect may turn a refusal into a
+/// proof.
 fn planted(command: &Command, loaded: &Loaded, plant: &Plant) -> Outcome {
     let mut outcome = run(command, loaded);
     let mut made = Box::new(Seen::nothing());
@@ -301,10 +301,10 @@ fn planted(command: &Command, loaded: &Loaded, plant: &Plant) -> Outcome {
     }
 }
 
-/// Threads of this name panic in silence.
+/// The name of threads whose panics are not printed.
 pub const QUIET: &str = "hostile";
 
-/// Does something in a thread whose panics are caught, and not printed.
+/// Runs a closure in a thread whose panics are caught and not printed.
 pub fn quiet<T: Send>(body: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
@@ -375,7 +375,7 @@ fn run_on(
             )
         }
         Command::Walk(seed) => {
-            // Every other seed walks with sleep sets.
+            // Odd seeds walk with sleep sets.
             let walk = WalkStates {
                 seed: *seed,
                 sleep: seed % 2 == 1,
@@ -404,7 +404,7 @@ fn run_on(
     })
 }
 
-/// What is wrong with the witnesses of a record: each must replay from its text.
+/// Returns what is wrong with the witnesses of a record: each must replay from its text.
 fn replay(program: &Program, record: &Record) -> Option<String> {
     if record.witnesses.is_empty() {
         return None;
@@ -424,7 +424,7 @@ fn replay(program: &Program, record: &Record) -> Option<String> {
     }
 }
 
-/// Each execution as a test, and the final states among them.
+/// Turns each execution into a test and collects the final states.
 fn tests(program: &Program, algorithm: Algorithm, options: &Options) -> Result<Outcome, Refused> {
     let mut finals: BTreeSet<State> = BTreeSet::new();
     let mut wrong = None;
@@ -440,7 +440,7 @@ fn tests(program: &Program, algorithm: Algorithm, options: &Options) -> Result<O
     let (record, _) = program.explore_tests(algorithm, options, &mut quietly(), sink)?;
     let mut seen = Seen::from_record(&record);
     seen.wrong = wrong;
-    // A test of a program with unknown values shows one of the values that lead there.
+    // With unknown values, a test shows only one of the values that lead there.
     seen.finals = (!unknown).then_some(finals);
     Ok(seen.boxed())
 }
@@ -454,7 +454,7 @@ fn replay_run(program: &Program, test: &RunRecord) -> Option<String> {
         .map(|problem| format!("a test does not replay: {problem}"))
 }
 
-/// Explores in stages, each from the text of the checkpoint before it.
+/// Explores in stages, each starting from the text of the previous checkpoint.
 fn resume(program: &Program, algorithm: Algorithm, jobs: usize, options: &Options) -> Outcome {
     const MOST: u64 = 1 << 20;
     let mut most = 1;
@@ -473,7 +473,7 @@ fn resume(program: &Program, algorithm: Algorithm, jobs: usize, options: &Option
             Ok(found) => found,
             Err(refused) => return Outcome::Refused(refused.to_string()),
         };
-        // A part that is too large is not finished by any stage.
+        // No stage finishes a part that is too large.
         let Some(left) = left.filter(|_| most < MOST) else {
             let mut seen = Seen::from_record(&record);
             seen.wrong = replay(program, &record);
@@ -542,7 +542,7 @@ fn symbolic(loaded: &Loaded, por: Reduction, options: &Options) -> Outcome {
         Err(nothing) => Outcome::Refused(nothing.to_string()),
         Ok(found) => {
             let mut seen = Seen::from_record(&found.record);
-            // Where nothing is unknown, the states are values.
+            // If nothing is unknown, the terms are values.
             let listed = found.states.listed.iter();
             let finals = listed.filter(|state| state.ending == Ending::Final);
             let finals = finals.map(|state| named(&state.substitution)).collect();
@@ -581,7 +581,7 @@ fn prove(loaded: &Loaded, reduce: bool, options: &Options) -> Outcome {
             });
             if found.goals.iter().all(|goal| goal.status == Status::Proved)
                 && let Err(problem) = program.check_proof(&file, options, &mut quietly())
-                // A machine that is busy may not come to the end in time.
+                // On a busy machine the check may run out of time.
                 && !matches!(problem, ProofProblem::BrokenOff { .. })
             {
                 seen.wrong = Some(format!("the proof is rejected: {problem}"));

@@ -1,4 +1,4 @@
-//! The truth about a program, in the form in which commands are held against it.
+//! The truth about a program, in the form that the answers of commands are compared with.
 
 use std::collections::BTreeSet;
 
@@ -9,37 +9,36 @@ use mazurka_testkit::oracle::{Answer, FailureKind, Limits, Truth, judge, parse};
 
 use crate::seen::State;
 
-/// What is so.
+/// What is true of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
     /// The lines of all failures.
     pub failures: BTreeSet<usize>,
-    /// The lines of those that are a broken `ensures`.
+    /// The lines of the failures that are a broken `ensures`.
     pub ensures: BTreeSet<usize>,
     /// Whether a run deadlocks.
     pub deadlock: bool,
-    /// How many states are deadlocked.
+    /// The number of deadlocked states.
     pub deadlocked_states: u64,
     /// The observed variables in the final states.
     pub observed: BTreeSet<State>,
-    /// Whether all results agree; none if no run is final.
+    /// Whether all final states agree; none if no run is final.
     pub deterministic: Option<bool>,
     /// Whether a run is discarded.
     pub discarded: bool,
     /// Whether all values of inputs were tried. If not, more may be possible.
     pub exact: bool,
-    /// Whether a fair scheduler can follow a cycle for ever.
+    /// Whether a fair run can follow a cycle for ever.
     pub livelock: bool,
     /// Which temporal properties hold, in the order of the text.
     pub temporal: Vec<bool>,
-    /// Whether runs are very long, or have no end. The oracle does not say so: an engine has met
-    /// it.
+    /// Whether runs are very long or infinite. An engine found this out, not the oracle.
     pub endless: bool,
-    /// What the text says.
+    /// What the text states.
     pub stated: Stated,
 }
 
-/// What can be read off a text.
+/// Facts that follow from the text of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Stated {
     /// The shared variables that are `bool`.
@@ -52,13 +51,13 @@ pub struct Stated {
     pub allows: Kinds,
     /// Whether it states an `ensures`.
     pub ensures: bool,
-    /// Whether it states any property: `assert`, `error`, `invariant`, `ensures`, a temporal one.
+    /// Whether it states any property: `assert`, `error`, `invariant`, `ensures` or a temporal one.
     pub property: bool,
     /// Whether it asks for inputs.
     pub inputs: bool,
     /// Whether an initial value is unknown.
     pub starts_anywhere: bool,
-    /// Whether that is a number of many bits.
+    /// Whether an unknown initial value is of more than 8 bits.
     pub wide: bool,
     /// Whether `optimal` may block a run.
     pub may_block: bool,
@@ -67,12 +66,12 @@ pub struct Stated {
 /// Why there is nothing to compare.
 #[derive(Clone, Debug)]
 pub enum Unknown {
-    /// The oracle needs more than it is given.
+    /// The program is beyond the oracle's limits.
     TooLarge,
-    /// The text is no program.
+    /// The text is not a program.
     Refused,
-    /// No initial values satisfy what the program requires. If it is hard to see, over numbers of
-    /// many bits, a command may leave it open.
+    /// No initial values satisfy the requirements. If this is hard to decide (`hard`), because of
+    /// wide numbers, a command may leave it open.
     Impossible { hard: bool },
 }
 
@@ -121,7 +120,7 @@ impl Expected {
         }
     }
 
-    /// The kinds of violations that there are.
+    /// The kinds of violations that the program has.
     pub fn kinds(&self) -> Kinds {
         let all = [
             (Violation::Failure, !self.failures.is_empty()),
@@ -134,7 +133,7 @@ impl Expected {
         there.map(|(kind, _)| kind).collect()
     }
 
-    /// The kinds that count for `check`.
+    /// The kinds of violations that `check` counts.
     pub fn counted(&self) -> Kinds {
         let stated = &self.stated;
         let all = if stated.observes || stated.expects || !stated.property {
@@ -156,17 +155,17 @@ impl Expected {
         !self.kinds().and(self.counted()).and(kinds).is_empty()
     }
 
-    /// The lines of failures that are not about final states.
+    /// The lines of the failures that are not about final states.
     pub fn on_the_way(&self) -> BTreeSet<usize> {
         self.failures.difference(&self.ensures).copied().collect()
     }
 
-    /// Whether values are unknown before the program runs.
+    /// Whether the program has unknown values.
     pub fn open(&self) -> bool {
         self.stated.inputs || self.stated.starts_anywhere
     }
 
-    /// All shared variables in the final states, if all are observed and known.
+    /// All shared variables in the final states, if all of them are observed and known.
     pub fn finals(&self) -> Option<&BTreeSet<State>> {
         (!self.stated.observes && !self.open()).then_some(&self.observed)
     }
@@ -263,7 +262,7 @@ impl Stated {
     }
 }
 
-/// The text of a value in a property of `reach`.
+/// The text of a value in a property for `reach`.
 pub fn literal(name: &str, value: i128, stated: &Stated) -> String {
     if stated.bools.contains(name) {
         (value != 0).to_string()

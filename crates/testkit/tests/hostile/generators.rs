@@ -1,4 +1,4 @@
-//! Where programs come from.
+//! The sources of test programs.
 
 use std::fmt;
 use std::fs;
@@ -18,7 +18,7 @@ pub enum Generator {
     Tree,
     /// Mutations of the corpus and the examples.
     Mutate,
-    /// Batches with few features each.
+    /// Batches with a few features each.
     Swarm,
 }
 
@@ -30,7 +30,7 @@ impl Generator {
         all.find(|generator| generator.to_string() == name)
     }
 
-    /// The program of a seed; none if there is none. Some require what is not so.
+    /// Returns the program of a seed, if there is one. Some programs have a false `requires`.
     pub fn program(self, seed: u64) -> Option<String> {
         let text = self.possible(seed)?;
         Some(layout(match seed % 30 {
@@ -47,7 +47,7 @@ impl Generator {
                     inputs: seed % 8 == 7,
                     ..Config::default()
                 };
-                // One statement a line, so that lines tell statements apart.
+                // One statement a line, so that lines identify statements.
                 let text = generate(seed, &config).to_string();
                 Some(text.replace("; ", ";\n"))
             }
@@ -67,8 +67,8 @@ impl fmt::Display for Generator {
     }
 }
 
-/// A failure in a choice that goes over several lines may be shown in any of them: such a program
-/// is put into one line.
+/// Joins the lines of some programs: a failure in a choice that spans several lines may be reported
+/// at any of them.
 pub fn layout(text: String) -> String {
     let closes = |text: &str| text.matches('}').count() > text.matches('{').count();
     let goes_on = |line: &str| {
@@ -91,7 +91,7 @@ fn choices_of_several_lines_are_put_into_one() {
     ));
 }
 
-/// The same program, and its first number is required to be another one.
+/// Adds a `requires` that contradicts the first initial value of a number.
 fn impossible(text: &str) -> Option<String> {
     let mut program = parse(text).ok()?;
     let number = |item: &Item| match &item.kind {
@@ -124,7 +124,7 @@ fn originals() -> &'static [String] {
         let read = paths
             .iter()
             .filter_map(|path| fs::read_to_string(path).ok());
-        // The oracle of temporal properties has tests of its own.
+        // Temporal properties have tests of their own.
         let temporal = ["always", "eventually", "infinitely_often", "whenever"];
         let is_temporal = |text: &String| temporal.iter().any(|word| text.contains(word));
         let short = read.filter(|text| text.len() < 1_500);

@@ -1,4 +1,4 @@
-//! One program, every command, one oracle.
+//! Compares every command with the oracle, on one program.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,14 +18,14 @@ use crate::judge::disagreement;
 use crate::reach::questions;
 use crate::seen::{Outcome, Seen};
 
-/// Something that a command says and that is not so.
+/// A wrong answer of a command.
 #[derive(Clone, Debug)]
 pub struct Fault {
     pub command: Command,
     pub what: String,
 }
 
-/// How often a command was asked, and what it did with it.
+/// How often a command was asked, and how it answered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     pub asked: u64,
@@ -52,19 +52,19 @@ impl fmt::Display for Tally {
     }
 }
 
-/// What a tour of programs has seen, by command.
+/// The tally of each command over a tour of programs.
 pub type Tallies = BTreeMap<String, Tally>;
 
-/// A wrong command, for the tests of the harness itself: it changes what a command says about a
-/// text.
+/// A planted defect, for the tests of the harness itself: it changes the answer of a command about
+/// a text.
 pub type Plant = dyn Fn(&Command, &str, &mut Seen) + Sync;
 
 /// Which commands are tried, and how.
 #[derive(Clone, Copy, Default)]
 pub struct Trial<'a> {
-    /// Only commands whose names start so.
+    /// Only commands whose names have this prefix.
     pub only: Option<&'a str>,
-    /// A defect that they are given.
+    /// A defect that is planted in them.
     pub plant: Option<&'a Plant>,
 }
 
@@ -75,7 +75,7 @@ impl Trial<'_> {
     }
 }
 
-/// The commands that a program is given: the cheap ones always, the others for some programs.
+/// The commands to run on a program: the cheap ones always, the others on some programs.
 pub fn commands(seed: u64, open: bool) -> Vec<Command> {
     let mut all = vec![Command::Check, Command::CheckDeterministic];
     all.extend(Algorithm::ALL.iter().map(|&a| Command::Explore(a)));
@@ -121,8 +121,8 @@ pub fn commands(seed: u64, open: bool) -> Vec<Command> {
     all
 }
 
-/// What is asked of the solver that is installed: each query is a question to another process, so
-/// it is little.
+/// The commands to run with the installed solver. Each query goes to another process, so they are
+/// few.
 fn installed(seed: u64) -> impl Iterator<Item = Command> {
     let all = [
         Command::Check,
@@ -135,9 +135,9 @@ fn installed(seed: u64) -> impl Iterator<Item = Command> {
         .map(|command| Command::Installed(Box::new(command)))
 }
 
-/// Whether a program of this size is given the command, the one of this number. Slow commands get
-/// every fourth of the larger programs: together, these take most of the time, and their number is
-/// what small programs have as well.
+/// Whether to run the command, which has this number in the list, on a program of this size. Slow
+/// commands run on only one in four of the larger programs, which take most of the time and show
+/// little that small ones do not.
 fn chosen(command: &Command, size: Size, number: usize, seed: u64) -> bool {
     let slow = match command {
         Command::Explore(algorithm) => *algorithm == Algorithm::Naive,
@@ -149,7 +149,7 @@ fn chosen(command: &Command, size: Size, number: usize, seed: u64) -> bool {
         && (!slow || size == Size::Small || (number as u64 + seed).is_multiple_of(4))
 }
 
-/// The first thing that a command gets wrong.
+/// Returns the first mistake of a command.
 pub fn fault(
     text: &str,
     seed: u64,
@@ -168,7 +168,7 @@ pub fn fault(
     };
     let mut counted: Option<Counts> = None;
     let wanted = |command: &Command| trial.wants(command);
-    // These count what others are compared with.
+    // The counts of the others are compared with those of these commands.
     let counts = |command: &Command| {
         matches!(
             command,
@@ -219,7 +219,7 @@ pub fn fault(
     None
 }
 
-/// Does something under a name, and counts its time.
+/// Runs a closure and adds its time to the tally of a name.
 pub fn timed<T>(name: &str, tallies: &mut Tallies, body: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let result = body();
@@ -229,8 +229,9 @@ pub fn timed<T>(name: &str, tallies: &mut Tallies, body: impl FnOnce() -> T) -> 
     result
 }
 
-/// What commands get wrong about a program that no initial values satisfy: all must refuse it, and
-/// nothing is proved. If that is hard to see, they may say that they do not know.
+/// Returns what commands get wrong about a program whose requirements no initial values satisfy:
+/// all must refuse it, and none may prove anything. If this is hard to decide, they may say that
+/// they do not know.
 pub fn fault_of_impossible(
     text: &str,
     hard: bool,
@@ -274,14 +275,15 @@ pub fn fault_of_impossible(
     None
 }
 
-/// Whether to tell every command before it runs (`MAZURKA_TRACE=1`), to find one that does not come
-/// back.
+/// Whether to print every command before it runs (`MAZURKA_TRACE=1`), to find one that does not
+/// return.
 pub fn trace() -> bool {
     static TRACE: OnceLock<bool> = OnceLock::new();
     *TRACE.get_or_init(|| std::env::var_os("MAZURKA_TRACE").is_some())
 }
 
-/// Commands that may refuse a program say so in the documentation; all others may not.
+/// Returns a refusal that is wrong. Only the commands whose documentation says so may refuse a
+/// program.
 fn wrongly_refused(command: &Command, why: &str, truth: &Expected) -> Option<String> {
     let may = match command {
         Command::Prove { .. } | Command::Reach(..) | Command::PermuteAny(_) => true,
@@ -292,7 +294,7 @@ fn wrongly_refused(command: &Command, why: &str, truth: &Expected) -> Option<Str
     (!may).then(|| format!("refused: {why}"))
 }
 
-/// A state that is there must be found, and no other.
+/// Returns a wrong answer of `reach`: it must find a reachable state, and no other.
 fn wrongly_answered(seen: &Seen, answer: Option<bool>) -> Option<String> {
     let reachable = answer?;
     let right = match seen.verdict {
@@ -308,7 +310,7 @@ fn wrongly_answered(seen: &Seen, answer: Option<bool>) -> Option<String> {
     (!right).then(|| format!("the state is {says}"))
 }
 
-/// Engines that tell traces apart must count the same.
+/// Returns a wrong count: engines that tell traces apart must count the same.
 fn miscounted(
     command: &Command,
     seen: &Seen,
@@ -325,7 +327,8 @@ fn miscounted(
     }
     let naive = matches!(command, Command::Explore(a) | Command::Tests(a) | Command::Resume(a, _) if *a == Algorithm::Naive);
     if truth.open() && naive {
-        // It also tells apart when a process looked at one that it waits for (docs/inputs.md).
+        // `naive` also distinguishes when a process looked at one that it waits for
+        // (docs/inputs.md).
         return None;
     }
     let known = *counted.get_or_insert(seen.counts);

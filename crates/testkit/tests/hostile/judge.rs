@@ -1,4 +1,4 @@
-//! What each command promises, held against the truth.
+//! Compares what each command promises with the truth.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::commands::Command;
 use crate::expected::Expected;
 use crate::seen::{Seen, State};
 
-/// What a command says that is not so, if anything.
+/// Returns what is wrong in the answer of a command, if anything.
 pub fn disagreement(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
     if let Some(wrong) = &seen.wrong {
         return Some(wrong.clone());
@@ -20,10 +20,10 @@ pub fn disagreement(command: &Command, seen: &Seen, truth: &Expected) -> Option<
             explore(command, seen, truth)
         }
         Command::Permute(_) => explore(command, seen, truth),
-        // The permutations of one run are not all that there is.
+        // The permutations of one run are not all executions.
         Command::PermuteAny(_) => invented(seen, truth),
         Command::Unfold(..) | Command::Walk(_) => unfold(seen, truth),
-        Command::Reach(..) => None, // The one who asks knows the answer.
+        Command::Reach(..) => None, // The caller knows the answer.
         Command::Symbolic(_) => symbolic(seen, truth),
         Command::Prove { .. } => prove(seen, truth),
         Command::Run(_) => one_run(seen, truth),
@@ -31,7 +31,7 @@ pub fn disagreement(command: &Command, seen: &Seen, truth: &Expected) -> Option<
     }
 }
 
-/// Everything that is shown must be so: no command invents.
+/// Returns what the answer shows and the program does not have.
 fn invented(seen: &Seen, truth: &Expected) -> Option<String> {
     if seen.deterministic == Some(true) && truth.deterministic == Some(false) {
         return Some("deterministic, where results differ".to_owned());
@@ -68,7 +68,7 @@ fn check(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
         .or_else(|| concealed(seen, there))
 }
 
-/// Whether something is there that counts, and that is neither shown nor left open.
+/// Returns a violation that counts and that the answer neither shows nor leaves open.
 fn concealed(seen: &Seen, there: Kinds) -> Option<String> {
     let left = there
         .without(seen.kinds)
@@ -77,7 +77,7 @@ fn concealed(seen: &Seen, there: Kinds) -> Option<String> {
     Some(format!("{kind} is neither shown nor left open"))
 }
 
-/// Whether the verdict is right; a bound excuses a lack of one.
+/// Returns a wrong verdict; a bound excuses an inconclusive one.
 fn verdict(seen: &Seen, truth: &Expected, violated: bool) -> Option<String> {
     let right = match seen.verdict {
         Verdict::Violated => violated || !truth.exact,
@@ -89,8 +89,7 @@ fn verdict(seen: &Seen, truth: &Expected, violated: bool) -> Option<String> {
 }
 
 fn explore(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
-    // Only the engine that compares states with those before them sees cycles; for others runs are
-    // too long.
+    // Only the engine that compares states recognises cycles; for others the runs are too long.
     let sees_cycles = matches!(command, Command::Explore(Algorithm::Stateful));
     let cycles = truth.livelock && truth.counted().contains(Kind::Livelock);
     let violated = truth.violated() || (sees_cycles && cycles);
@@ -106,7 +105,7 @@ fn explore(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
     if truth.deadlock && !seen.deadlock {
         return Some("a deadlock not found".to_owned());
     }
-    // Results over unknown values are compared by a solver, which need not know.
+    // A solver compares results over unknown values, and may give up.
     let known = !truth.open() || seen.deterministic.is_some() && truth.exact;
     if known && seen.deterministic != truth.deterministic {
         return Some(format!(
@@ -121,7 +120,7 @@ fn explore(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
     }
 }
 
-/// The counts of an exploration in which all values are known.
+/// Returns a wrong count of an exploration in which all values are known.
 fn counted(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
     let (counts, finals) = (&seen.counts, truth.observed.len() as u64);
     if counts.final_states != finals {
@@ -152,15 +151,15 @@ fn counted(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
     }
 }
 
-/// What engines that merge states count. What cannot matter any more is not part of a state, so
-/// there may be fewer.
+/// Returns a wrong count of an engine that merges states. Dead values are not part of a state, so
+/// it may count fewer.
 fn states(algorithm: Algorithm, seen: &Seen, truth: &Expected) -> Option<String> {
     let (found, most) = (seen.counts.deadlocks, truth.deadlocked_states);
     (algorithm == Algorithm::Stateful && found > most)
         .then(|| format!("{found} deadlocked states of {most}"))
 }
 
-/// Nets show all failures and deadlocks, but not all final states.
+/// Judges nets, which show all failures and deadlocks, but not all final states.
 fn unfold(seen: &Seen, truth: &Expected) -> Option<String> {
     let invented = invented(seen, truth);
     if invented.is_some() {
@@ -233,7 +232,7 @@ fn one_run(seen: &Seen, truth: &Expected) -> Option<String> {
     }
 }
 
-/// How two sets differ.
+/// Describes how two sets differ.
 fn sets(name: &str, found: &BTreeSet<State>, truth: &BTreeSet<State>) -> Option<String> {
     let one = |set: Vec<&State>| format!("{:?}", set.first());
     let missed: Vec<_> = truth.difference(found).collect();

@@ -1,5 +1,5 @@
-//! All kinds of violations at once: `check --keep-going` against the oracle, on programs with
-//! endless processes, temporal properties and `allows`.
+//! Several kinds of violations at once: compares `check --keep-going` with the oracle, on programs
+//! with endless processes, temporal properties and `allows`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::expected::{Expected, Unknown};
 use crate::generators::layout;
 use crate::shrink::shrink;
 
-/// What is right, or why nothing can be said.
+/// Returns the truth, or why it is not known.
 fn truth(text: &str, fairness: Fairness) -> Result<Expected, Unknown> {
     let limits = Limits {
         states: 3_000,
@@ -24,8 +24,8 @@ fn truth(text: &str, fairness: Fairness) -> Result<Expected, Unknown> {
     Expected::by_oracle(text, &limits)
 }
 
-/// What `check --keep-going` gets wrong; as an error that it met a bound, or that the program is
-/// refused (docs/language.md: a wait that depends on a chosen value).
+/// Returns what `check --keep-going` gets wrong. The error means that it hit a bound or that the
+/// program is refused (docs/language.md: a wait that depends on a chosen value).
 fn wrong(text: &str, fairness: Fairness, truth: &Expected) -> Result<Option<String>, ()> {
     let program = Program::load("kinds.maz", text, &[]).map_err(|_| ())?;
     if !program.unknowns().is_empty() {
@@ -53,7 +53,7 @@ fn wrong(text: &str, fairness: Fairness, truth: &Expected) -> Result<Option<Stri
     Ok(None)
 }
 
-/// What a record says that is not so.
+/// Returns what is wrong in a record.
 fn difference(record: &Record, truth: &Expected, counted: Kinds) -> Option<String> {
     let shown: Kinds = record
         .witnesses
@@ -95,8 +95,8 @@ fn difference(record: &Record, truth: &Expected, counted: Kinds) -> Option<Strin
     })
 }
 
-/// Compares some programs; more than a third must be small enough. Returns how many there were with
-/// each number of kinds.
+/// Compares some programs, more than a third of which must be small enough. Returns the number of
+/// programs by how many kinds of violations they have.
 fn compare(first: u64, programs: u64, stride: u64) -> BTreeMap<usize, u64> {
     let mut numbers: BTreeMap<usize, u64> = BTreeMap::new();
     let mut of_kind: BTreeMap<Kind, u64> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! The long run: slices that can be resumed, and the table of feature pairs.
 //!
-//! The state is a text file to which every finished slice adds its lines, so a run that is killed
-//! loses one slice.
+//! The state is a text file to which every finished slice appends its lines, so a killed run loses
+//! only one slice.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,15 +16,15 @@ use crate::generators::Generator;
 use crate::harness::{Tallies, Tally};
 use crate::tour::{Report, Tour, look, tour};
 
-/// How many programs are looked at between two entries of the state.
+/// The number of programs in a slice.
 const SLICE: u64 = 1_000;
 
-/// The settings of a long run, from the environment, as `.ci/long` sets it.
+/// The settings of a long run, read from the environment variables that `.ci/long` sets.
 pub struct LongRunSettings {
     pub generators: Vec<Generator>,
     pub seed: u64,
     pub programs: u64,
-    /// None: nothing is kept.
+    /// None: the state is not saved.
     state: Option<PathBuf>,
 }
 
@@ -45,7 +45,7 @@ impl LongRunSettings {
     }
 }
 
-/// What is known of all slices, those of earlier runs included.
+/// The results of all slices, including those of earlier runs.
 #[derive(Default)]
 pub struct Total {
     done: Vec<String>,
@@ -55,7 +55,7 @@ pub struct Total {
     wrong: u64,
 }
 
-/// Looks at all programs, slice by slice.
+/// Runs all programs, slice by slice.
 pub fn long_run(settings: &LongRunSettings) -> Total {
     let mut total = Total::default();
     let before = settings.state.as_ref().map(fs::read_to_string);
@@ -77,7 +77,7 @@ pub fn long_run(settings: &LongRunSettings) -> Total {
 }
 
 impl LongRunSettings {
-    /// Adds the lines of a slice to the state.
+    /// Appends the lines of a slice to the state.
     fn keep(&self, lines: &str) {
         let Some(path) = &self.state else {
             return;
@@ -88,7 +88,7 @@ impl LongRunSettings {
     }
 }
 
-/// The lines of one slice; what is wrong in it is printed at once.
+/// Runs one slice and returns its lines; mistakes are printed at once.
 fn one_slice(generator: Generator, first: u64, programs: u64) -> String {
     let wanted = Tour {
         generator,
@@ -131,7 +131,7 @@ fn one_slice(generator: Generator, first: u64, programs: u64) -> String {
     lines
 }
 
-/// The table of a slice.
+/// Returns the lines for the table of a slice.
 fn pair_lines(pairs: &Pairs) -> String {
     let mut lines = String::new();
     for one in Feature::ALL {
@@ -145,7 +145,7 @@ fn pair_lines(pairs: &Pairs) -> String {
     lines
 }
 
-/// The table alone: what the generators make, by the oracle, without any command.
+/// Makes only the table, from what the oracle says about the generated programs; no command runs.
 pub fn table(settings: &LongRunSettings) -> Total {
     let mut pairs = Pairs::default();
     for &generator in &settings.generators {
@@ -163,7 +163,7 @@ pub fn table(settings: &LongRunSettings) -> Total {
 }
 
 impl Total {
-    /// Takes up a line of the state; one that was not finished says nothing.
+    /// Adds a line of the state; an incomplete one is ignored.
     fn add(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         let number = |at: usize| words.get(at).and_then(|n: &&str| n.parse::<u64>().ok());
@@ -194,19 +194,19 @@ impl Total {
         }
     }
 
-    /// How many programs a command gets wrong.
+    /// The number of programs that some command gets wrong.
     pub fn wrong(&self) -> u64 {
         self.wrong
     }
 
-    /// The commands that refuse everything, or answer nothing.
+    /// The commands that refused or left open every program.
     pub fn useless(&self) -> Vec<&str> {
         let useless = |tally: &Tally| tally.asked == tally.refused + tally.inconclusive;
         let found = self.tallies.iter().filter(|(_, tally)| useless(tally));
         found.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// The pairs that never came together with a violation, and for which there is no reason.
+    /// The pairs that never occurred together with a violation, and are not excused.
     pub fn missing(&self) -> Vec<(Feature, Feature)> {
         let mut missing = Vec::new();
         for one in Feature::ALL {
@@ -221,7 +221,7 @@ impl Total {
         missing
     }
 
-    /// Everything, for people.
+    /// Prints everything for people.
     pub fn print(&self) {
         for (generator, [programs, compared, violated, wrong]) in &self.numbers {
             println!(
@@ -249,7 +249,7 @@ impl Total {
     }
 }
 
-/// Pairs that may have no violation, with the reason.
+/// Pairs that need no violation, with the reason.
 const ALLOWED: &[(Feature, Feature, &str)] = &[];
 
 fn allowed(one: Feature, other: Feature) -> Option<&'static str> {

@@ -1,4 +1,4 @@
-//! Every command against an oracle that shares nothing with the engines (docs/testing.md).
+//! Compares every command with an oracle that shares nothing with the engines (docs/testing.md).
 
 mod any_start;
 mod commands;
@@ -21,11 +21,11 @@ use generators::Generator;
 use metamorphic::{Change, difference};
 use tour::{Tour, tour};
 
-/// From one seed to the next where there are few programs. It has no divisor in common with the
-/// numbers that decide which programs get the expensive commands.
+/// The distance between seeds where few programs are tried. It is coprime to the numbers that
+/// decide which programs get the expensive commands.
 const STRIDE: u64 = 53;
 
-/// How many programs of a generator every `cargo test` looks at.
+/// The number of programs of a generator in every `cargo test`.
 fn ci(generator: Generator) -> u64 {
     match generator {
         Generator::Tree => 60,
@@ -34,7 +34,7 @@ fn ci(generator: Generator) -> u64 {
     }
 }
 
-/// A few programs of a generator, always the same.
+/// Runs a few programs of a generator, always the same.
 fn slice(generator: Generator) {
     let wanted = Tour {
         generator,
@@ -62,8 +62,8 @@ fn commands_agree_on_swarms() {
     slice(Generator::Swarm);
 }
 
-/// Questions that the embedded solver answers within a range only, or not at all: what it does not
-/// find was taken for impossible.
+/// Conditions that the embedded solver decides only within a range, or not at all. A value that it
+/// did not find was once taken for impossible.
 #[test]
 fn what_the_solver_does_not_decide_is_not_taken_for_impossible() {
     let all = [
@@ -83,7 +83,7 @@ fn what_the_solver_does_not_decide_is_not_taken_for_impossible() {
     }
 }
 
-/// Changes that must not matter, on some programs of each generator.
+/// Applies changes that must not matter to some programs of each generator.
 fn nothing_changes(first: u64, programs: u64, stride: u64) {
     let found = commands::quiet(|| {
         let mut made: BTreeMap<String, u64> = BTreeMap::new();
@@ -135,7 +135,7 @@ fn commands_agree_for_long() {
     }
 }
 
-/// So does it call this.
+/// `.ci/long` calls this, too.
 #[test]
 #[ignore = "takes as long as it is told to; see .ci/long"]
 fn nothing_changes_for_long() {
@@ -143,8 +143,8 @@ fn nothing_changes_for_long() {
     nothing_changes(settings.seed, settings.programs, 1);
 }
 
-/// For those who change a generator: `MAZURKA_PROGRAMS=20000 cargo test --profile long -p
-/// mazurka-testkit --test hostile table_of_pairs -- --ignored --nocapture`
+/// For work on a generator: `MAZURKA_PROGRAMS=20000 cargo test --profile long -p mazurka-testkit
+/// --test hostile table_of_pairs -- --ignored --nocapture`
 #[test]
 #[ignore = "prints a table"]
 fn table_of_pairs() {

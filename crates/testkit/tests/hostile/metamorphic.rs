@@ -1,6 +1,6 @@
-//! Changes to a program that must not change what commands say, but for what they add.
+//! Changes to a program that must not change the answers of commands, except for what they add.
 //!
-//! No oracle is needed here, so programs may be of any size that the engines manage.
+//! This needs no oracle, so programs may be of any size that the engines can handle.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ use crate::expected::Stated;
 use crate::seen::{Outcome, Seen};
 use crate::shrink;
 
-/// A change.
+/// A change to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The processes in another order.
+    /// Reorders the processes.
     Order,
-    /// Other names.
+    /// Renames everything.
     Names,
-    /// One more process, with a variable of its own and one step.
+    /// Adds a process with a variable of its own and one step.
     Bystander,
-    /// A statement in a procedure of its own.
+    /// Moves a statement into a new procedure.
     Procedure,
 }
 
@@ -36,7 +36,7 @@ impl Change {
         Change::Procedure,
     ];
 
-    /// The changed text; none if there is nothing to change.
+    /// Returns the changed text; none if there is nothing to change.
     pub fn apply(self, text: &str, seed: u64) -> Option<String> {
         let program = parse(text).ok()?;
         let mut rng = Rng::new(seed);
@@ -49,7 +49,7 @@ impl Change {
     }
 }
 
-/// Moves the processes by some places, the last ones to the front.
+/// Rotates the processes: the last ones move to the front.
 fn reorder(mut program: Program, rng: &mut Rng) -> Option<String> {
     let is_process = |item: &Item| matches!(item.kind, ItemKind::Process(..));
     let places: Vec<usize> = (0..program.items.len())
@@ -73,7 +73,7 @@ fn bystander(program: Program) -> String {
     format!("var {BYSTANDER}: int = 0\n{text}\nprocess {{\n  {BYSTANDER} := 1\n}}\n")
 }
 
-/// Puts an assignment that uses no locals into a procedure.
+/// Moves an assignment that uses no locals into a procedure.
 fn wrap(mut program: Program, rng: &mut Rng) -> Option<String> {
     let mut shared = BTreeSet::new();
     for item in &program.items {
@@ -106,8 +106,8 @@ fn wrap(mut program: Program, rng: &mut Rng) -> Option<String> {
     Some(print(&program))
 }
 
-/// The statements of blocks that may move: guards and choices bind their statement closely, so
-/// these stay.
+/// Collects the statements that may move. Those directly in guards and choices stay, because they
+/// belong to the same step.
 fn candidates<'a>(body: &'a mut [Stmt], shared: &BTreeSet<String>, found: &mut Vec<&'a mut Stmt>) {
     for stmt in body {
         let movable = match &stmt.kind {
@@ -138,7 +138,7 @@ fn candidates<'a>(body: &'a mut [Stmt], shared: &BTreeSet<String>, found: &mut V
     }
 }
 
-/// Whether an expression is about these names only.
+/// Whether an expression uses only these names.
 fn only(expr: &Expr, shared: &BTreeSet<String>) -> bool {
     match expr {
         Expr::Bool(_) | Expr::Num(_) => true,
@@ -147,12 +147,12 @@ fn only(expr: &Expr, shared: &BTreeSet<String>) -> bool {
         Expr::Not(one) | Expr::Neg(one) | Expr::Pick(_, one) => only(one, shared),
         Expr::Bin(_, one, other) => only(one, shared) && only(other, shared),
         Expr::If(one, two, three) => [one, two, three].iter().all(|e| only(e, shared)),
-        // Choices and inputs have names by order; a call does not change it, but leave them.
+        // Choices and inputs are named by their order. A call does not change it, but they stay.
         Expr::Choose(..) | Expr::Input(_) | Expr::Len(_) => false,
     }
 }
 
-/// What must stay the same, in words that do not name lines or schedules.
+/// Returns what must stay the same, without lines or schedules.
 fn figures(command: &Command, seen: &Seen, stated: &Stated) -> String {
     let counts = &seen.counts;
     let sites = seen.failures.len();
@@ -187,7 +187,7 @@ fn commands() -> Vec<Command> {
     all
 }
 
-/// What a change changes that it must not.
+/// Returns what a change changes although it must not.
 pub fn difference(text: &str, change: Change, seed: u64) -> Option<String> {
     let program = parse(text).ok()?;
     let other = change.apply(text, seed)?;
@@ -214,7 +214,7 @@ pub fn difference(text: &str, change: Change, seed: u64) -> Option<String> {
             }
         });
         let [before, after] = &told;
-        // A bound that one of the two has hit says nothing.
+        // If one of the two hit a bound, they are not compared.
         if before != after && !before.is_empty() && !after.is_empty() {
             return Some(format!(
                 "{command}, {change:?}: {before}, then {after}\n{other}"

@@ -1,5 +1,5 @@
-//! Commands that are wrong on purpose, in the ways in which they were wrong once. Each must be
-//! caught by half of the programs that CI looks at.
+//! Commands with planted defects that were once real. Half of the programs that CI tries must be
+//! enough to catch each of them.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::seen::{Proof, Seen};
 use crate::tour::{Tour, first_caught, look};
 use crate::{STRIDE, ci};
 
-/// Looks at the first half of what CI looks at, one generator after the other.
+/// Tries the first half of the programs of CI, one generator after the other.
 fn caught(name: &str, only: &str, plant: &Plant) {
     let found = quiet(|| {
         let all = [Generator::Swarm, Generator::Mutate, Generator::Tree];
@@ -49,7 +49,7 @@ fn forget(seen: &mut Seen) {
     seen.verdict = Verdict::Verified;
 }
 
-/// Defect 1: a child that ends at its birth in the first run is never run.
+/// Defect 1: a child that makes no step in the first run is never run.
 #[test]
 fn a_process_left_out_of_the_preference_is_caught() {
     caught("idle processes", "explore optimal", &|_, text, seen| {
@@ -61,7 +61,7 @@ fn a_process_left_out_of_the_preference_is_caught() {
         };
         let idle = idle_in_first_run(&mut machine);
         let some = forgets_idle(&mut machine, &idle);
-        // What the wrong engine leaves out is missing in the answer.
+        // Remove what the wrong engine misses from the answer.
         let counts = &mut seen.counts;
         let lost = all.traces.difference(&some.traces).count() as u64;
         counts.traces = counts.traces.map(|traces| traces - lost);
@@ -73,7 +73,7 @@ fn a_process_left_out_of_the_preference_is_caught() {
     });
 }
 
-/// The steps of a run that fail.
+/// The failing steps of a run.
 fn failing(run: &Run) -> impl Iterator<Item = (String, usize, String)> {
     let steps = run.steps.iter();
     steps.filter_map(|step| {
@@ -85,8 +85,8 @@ fn failing(run: &Run) -> impl Iterator<Item = (String, usize, String)> {
     })
 }
 
-/// Defect 2: a failure that is first met in a discarded test is dropped, and later tests do not
-/// tell it again.
+/// Defect 2: a failure that first occurs in a discarded test is dropped, and later tests do not
+/// report it again.
 #[test]
 fn a_failure_dropped_with_a_discarded_test_is_caught() {
     caught("discarded tests", "unfold", &|command, text, seen| {
@@ -128,7 +128,7 @@ fn results_that_are_not_compared_are_caught() {
     });
 }
 
-/// Whether a process asks for an input, and assumes something of it, before it touches anything
+/// Whether a process asks for an input and constrains it by `assume` before it touches anything
 /// shared.
 fn assumes_first(text: &str) -> bool {
     let Ok(program) = parse(text) else {
@@ -144,8 +144,8 @@ fn assumes_first(text: &str) -> bool {
     items.any(|item| matches!(&item.kind, ItemKind::Process(.., body) if starts(body)))
 }
 
-/// Defect 4: a false `assume` on an input before the first step, beside a process that fails: the
-/// failure was looked for again, in a run that has no steps.
+/// Defect 4: with a false `assume` on an input before the first step, beside a process that fails,
+/// the failure was searched for again in a run that has no steps.
 #[test]
 fn an_internal_error_with_inputs_is_caught() {
     caught("inputs", "check", &|_, text, seen| {
@@ -155,7 +155,7 @@ fn an_internal_error_with_inputs_is_caught() {
     });
 }
 
-/// Defect 5: a process joins one that is not its child; nets looked for it among the children.
+/// Defect 5: nets searched for a joined process among the children, but it need not be a child.
 #[test]
 fn an_internal_error_at_a_foreign_join_is_caught() {
     for command in ["unfold", "reach"] {
@@ -167,7 +167,7 @@ fn an_internal_error_at_a_foreign_join_is_caught() {
     }
 }
 
-/// Defect 6: everything follows from a `requires` that is false.
+/// Defect 6: a false `requires` proves everything.
 #[test]
 fn a_proof_from_a_false_requires_is_caught() {
     caught("false requires", "prove", &|_, text, seen| {
@@ -181,7 +181,7 @@ fn a_proof_from_a_false_requires_is_caught() {
     });
 }
 
-/// Defect 6: `deadlock_free` says what was proved so far, also if the goal is open.
+/// Defect 6: `deadlock_free` reports what was proved so far, even if the goal is open.
 #[test]
 fn freedom_from_deadlocks_of_an_open_goal_is_caught() {
     caught("open goals", "prove", &|_, _, seen| {
@@ -193,7 +193,7 @@ fn freedom_from_deadlocks_of_an_open_goal_is_caught() {
     });
 }
 
-/// Whether the text has numbers that a solver of few bits does not see.
+/// Whether the text has numbers beyond the range of the embedded solver.
 fn large_numbers(text: &str) -> bool {
     let words = text.split(|c: char| !c.is_ascii_digit());
     words
@@ -201,8 +201,8 @@ fn large_numbers(text: &str) -> bool {
         .any(|number| number > 1 << 31)
 }
 
-/// The embedded solver decides `int` within a few bits, and what it does not find there is taken
-/// for impossible.
+/// The embedded solver decides `int` within a few bits, and a value that it does not find there is
+/// taken for impossible.
 #[test]
 fn answers_within_a_range_taken_for_all_are_caught() {
     for command in ["check", "explore", "symbolic", "unfold"] {
@@ -222,7 +222,7 @@ fn answers_within_a_range_taken_for_all_are_caught() {
     });
 }
 
-/// An engine that explores nothing would agree with everything that is verified.
+/// An engine that explores nothing would be right about every verified program.
 #[test]
 fn a_command_that_verifies_everything_is_caught() {
     for algorithm in Algorithm::ALL {

@@ -13,10 +13,10 @@ use crate::commands::{Command, Loaded, options};
 use crate::expected::{Expected, Stated, literal};
 use crate::seen::State;
 
-/// More runs than this are not looked at for a question.
+/// The maximal number of runs that are examined for a question.
 const RUNS: u64 = 200;
 
-/// Commands that ask for a state, and whether it can be reached.
+/// Returns commands that ask for a state, and whether it is reachable.
 pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, bool)> {
     let mut rng = Rng::new(seed);
     let mut asked = Vec::new();
@@ -45,8 +45,8 @@ pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, 
     if let Some(point) = rng.pick(&points.iter().collect::<Vec<_>>()) {
         ask(at(point), true);
     }
-    // Where no process stands anywhere, all have ended: then the state is final, if nothing halts a
-    // process.
+    // A state in which no process is at any of the points is one in which all have ended. It is
+    // final if nothing halts a process.
     if !truth.is_faulty() && !truth.discarded {
         let ended: Vec<String> = points
             .iter()
@@ -83,7 +83,7 @@ fn at((process, line): &(String, usize)) -> String {
 }
 
 impl Loaded {
-    /// Where processes stand before the steps that they make; none if there are many runs.
+    /// Where processes are before their steps; none if there are too many runs.
     fn points(&self) -> Option<BTreeSet<(String, usize)>> {
         let program = self.concrete()?;
         let mut points = BTreeSet::new();

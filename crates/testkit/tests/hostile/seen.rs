@@ -1,4 +1,4 @@
-//! What a command says about a program, in the words of the record.
+//! The answer of a command about a program, in terms of the record.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use mazurka_core::Kinds;
 /// The values of some variables, by name; `bool`s are 0 and 1.
 pub type State = Vec<(String, i128)>;
 
-/// What came of a command.
+/// The outcome of a command.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// It gave an answer.
@@ -28,26 +28,25 @@ pub struct Seen {
     pub counts: Counts,
     /// The lines of the failures that it shows.
     pub failures: BTreeSet<usize>,
-    /// Whether it shows, or counts, a deadlock.
+    /// Whether it shows or counts a deadlock.
     pub deadlock: bool,
     /// Whether it shows a livelock.
     pub livelock: bool,
-    /// Whether it shows two results that differ.
+    /// Whether it shows two final states that differ.
     pub differs: bool,
     /// The kinds of violations that it shows.
     pub kinds: Kinds,
-    /// Those that it says it has not looked for to the end.
+    /// The kinds that it did not search for exhaustively.
     pub open: Vec<Kind>,
-    /// The final states, where the command lists all of them.
+    /// The final states, if the command lists all of them.
     pub finals: Option<BTreeSet<State>>,
-    /// What else is wrong with the answer: a witness that does not replay, a run that ends
-    /// elsewhere.
+    /// Another mistake in the answer: a witness that does not replay, or a run that ends elsewhere.
     pub wrong: Option<String>,
-    /// What only `prove` says.
+    /// The part that only `prove` reports.
     pub proof: Option<Proof>,
 }
 
-/// What `prove` says of the one goal that the program states.
+/// What `prove` says about the one goal that the program states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proof {
     pub proved: bool,
@@ -78,7 +77,7 @@ impl Seen {
         }
     }
 
-    /// An answer that says nothing.
+    /// An answer without any claims.
     pub fn nothing() -> Self {
         Self {
             verdict: Verdict::Inconclusive,
@@ -97,7 +96,7 @@ impl Seen {
         }
     }
 
-    /// Whether everything was looked at.
+    /// Whether the search was exhaustive.
     pub fn exhaustive(&self) -> bool {
         self.bounds.is_empty()
     }
@@ -112,7 +111,7 @@ pub fn state_of(run: &Run) -> State {
     named(&run.state)
 }
 
-/// Each element of an array has a name of its own.
+/// Gives each element of an array a name of its own.
 pub fn named(bindings: &[Binding]) -> State {
     let mut state = State::new();
     for Binding { name, value } in bindings {
@@ -128,7 +127,7 @@ pub fn named(bindings: &[Binding]) -> State {
     state
 }
 
-/// A value that is no number is shown as one that no variable has.
+/// A value that is not a number becomes one that no variable has.
 fn value_of(text: &str) -> i128 {
     mazurka::run::parse_input(text).unwrap_or(i128::MAX)
 }

@@ -1,14 +1,13 @@
-//! Makes a program smaller while something stays wrong with it.
+//! Shrinks a program while something stays wrong with it.
 //!
-//! This works on words, not on a tree: it knows nothing of the language but its brackets, so it can
-//! be applied to any text that a generator makes. What is no program any more is not wrong, and is
-//! dropped.
+//! This works on words, not on a tree, and knows only the brackets of the language. So it applies
+//! to any text that a generator makes. A cut that leaves no valid program is dropped.
 
 use std::time::{Duration, Instant};
 
 use crate::generators::layout;
 
-/// The words of a program; comments are left out.
+/// The words of a program, without comments.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for line in text.lines() {
@@ -34,7 +33,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The text of some words: a line for each declaration and statement.
+/// Joins words to a text, with a line for each declaration and statement.
 fn text(words: &[String]) -> String {
     let mut text = String::new();
     let mut depth = 0_usize;
@@ -73,7 +72,7 @@ fn text(words: &[String]) -> String {
     layout(text)
 }
 
-/// Every name gets a longer one.
+/// Makes every name longer.
 pub fn rename(program: &str) -> String {
     const KEPT: &str = " var lock const proc requires invariant ensures observe atomicity statement access process skip \
         end await if then else while for in spawn join atomic unlock let assert assume error choose input and or not \
@@ -89,7 +88,7 @@ pub fn rename(program: &str) -> String {
     text(&renamed.collect::<Vec<_>>())
 }
 
-/// Whether brackets close what they open.
+/// Whether the brackets match.
 fn balanced(words: &[String]) -> bool {
     let mut open = Vec::new();
     for word in words {
@@ -104,15 +103,15 @@ fn balanced(words: &[String]) -> bool {
     open.is_empty()
 }
 
-/// The closing bracket of the opening one here.
+/// The closing bracket that matches the opening one here.
 fn closing(words: &[String], open: usize) -> Option<usize> {
     (open + 1..words.len()).find(|&end| balanced(&words[open..=end]))
 }
 
-/// After so long what is there is small enough.
+/// The time after which the current text is small enough.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A smaller text about which the same is wrong.
+/// Returns a smaller text with the same mistake.
 pub fn shrink(program: &str, wrong: impl Fn(&str) -> bool) -> String {
     let start = Instant::now();
     let wrong = |text: &str| start.elapsed() < PATIENCE && wrong(text);
@@ -131,7 +130,7 @@ pub fn shrink(program: &str, wrong: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// Leaves out ranges of words, long ones first.
+/// Removes ranges of words, long ones first.
 fn cut_ranges(mut now: Vec<String>, wrong: &impl Fn(&str) -> bool) -> Vec<String> {
     let mut length = now.len() / 2;
     while length > 0 {
@@ -154,7 +153,7 @@ fn cut_ranges(mut now: Vec<String>, wrong: &impl Fn(&str) -> bool) -> Vec<String
     now
 }
 
-/// Replaces a block by what is in it.
+/// Replaces a block by its contents.
 fn unwrap(mut now: Vec<String>, wrong: &impl Fn(&str) -> bool) -> Vec<String> {
     let mut open = 0;
     while open < now.len() {

@@ -1,4 +1,4 @@
-//! Many programs, one after the other.
+//! Runs the commands on many programs, one after the other.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,14 +10,14 @@ use crate::generators::Generator;
 use crate::harness::{Fault, Plant, Tallies, Trial, fault, fault_of_impossible, timed};
 use crate::shrink::shrink;
 
-/// Which programs to look at.
+/// Which programs to try.
 #[derive(Clone, Copy, Debug)]
 pub struct Tour {
     pub generator: Generator,
     pub first: u64,
     pub programs: u64,
-    /// From one seed to the next. Seeds of a batch of `swarm` are alike, so a few programs should
-    /// be far apart.
+    /// The distance between seeds. Seeds of one `swarm` batch give similar programs, so a short
+    /// tour should take seeds that are far apart.
     pub stride: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct Finding {
     pub generator: Generator,
     pub seed: u64,
     pub fault: Fault,
-    /// The same mistake in a smaller program.
+    /// A smaller program with the same mistake.
     pub small: String,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What a tour has seen.
+/// The results of a tour.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub programs: u64,
@@ -56,22 +56,22 @@ pub struct Report {
     pub compared: u64,
     pub too_large: u64,
     pub refused: u64,
-    /// Programs that no initial values satisfy.
+    /// Programs whose requirements no initial values satisfy.
     pub impossible: u64,
     pub violated: u64,
     pub tallies: Tallies,
-    /// How many programs a command gets wrong.
+    /// The number of programs that some command gets wrong.
     pub wrong: u64,
     /// Some of them.
     pub findings: Vec<Finding>,
-    /// How many there are of a kind: the command, and what it says without the numbers.
+    /// The number of wrong programs of a kind: the command, and its mistake without the numbers.
     kinds: BTreeMap<String, u64>,
 }
 
-/// More of a kind are not worth the time of shrinking.
+/// The number of programs of one kind that are shrunk.
 const MOST_OF_A_KIND: u64 = 2;
 
-/// More kinds than this have one cause.
+/// The number of kinds that are shrunk; more usually have one cause.
 const MOST_KINDS: usize = 20;
 
 fn kind(fault: &Fault) -> String {
@@ -80,7 +80,7 @@ fn kind(fault: &Fault) -> String {
     words.take(80).collect()
 }
 
-/// How far the oracle goes: what it takes longer for is too large for the engines, too.
+/// The limits of the oracle: programs beyond them are too large for the engines, too.
 fn limits() -> Limits {
     Limits {
         states: 4_000,
@@ -88,7 +88,7 @@ fn limits() -> Limits {
     }
 }
 
-/// What the oracle says.
+/// Asks the oracle.
 pub fn look(text: &str) -> Result<Expected, Unknown> {
     Expected::by_oracle(text, &limits())
 }
@@ -99,7 +99,7 @@ pub struct Visit<'a> {
     pub violated: bool,
 }
 
-/// Looks at programs, and tells of each that was compared.
+/// Tries the programs, and calls `each` for every one that was compared.
 pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
     let mut report = Report::default();
     for (seed, text) in wanted.texts() {
@@ -135,8 +135,8 @@ pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
     report
 }
 
-/// The first program at which a planted defect is seen, and after how many: one that the command
-/// without the defect gets right.
+/// Finds the first program that exposes a planted defect: the command without the defect gets it
+/// right. Returns how many programs were tried, too.
 pub fn first_caught(wanted: &Tour, only: &str, plant: &Plant) -> Option<(u64, Finding)> {
     let none = &mut Tallies::new();
     let plain = Trial {
@@ -188,13 +188,13 @@ fn wrong_with(
     }
 }
 
-/// What commands get wrong about a text, whichever of them this takes.
+/// Returns what any of the commands gets wrong about a text.
 pub fn anything_wrong(text: &str) -> Option<Fault> {
-    // Seeds decide which commands are asked.
+    // The seed decides which commands are asked.
     (0..60).find_map(|seed| wrong(text, seed, "", None))
 }
 
-/// What is wrong with a text, if its oracle knows.
+/// Returns what a command gets wrong about a text, if the oracle knows the truth.
 fn wrong(text: &str, seed: u64, only: &str, plant: Option<&Plant>) -> Option<Fault> {
     let only = Some(only);
     let trial = Trial { only, plant };

@@ -1,5 +1,5 @@
-//! Sends and receives claim different ends of a channel: what is independent then, and how many
-//! traces there are, by a method that knows no claims.
+//! Sends and receives claim different ends of a channel. This tests which steps are independent
+//! then, and counts traces by a method that does not use claims.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -36,7 +36,7 @@ fn repeat(program: &mut Machine, event: &Event) -> Option<Event> {
     program.step(event.process, &outcomes).ok().cloned()
 }
 
-/// An event without the cells of a channel that it has touched: messages are moved up.
+/// Removes the touched cells from an event: when messages move up, they occupy other cells.
 fn moved(event: &Event) -> Event {
     Event {
         touched: Vec::new(),
@@ -44,8 +44,8 @@ fn moved(event: &Event) -> Event {
     }
 }
 
-/// Independent neighbours can be swapped, with the same events and the same state, and whatever
-/// enables a step is one of the events before it.
+/// Swapping independent neighbours gives the same events and the same state, and every step that
+/// waited for a message has an earlier event that enabled it.
 #[test]
 fn independent_neighbours_commute() {
     let limit = Limit {
@@ -115,7 +115,7 @@ fn plain(seed: u64) -> String {
                 format!("{channel} ? l{at}")
             });
         }
-        // What was received is seen in the state.
+        // The received values are part of the state.
         text += &format!(
             "process {{ {}; await l0 + l1 + l2 >= 0 }}\n",
             body.join("; ")
@@ -124,9 +124,9 @@ fn plain(seed: u64) -> String {
     text
 }
 
-/// The complete schedules of a program. Two are neighbours if two steps of different processes that
-/// follow each other are swapped, with the same state after them, and the first is possible after
-/// neither only because of the other. Returns the number of classes that this makes.
+/// Enumerates the complete schedules of a program and returns the number of their classes. Two are
+/// in the same class if swapping two adjacent steps of different processes turns one into the
+/// other, and the state after the two steps is the same.
 fn classes(program: &mut Machine) -> usize {
     let mut all: BTreeMap<Vec<ProcessId>, usize> = BTreeMap::new();
     let mut open = vec![Vec::new()];
@@ -177,8 +177,8 @@ fn follow(program: &mut Machine, schedule: &[ProcessId]) -> Option<Fingerprint> 
     Some(program.fingerprint())
 }
 
-/// Different values are sent, so two sends, and two receives, never commute by chance; what the
-/// states cannot tell apart is one trace.
+/// All sent values differ, so two sends, or two receives, never commute by chance. Schedules with
+/// the same states are one trace.
 #[test]
 fn traces_are_the_classes_of_schedules() {
     let (mut several, mut deadlocks) = (0, 0);
@@ -235,7 +235,7 @@ fn executions(text: &str, algorithm: Algorithm) -> u64 {
     searched(text, algorithm).counts.executions
 }
 
-/// One sender and one receiver have one trace, whatever the capacity.
+/// One sender and one receiver have one trace, for any capacity.
 #[test]
 fn a_stream_is_one_trace() {
     for capacity in 1..4 {
@@ -247,7 +247,7 @@ fn a_stream_is_one_trace() {
             assert_eq!(executions(&text, algorithm), 1, "{algorithm}: {text}");
         }
     }
-    // Two senders: the order of their messages. Two receivers: which of them gets the first.
+    // Two senders: the order of their messages. Two receivers: which one gets the first message.
     let text = "chan c[2]: int process { c ! 1 } process { c ! 2 }
                 process { let l = 0; c ? l; c ? l }";
     assert_eq!(executions(text, Algorithm::Optimal), 2);
@@ -256,7 +256,7 @@ fn a_stream_is_one_trace() {
     assert_eq!(executions(text, Algorithm::Optimal), 2);
 }
 
-/// What looks at both ends sees the order of a send and a receive.
+/// An operation that looks at both ends depends on the order of a send and a receive.
 #[test]
 fn both_ends_are_looked_at() {
     let with = |third: &str| {
@@ -266,13 +266,13 @@ fn both_ends_are_looked_at() {
         )
     };
     assert_eq!(executions(&with("skip"), Algorithm::Optimal), 1);
-    // Before, between and after three steps, of which the last two have two orders.
+    // The third process runs before, between or after three steps; the last two have two orders.
     assert_eq!(executions(&with("x := len(c)"), Algorithm::Optimal), 5);
     let text = with("skip").replace("var x", "invariant len(c) < 3 var x");
     assert_eq!(executions(&text, Algorithm::Optimal), 2);
 }
 
-/// Two processes that send before they receive, and one message too many each.
+/// Two processes that send before they receive, each one message too many.
 #[test]
 fn deadlocks_are_found() {
     let text = "chan a[1]: int chan b[1]: int
@@ -282,7 +282,7 @@ fn deadlocks_are_found() {
         assert_eq!(found.counts.deadlocks, 1, "{algorithm}");
         assert_eq!(found.counts.final_states, 0, "{algorithm}");
     }
-    // Who receives first decides whether the other one waits for ever.
+    // Which process receives first decides whether the other waits for ever.
     let text = "chan a[2]: int process { a ! 1 } process { let l = 0; a ? l; a ! 2 }
         process { let k = 0; a ? k }";
     for algorithm in ENGINES {

@@ -13,14 +13,14 @@ use mazurka_explore::{Algorithm, Findings, Goal, Search, Unfold};
 use mazurka_lang::{Machine, Property, compile, load};
 use mazurka_testkit::{Dependence, Limit, States, Summary, machine, naive, shrink, tree};
 
-/// How many programs to try: `MAZURKA_PROGRAMS` says so, or this number does.
+/// The number of programs to try: `MAZURKA_PROGRAMS`, or this default.
 pub fn programs(unless_told: u64) -> u64 {
     let told = std::env::var("MAZURKA_PROGRAMS").ok();
     told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
 }
 
-/// Does something whose panics are caught, and not printed. The hook belongs to the whole process,
-/// so that one test after the other changes it.
+/// Runs a closure whose panics are caught and not printed. The hook belongs to the whole process,
+/// so a mutex lets only one test at a time change it.
 pub fn silently<T>(body: impl FnOnce() -> T) -> T {
     static HOOK: Mutex<()> = Mutex::new(());
     let _alone = HOOK.lock().unwrap_or_else(PoisonError::into_inner);
@@ -31,14 +31,14 @@ pub fn silently<T>(body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What brute force finds, if that is not too much.
+/// Returns what brute force finds, if the program is small enough.
 pub fn truth(text: &str, limit: Limit) -> Option<Summary> {
     let found = naive(&mut machine(text).ok()?, limit, Dependence::Claimed).ok()?;
     (!found.lost).then_some(found)
 }
 
-/// Makes a program small about which something is wrong, and panics with it. `who` is what gets it
-/// wrong, and the seed of the program.
+/// Shrinks a program about which something is wrong, and panics with it. `who` names what gets it
+/// wrong and the seed of the program.
 pub fn panic_with_smallest(
     who: &str,
     program: &tree::Program,
@@ -62,7 +62,7 @@ pub fn search(program: &mut Machine, algorithm: Algorithm, observer: &mut States
     search.run(program, &mut |_| ControlFlow::Continue(()), observer)
 }
 
-/// Whether an engine that merges states has seen exactly the states that there are, and counts
+/// Whether an engine that merges states has found exactly the states of the program, and counts
 /// them.
 pub fn finds_all_states(found: &Findings, seen: &States, truth: &States) -> bool {
     seen == truth
@@ -83,8 +83,8 @@ pub fn follow<E: Execution>(program: &mut E, schedule: &Schedule) {
     }
 }
 
-/// Whether a property holds in the current state: straight from the machine, without the detour
-/// over values and lines.
+/// Whether a property holds in the current state, read directly from the machine rather than from
+/// printed values and lines.
 pub fn holds_now(property: &Property, machine: &Machine) -> bool {
     let at = |(path, line): &(ProcessPath, usize)| {
         let process = machine.processes().find(path);
@@ -95,8 +95,8 @@ pub fn holds_now(property: &Property, machine: &Machine) -> bool {
     property.holds(&|cell| machine.value(cell), &at) && (!property.deadlock() || deadlocked())
 }
 
-/// Whether `reach` finds a state with a property, which is checked of the run that it shows. None
-/// if it has not looked at everything.
+/// Whether `reach` finds a state with a property; the run that it shows is checked. None if it did
+/// not search everything.
 pub fn reaches(text: &str, wanted: &str, net: Unfold, method: Method) -> Option<bool> {
     let program = Program::load("random.maz", text, &[]).expect("a program");
     let state = StateProperty::read(text, &[], wanted).expect("a property");
@@ -118,7 +118,7 @@ pub fn reaches(text: &str, wanted: &str, net: Unfold, method: Method) -> Option<
     Some(record.run.is_some())
 }
 
-/// Whether a run, with the inputs that it has, ends in a state with a property.
+/// Whether a run, with its inputs, ends in a state with a property.
 fn ends_there(text: &str, run: &Run, property: &Property) -> bool {
     let code = compile(&load(text, &[]).expect("a program"), text).expect("nothing to refuse");
     let value = |text: &str| parse_input(text).expect("a value") as i64;
@@ -129,7 +129,7 @@ fn ends_there(text: &str, run: &Run, property: &Property) -> bool {
     holds_now(property, &machine)
 }
 
-/// A program whose declarations stand in two other files, one included by the other.
+/// Moves the declarations of a program to two other files, one of which includes the other.
 pub fn in_three_files(text: &str) -> String {
     let (head, processes) = text.split_at(text.find("\nprocess").expect("a process") + 1);
     let lines: Vec<&str> = head.split_inclusive('\n').collect();
@@ -143,7 +143,7 @@ pub fn in_three_files(text: &str) -> String {
     mazurka_lang::expand(&main, read)
 }
 
-/// What `check` and some engines find of all that there is in a program.
+/// The records of `check` and of some engines, with everything that they find.
 pub fn records(program: &Program) -> Vec<(&'static str, Record)> {
     let options = Options {
         keep_going: true,

@@ -1,5 +1,5 @@
-//! `condition`: random programs with unknown values, whose formulas are held against the oracle,
-//! which runs the program with each choice of small values, and evaluates the formula for it too.
+//! `condition`: compares the formulas of random programs with unknown values with the oracle, which
+//! runs the program with each choice of small values and evaluates the formula for it.
 
 use std::fmt::Write;
 
@@ -9,9 +9,9 @@ use mazurka::{Limits, Options, Program, quietly};
 use mazurka_testkit::Rng;
 use mazurka_testkit::oracle::{self, Answer, Truth, judge};
 
-/// A program whose values are left out, and the processes that ask for an input.
+/// A program with placeholders for its values, and which processes ask for an input.
 struct Template {
-    /// `INPUT` stands for the input of a process.
+    /// `INPUT` is the placeholder for the input of a process.
     text: String,
     asks: Vec<bool>,
 }
@@ -104,7 +104,7 @@ fn template(seed: u64) -> Template {
         }
         text += "  skip\n}\n";
     }
-    // `x` is an `int`, so a local that meets it is one.
+    // `x` is an `int`, so a local that is combined with it must be one.
     Template {
         text: text.replace("let i: i8", "let i: int"),
         asks,
@@ -163,7 +163,7 @@ impl Template {
     }
 }
 
-/// Whether a formula holds for some values, by the oracle.
+/// Whether a formula holds for some values, according to the oracle.
 fn holds(formula: &str, values: &Values) -> bool {
     let mut text = format!("var n: int = {}\nvar b: bool = {}\n", values.n, values.b);
     let mut formula = formula.to_owned();
@@ -178,7 +178,7 @@ fn holds(formula: &str, values: &Values) -> bool {
     }
 }
 
-/// The properties that are asked for, and what the oracle says of them for known values.
+/// A property to ask for, and how to read it off the oracle's answer for known values.
 type Property = (&'static str, fn(&Truth) -> bool);
 
 fn value(truth: &[(String, i128)], name: &str) -> i128 {
@@ -214,7 +214,8 @@ fn condition(text: &str, property: &str, depth: Option<u64>) -> ConditionRecord 
     found.unwrap_or_else(|why| panic!("{why}\n{text}"))
 }
 
-/// What is wrong with a condition. Also says how many values were left open, and of how many.
+/// Returns what is wrong with a condition. Otherwise returns how many values it left open, and the
+/// total.
 fn faults(seed: u64, depth: Option<u64>) -> Result<(usize, usize), String> {
     let template = template(seed);
     let (name, truly) = PROPERTIES[seed as usize % PROPERTIES.len()];
@@ -229,7 +230,7 @@ fn faults(seed: u64, depth: Option<u64>) -> Result<(usize, usize), String> {
             other => return Err(format!("{other:?}\n{concrete}")),
         };
         let idle = truth.final_states.is_empty() && !truth.deadlock && truth.failures.is_empty();
-        // All runs are discarded, but a failure happens before: it counts, and the runs do not.
+        // All runs are discarded, but a failure happens earlier: it counts, the runs do not.
         let only_failures = truth.final_states.is_empty()
             && !truth.deadlock
             && !truth.failures.is_empty()
@@ -249,7 +250,7 @@ fn faults(seed: u64, depth: Option<u64>) -> Result<(usize, usize), String> {
                 (yes || no).then_some("known and unknown")
             }
             () if yes == no => Some("neither or both"),
-            // Nothing counts, and that was not found out within the limit.
+            // No run counts, which was not found within the limit.
             () if idle && depth.is_some() => None,
             () if idle => Some("no run counts"),
             () => (yes != truly(&truth)).then_some("not so"),
@@ -313,7 +314,7 @@ fn conditions_within_a_depth_are_right_on_both_sides() {
             Err(fault) => panic!("{fault}"),
         }
     }
-    // Some are left open, and some are decided all the same.
+    // Some values are left open, and some are decided nevertheless.
     assert!(open > 0 && open < all, "{open} of {all}");
 }
 

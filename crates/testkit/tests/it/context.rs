@@ -1,5 +1,5 @@
-//! Context-sensitive exploration loses nothing that counts, whatever its switches, and tries
-//! exponentially fewer orders.
+//! Context-sensitive exploration loses nothing that counts, with any combination of its switches,
+//! and tries exponentially fewer orders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -134,8 +134,8 @@ fn as_printed_it_loses_a_state_of_each_program_of_the_erratum() {
     }
 }
 
-/// Steps that commute where they are made: one execution, and the runs that are cut double with
-/// each process, where the number of traces is multiplied.
+/// Steps that commute where they are made: there is one execution. The number of cut runs doubles
+/// with each process, while the number of traces is multiplied.
 #[test]
 fn it_pays() {
     for n in 3..=7u32 {
@@ -159,8 +159,8 @@ fn it_pays() {
     }
 }
 
-/// Wakeup trees below sleep sequences: fewer steps than both where both ideas help, and more than
-/// `optimal` where only its own does (docs/context.md).
+/// Sleep sequences on wakeup trees: fewer steps than either alone where both help, and more than
+/// `optimal` where only wakeup trees do (docs/context.md).
 #[test]
 fn on_wakeup_trees() {
     let found = |name: &str, from: &str, to: &str, algorithm| {
@@ -181,8 +181,7 @@ fn on_wakeup_trees() {
     );
 }
 
-/// What has nothing to do with each other is not multiplied: a cut is no reason to try everything
-/// again.
+/// Independent parts are not multiplied: a cut is no reason to try everything again.
 #[test]
 fn cuts_stay_where_they_are() {
     for pairs in 1..=6u32 {
@@ -196,7 +195,7 @@ fn cuts_stay_where_they_are() {
     }
 }
 
-/// `Promises::future` says too much perhaps, never too little.
+/// `Promises::future` may claim too much, but never too little.
 #[test]
 fn what_a_process_does_was_in_its_future() {
     let limit = Limit {
@@ -227,7 +226,7 @@ fn what_a_process_does_was_in_its_future() {
                 let Some(event) = program.events().last() else {
                     return futures.push(future(program));
                 };
-                // Who was not born yet is in the future of those before it.
+                // A process that is not born yet belongs to the future of its ancestors.
                 let mut who = vec![event.process];
                 for earlier in program.events().iter().rev() {
                     if earlier.spawned.contains(who.last().expect("a process")) {
@@ -250,8 +249,8 @@ fn what_a_process_does_was_in_its_future() {
     }
 }
 
-/// A step changes only the parts of the state that its event names, and the sum of all parts stands
-/// for the state.
+/// A step changes only the parts of the state that its event names, and the sum of all parts
+/// identifies the state.
 fn state_is_the_sum_of_its_parts(text: &str) {
     let limit = Limit {
         executions: 2_000,
@@ -306,7 +305,7 @@ fn state_is_the_sum_of_its_parts(text: &str) {
 
 #[test]
 fn a_state_is_the_sum_of_its_parts() {
-    // Found by random programs: `y` being 2 looked like process 0 at place 2, and 5 like place 5.
+    // Found by random programs: `y == 2` collided with process 0 at place 2, and 5 with place 5.
     state_is_the_sum_of_its_parts(
         "var x: int = 0; var y: int = 0; lock m
          process { lock(m); y := 2; unlock(m) }
@@ -416,8 +415,8 @@ fn figures() {
     }
 }
 
-/// The CPU time of a search, in nanoseconds, made again and again until the ticks of the clock do
-/// not matter.
+/// The CPU time of a search, in nanoseconds. The search is repeated until the resolution of the
+/// clock does not matter.
 fn search_time(machine: &mut Machine, algorithm: Algorithm) -> u64 {
     let start = cpu_time();
     for searches in 1.. {
@@ -435,14 +434,14 @@ fn search_time(machine: &mut Machine, algorithm: Algorithm) -> u64 {
     0
 }
 
-/// The CPU time of this thread, in nanoseconds: what else the machine does hardly matters.
+/// The CPU time of this thread in nanoseconds, which other load on the machine hardly affects.
 fn cpu_time() -> u64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").expect("this is for Linux");
     let first = told.split_whitespace().next().expect("three numbers");
     first.parse().expect("a number")
 }
 
-/// All states that a search comes to.
+/// All states that a search visits.
 #[derive(Default)]
 struct EveryState(BTreeSet<Fingerprint>);
 

@@ -1,14 +1,14 @@
-//! What random programs reach, by every engine against plain interleaving.
+//! Coverage of random programs: compares every engine with plain interleaving.
 
 use mazurka::record::Coverage;
 use mazurka::search::Limits;
 use mazurka::{Algorithm, Options, Program, quietly};
 use mazurka_testkit::swarm::swarm;
 
-/// How many programs are tried.
+/// The number of programs.
 const PROGRAMS: u64 = 3000;
 
-/// What an engine says was reached, if it explores everything within reason.
+/// Returns what an engine reports as reached, if it explores everything within the limits.
 fn covered(program: &Program, algorithm: Algorithm, jobs: usize) -> Option<Coverage> {
     let options = Options {
         cover: true,
@@ -32,7 +32,7 @@ fn all_engines_reach_what_plain_interleaving_reaches() {
             continue;
         };
         if !program.unknowns().is_empty() {
-            // A solver takes too long for so many.
+            // A solver takes too long for this many programs.
             continue;
         }
         let Some(all) = covered(&program, Algorithm::Naive, 1) else {

@@ -1,5 +1,5 @@
-//! `cover e`: every engine against the oracle, on random programs with guards, locks, choices,
-//! unknown values, failures and false assumptions.
+//! `cover e`: compares every engine with the oracle, on random programs with guards, locks,
+//! choices, unknown values, failures and false assumptions.
 
 use crate::common::{follow, programs, records};
 use mazurka::Program;
@@ -100,7 +100,7 @@ impl Author {
     }
 }
 
-/// What a record says of the covers; none if one is open. Runs must get where they say.
+/// Returns what a record says about the covers; none if one is open. The runs must reach them.
 fn covered(text: &str, record: &Record) -> Option<Vec<bool>> {
     let code = compile(&load(text, &[]).expect("a program"), text).expect("nothing to refuse");
     assert_eq!(record.covers.len(), COVERS, "{text}");
@@ -125,7 +125,7 @@ fn covered(text: &str, record: &Record) -> Option<Vec<bool>> {
     Some(all)
 }
 
-/// Compares so many programs; returns how many covers were reached, and how many never.
+/// Compares this many programs; returns how many covers were reached, and how many never.
 fn compare(first: u64, programs: u64) -> [u64; 2] {
     let mut found = [0; 2];
     let mut compared = 0;

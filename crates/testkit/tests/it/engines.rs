@@ -8,7 +8,7 @@ use mazurka_explore::{Algorithm, Goal, Search};
 use mazurka_lang::Machine;
 use mazurka_testkit::{Aspect, Config, Limit, Recording, Summary, generate, machine};
 
-/// The engines that tell traces apart, brute force left out. `MAZURKA_ALGORITHM` names one of them.
+/// The engines that tell traces apart, without brute force. `MAZURKA_ALGORITHM` selects one.
 fn engines() -> Vec<Algorithm> {
     let told = std::env::var("MAZURKA_ALGORITHM").ok();
     let wanted = |algorithm: &Algorithm| match &told {
@@ -43,21 +43,21 @@ fn run(program: &mut Machine, algorithm: Algorithm) -> Summary {
         summary.deadlocks.len() as u64,
         summary.final_states.len() as u64,
     );
-    // Only an engine that breaks its promise to run each trace once counts otherwise than the sets.
-    // (Failures are left out: a step that fails in two ways is one for the driver, two for the
-    // sets.)
+    // The counts may differ from the sets only for an engine that runs a trace more than once.
+    // (Failures are left out: a step that fails in two ways counts once for the driver, twice in
+    // the sets.)
     if summary.executions == summary.traces.len() as u64 {
         assert_eq!(counted, seen, "{algorithm} miscounts");
     }
     summary
 }
 
-/// Whether a blocked run is an error: wakeup trees foresee everything but guards and outcomes.
+/// Whether a blocked run is an error: wakeup trees foresee everything except guards and outcomes.
 fn never_blocks(program: &Machine, text: &str, algorithm: Algorithm) -> bool {
     algorithm == Algorithm::Optimal && program.guards().is_empty() && !text.contains("choose")
 }
 
-/// What an engine gets wrong.
+/// Returns what an engine gets wrong.
 fn fault(text: &str, algorithm: Algorithm, truth: &Summary) -> Option<String> {
     let mut program = machine(text).ok()?;
     let found = std::panic::AssertUnwindSafe(|| run(&mut program, algorithm));
@@ -75,7 +75,7 @@ fn fault(text: &str, algorithm: Algorithm, truth: &Summary) -> Option<String> {
         .then(|| format!("{} blocked runs", found.blocked))
 }
 
-/// What a tour of random programs has seen.
+/// The results of a tour of random programs.
 #[derive(Default)]
 struct Tour {
     compared: u64,
@@ -83,7 +83,7 @@ struct Tour {
     seconds: f64,
 }
 
-/// Compares engines with brute force on random programs; what disagrees is shrunk.
+/// Compares engines with brute force on random programs; programs with a difference are shrunk.
 fn agree(engines: &[Algorithm], first: u64, programs: u64, config: &Config) {
     let mut tours: Vec<Tour> = engines.iter().map(|_| Tour::default()).collect();
     for seed in first..first + programs {
@@ -137,7 +137,8 @@ fn all_agree_for_long() {
     agree(&engines(), 2_000_000, programs(20_000), &Config::default());
 }
 
-/// Without guards and choices more of the programs are about locks, and `optimal` must never block.
+/// Without guards and choices, more of the programs are about locks, and `optimal` must never
+/// block.
 #[test]
 #[ignore = "takes minutes"]
 fn all_agree_for_long_where_nothing_waits_for_a_condition() {

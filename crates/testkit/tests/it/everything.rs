@@ -1,8 +1,8 @@
 //! All features of the language in one program: enumerations, structs, functions, quantifiers,
 //! `match`, bit operations, objects, channels with and without a capacity, `select`, ghosts,
-//! covers, prints, labels and included files, every engine against the oracle.
+//! covers, prints, labels and included files. Every engine is compared with the oracle.
 //!
-//! The oracle knows no ghosts and no files: it is given the same program in one text, with plain
+//! The oracle does not support ghosts and files. It gets the same program as one text, with plain
 //! variables that are written in one atomic block with the step before them.
 
 use crate::common::{in_three_files, programs, records};
@@ -12,7 +12,7 @@ use mazurka_core::Kind;
 use mazurka_testkit::Rng;
 use mazurka_testkit::oracle::{Answer, Limits, judge};
 
-/// A piece of a program: as it is written, and as the oracle reads it.
+/// A piece of a program, as written and as the oracle reads it.
 #[derive(Clone, Default)]
 struct Both {
     written: String,
@@ -63,7 +63,7 @@ impl Author {
         ])
     }
 
-    /// One step that does not wait and chooses nothing.
+    /// Returns one step that does not wait and chooses nothing.
     fn simple(&mut self) -> String {
         self.of(&[
             "x := x + 1",
@@ -83,7 +83,7 @@ impl Author {
         ])
     }
 
-    /// One step that may have to wait.
+    /// Returns one step that may wait.
     fn waits(&mut self) -> String {
         let test = self.condition();
         match self.rng.below(10) {
@@ -148,7 +148,7 @@ impl Author {
         head += "var x: int = 0\nvar w: u8 = 1\nvar a: int[2] = 0\nvar t: atomic int = 0\nvar s: State = Idle\n";
         head += "var m: Msg = Msg(from: 0, kind: Idle)\nlock k\nrwlock r\n";
         head += &format!("semaphore p = {}\nobserve x, w, s\n", self.rng.below(2));
-        // The oracle looks at invariants over variables alone.
+        // The oracle supports invariants over variables only.
         let claims = ["x < 2", "g < 3", "w != 3", "h[1] == 0"];
         if self.rng.percent(60) {
             head += &format!("ensures {}\n", self.of(&claims));
@@ -209,7 +209,7 @@ fn compare(first: u64, programs: u64) -> [u64; 5] {
             let context = || format!("{who}, seed {seed}\n{text}\n{}", both.plain);
             let limit = |bound: &Bound| matches!(bound, Bound::MaxMessages(_));
             if record.scope.bounds.iter().any(limit) {
-                // What is found is real.
+                // The limit was hit, but what was found is real.
                 assert!(!seen.0 || fails, "{}", context());
                 assert!(!seen.1 || truth.deadlock, "{}", context());
                 counts[3] += 1;

@@ -1,5 +1,5 @@
-//! Explanations: every complete run that has the steps in the orders that are told shows the
-//! violation, by brute force over all runs, and no smaller set of orders does.
+//! Explanations: every complete run with the explained orders of steps shows the violation, by
+//! brute force over all runs, and no smaller set of orders is enough.
 
 use mazurka::{Options, Program, Verdict, quietly};
 use mazurka_core::record::{Ending, Kind};
@@ -9,10 +9,10 @@ use mazurka_testkit::{Config, generate, machine};
 
 use crate::common::programs;
 
-/// Runs that are looked at.
+/// The maximal number of runs that are examined.
 const MOST_RUNS: usize = 3_000;
 
-/// The steps of a complete run, by process and number, and whether it shows the violation.
+/// The steps of a complete run, by process and index, and whether the run shows the violation.
 type Complete = (Vec<(String, usize)>, bool);
 
 fn walk(program: &mut Machine, shows: &dyn Fn(&Machine) -> Option<bool>, all: &mut Vec<Complete>) {
@@ -82,7 +82,7 @@ fn orders_that_are_told_bring_the_violation_about() {
         let witness = &record.witnesses[0];
         let place = witness.place.clone();
         let mut brute = machine(&text).expect("a program");
-        // The sentence and the place are all that is told of a failure.
+        // A failure is identified by its message and place.
         let line = |machine: &Machine, mishap: &Mishap| {
             let (message, at) = machine.explain(mishap);
             (message, at.map(|at| (at.line, at.column)))
@@ -130,7 +130,7 @@ fn orders_that_are_told_bring_the_violation_about() {
             continue;
         }
         of_two += 1;
-        // No single pair of steps that other runs have as well is enough.
+        // No single pair of steps that other runs also have is enough.
         let others = || runs.iter().filter(|(_, shown)| !shown);
         let steps: Vec<(String, usize)> = {
             let mut steps = Vec::new();
@@ -165,7 +165,7 @@ fn a_failure_of_discarded_runs_alone_is_not_explained() {
         assert_eq!(record.verdict, Verdict::Violated, "{text}");
         record.explanation
     };
-    // The failure does not depend on the `assume`, but there is no complete run that counts.
+    // The failure does not depend on the `assume`, but no complete run counts.
     let discarded = "var x, y: int = 0\nprocess { assert x == 1 }\nprocess { assume y == 1 }\n";
     assert_eq!(explained(discarded), None);
     let kept = explained(&discarded.replace("y == 1", "y == 0")).expect("every run shows it");

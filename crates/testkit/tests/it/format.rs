@@ -1,4 +1,4 @@
-//! The layout of random programs: it is the same program, and laid out once it stays so.
+//! Formatting random programs: the program stays the same, and formatting it again changes nothing.
 
 use crate::common::programs;
 use mazurka_lang::{format, load};

@@ -1,5 +1,5 @@
-//! Ghost variables against the oracle, which knows none: it is given the same program with plain
-//! variables, each written in one atomic block with the step before it.
+//! Compares ghost variables with the oracle, which does not support them: it gets the same program
+//! with plain variables, each written in one atomic block with the step before it.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use mazurka_core::Kind;
 use mazurka_testkit::Rng;
 use mazurka_testkit::oracle::{Answer, FailureKind, Limits, judge};
 
-/// A piece of a program: as it is written with ghosts, and without.
+/// A piece of a program, with ghosts and without.
 #[derive(Clone, Default)]
 struct Both {
     ghosts: String,
@@ -35,7 +35,7 @@ impl Both {
 struct Author {
     rng: Rng,
     access: bool,
-    /// Locals of the plain program.
+    /// The number of locals made for the plain program.
     tests: u64,
 }
 
@@ -72,7 +72,7 @@ impl Author {
         self.of(&["x == 0", "x == 1", "y < 2", "x != y", "y == 1"])
     }
 
-    /// One step, and perhaps ghosts behind it.
+    /// Returns one step, perhaps with ghosts behind it.
     fn step(&mut self) -> Both {
         let assign = if self.access {
             self.of(&["x := 1", "y := 1", "x := 2", "y := l", "l := x", "l := y"])
@@ -170,8 +170,8 @@ impl Author {
     }
 }
 
-/// What matters of a record: broken properties by their lines, other failures, whether there is a
-/// deadlock.
+/// The relevant part of a record: the lines of broken properties, other failures, and whether there
+/// is a deadlock.
 fn found(record: &Record) -> (BTreeSet<u32>, bool) {
     let line = |kind: Kind| {
         let shown = record

@@ -1,4 +1,4 @@
-//! Inputs: every algorithm against brute force, which tries every value of every input.
+//! Inputs: compares every algorithm with brute force, which tries every value of every input.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -14,19 +14,18 @@ use mazurka_lang::{Code, Machine, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
 use mazurka_testkit::{Config, Limit, Visit, assert_right, every_run, generate, variants};
 
-/// How many programs:
-/// `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-testkit --test it inputs::` for a long
-/// run.
+/// The number of programs. For a long run: `MAZURKA_PROGRAMS=20000 cargo test --release -p
+/// mazurka-testkit --test it inputs::`
 fn programs() -> u64 {
     crate::common::programs(60)
 }
 
 type Valuation = BTreeMap<String, i64>;
 
-/// A complete run for some inputs: its trace, how it ends, its final state, where it fails.
+/// A complete run for some inputs: its trace, how it ends, its final state, and its failures.
 type Shown = (Valuation, u128, String, Vec<String>, Vec<u32>);
 
-/// The same program with `choose` for inputs.
+/// Replaces inputs by `choose`.
 fn with_choices(text: &str) -> String {
     let mut rest = text;
     let mut out = String::new();
@@ -49,7 +48,7 @@ fn with_choices(text: &str) -> String {
     out + rest
 }
 
-/// Runs a schedule with inputs and says what it shows; none if it was discarded.
+/// Runs a schedule with inputs and returns what it shows; none if it is discarded.
 fn show(code: &Code, schedule: &Schedule, inputs: &Valuation) -> Option<Shown> {
     let given = inputs.iter().map(|(name, value)| (name.as_str(), *value));
     let mut machine = Machine::new(Arc::new(code.with_inputs(given)), 1_000_000);
@@ -97,7 +96,7 @@ fn show(code: &Code, schedule: &Schedule, inputs: &Valuation) -> Option<Shown> {
     ))
 }
 
-/// What brute force finds; none if there is too much of it.
+/// Returns what brute force finds; none if there is too much.
 fn truth(text: &str, code: &Code) -> Option<BTreeSet<Shown>> {
     let text = with_choices(text);
     let program = load(&text, &[]).ok()?;
@@ -123,7 +122,7 @@ fn truth(text: &str, code: &Code) -> Option<BTreeSet<Shown>> {
                 inputs.insert(format!("{path}#{number}"), outcome.value);
                 *number += 1;
             }
-            // To choose is a step, to ask for an input is none.
+            // `choose` is a step, `input` is not.
             if event.outcomes.is_empty() {
                 schedule.0.push(ScheduledStep {
                     process: path.clone(),
@@ -143,16 +142,16 @@ fn truth(text: &str, code: &Code) -> Option<BTreeSet<Shown>> {
     )
 }
 
-/// Collects what every explored run shows, for all inputs that take it.
+/// Collects what every explored run shows, for all inputs that follow it.
 struct All<'a> {
     code: &'a Code,
     shown: BTreeSet<Shown>,
-    /// Where something fails, and for which of the inputs asked for so far.
+    /// The sites of failures, with the inputs asked for so far.
     failed: BTreeSet<(Valuation, u32)>,
     lost: bool,
 }
 
-/// All values of the inputs that the current run has asked for and that take its path.
+/// All values of the inputs that the current run has asked for and that follow its path.
 fn valuations(program: &SymbolicMachine) -> Vec<Valuation> {
     let mut valuations = vec![Valuation::new()];
     for (name, sort) in program.inputs_asked() {
@@ -203,7 +202,7 @@ impl Observer<SymbolicMachine> for All<'_> {
     }
 }
 
-/// What a search has found.
+/// The results of a search.
 struct Explored {
     shown: BTreeSet<Shown>,
     failed: BTreeSet<(Valuation, u32)>,
@@ -245,8 +244,8 @@ fn explored(code: &Arc<Code>, algorithm: Algorithm) -> Option<Explored> {
     (found.stopped == StopReason::Complete && sure && !all.lost).then_some(explored)
 }
 
-/// What `context` gets wrong: it need not meet every trace, but for each input every final state,
-/// deadlock and failure.
+/// Returns what `context` gets wrong. It need not find every trace, but every final state, deadlock
+/// and failure for each input.
 fn wrong_in_context(code: &Arc<Code>, truth: &BTreeSet<Shown>, variant: Variant) -> Option<String> {
     let found = explored(code, Algorithm::Context(variant))?;
     let all = explored(code, Algorithm::Naive)?;
@@ -278,7 +277,7 @@ fn wrong_in_context(code: &Arc<Code>, truth: &BTreeSet<Shown>, variant: Variant)
     None
 }
 
-/// The program, compiled for all inputs, and what brute force finds of it.
+/// The program, compiled for all inputs, and what brute force finds in it.
 fn with_truth(text: &str) -> Option<(Arc<Code>, BTreeSet<Shown>)> {
     let program = load(text, &[]).ok()?;
     if !text.contains("input(") {
@@ -372,7 +371,7 @@ fn counts(text: &str, algorithm: Algorithm) -> (u64, u64) {
     (counts.executions, counts.blocked)
 }
 
-/// Terms that are the same where they are written differently, and where only the path says so.
+/// Terms that are equal though they look different, in general or only on the path.
 #[test]
 fn orders_that_are_equal_for_all_inputs_are_tried_once() {
     let by_the_path = include_str!("../../../../corpus/maz/context-inputs/program.maz");
@@ -392,11 +391,11 @@ fn orders_that_are_equal_for_all_inputs_are_tried_once() {
             assert_eq!(found, by_context, "{variant:?} {text}");
         }
     }
-    // Terms that are written alike are all that `stateful` knows.
+    // `stateful` recognises only terms that look the same.
     assert_eq!(counts(by_the_path, Algorithm::Stateful).0, 2);
 }
 
-/// Whether two orders are equal depends on the path: here they are for some inputs only.
+/// Whether two orders are equal depends on the path: here they are equal for some inputs only.
 #[test]
 fn orders_that_differ_for_some_inputs_are_both_tried() {
     let text = "var x: i32 = 0 process { let a = input(); let b = input(); assume a <= b;
@@ -406,7 +405,7 @@ fn orders_that_differ_for_some_inputs_are_both_tried() {
     }
 }
 
-/// Nine of ten decisions of the thesis's Pairs are made without the SAT solver.
+/// Nine of ten decisions of the thesis's Pairs need no SAT solver.
 #[test]
 fn the_solver_is_no_bottleneck() {
     let text = include_str!("../../../../corpus/maz/thesis-pairs/program.maz");

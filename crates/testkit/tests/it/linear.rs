@@ -1,5 +1,5 @@
-//! `spec object`: random objects against brute force, which makes every run of every client, with
-//! steps for calls and returns, and tries every order of every history.
+//! `spec object`: compares random objects with brute force, which makes every run of all clients,
+//! with separate steps for calls and returns, and tries every order of every history.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use mazurka_core::{Kind, Kinds, Limits};
 use mazurka_testkit::objects::{Judged, Object, brute, scrambled, weakened};
 use mazurka_testkit::oracle::{Answer, Limits as OracleLimits, Observation, judge};
 
-/// So many states are looked at by brute force.
+/// The maximal number of states for brute force.
 const MOST: usize = 20_000;
 
 fn is_right(object: &Object, truth: Judged, seed: u64) {
@@ -57,7 +57,7 @@ fn is_right(object: &Object, truth: Judged, seed: u64) {
                 failed, !truth.linearizable,
                 "{algorithm}, seed {seed}\n{text}"
             );
-            // What is not linearizable halts a client.
+            // A violation of linearizability halts a client, so deadlocks may differ.
             let same = !truth.linearizable || stuck == truth.deadlock;
             assert!(same, "{algorithm}, seed {seed}: {truth:?}\n{text}");
         } else {
@@ -105,18 +105,18 @@ fn weakened_objects_agree_with_brute_force() {
     );
 }
 
-/// A call of the operations that put a number in or take one out; numbers are those of the text.
+/// A call of the operations that put a number in or take one out; numbers as in the text.
 #[derive(Clone, Copy, Debug)]
 enum Call {
     Put(i128),
     Take,
 }
 
-/// A model of `examples/`, with all that the tests need to know of it.
+/// A model of `examples/`, with what the tests need to know about it.
 struct Model {
     name: &'static str,
     calls: &'static [Call],
-    /// What the object holds at first, and from which side numbers are taken.
+    /// The initial contents of the object, and (`from_the_end`) from which side numbers are taken.
     holds: &'static [i128],
     from_the_end: bool,
     /// The variables of the object.
@@ -145,7 +145,7 @@ const CALLS: usize = 2;
 const SLOTS: usize = CLIENTS * CALLS;
 
 /// The same program without operations: clients are processes, and variables of the program keep
-/// the history. What is returned is written in steps of their own.
+/// the history. Results are written in steps of their own.
 fn written_out(model: &Model, text: &str, bug: u8) -> String {
     let (object, _) = text.split_once("spec object").expect("a specification");
     let object = object
@@ -250,8 +250,8 @@ fn explained(model: &Model, history: &[i128], order: &mut Vec<usize>) -> bool {
     })
 }
 
-/// The models of `examples/`: the oracle reads them written out, and every history that it meets is
-/// explained by an order, or not. The same results are counted in both.
+/// The oracle reads the models of `examples/` written out; each history that it meets is explained
+/// by an order, or not. Both count the same results.
 #[test]
 #[ignore = "takes a minute"]
 fn the_objects_of_the_examples_are_what_they_say() {
@@ -303,12 +303,12 @@ fn the_objects_of_the_examples_are_what_they_say() {
             );
             match record.witnesses.first() {
                 Some(shown) => assert!(shown.history.len() <= 6, "{:?}", shown.history),
-                // What is not linearizable halts a client.
+                // A violation of linearizability halts a client, so only then do the counts differ.
                 None => assert_eq!(record.counts.final_states as usize, results.len()),
             }
         }
     }
-    // Histories, those that no order explains, and results.
+    // The number of histories, of those that no order explains, and of results.
     let wanted = [
         ("michael-scott", 2125, 0, 205),
         ("michael-scott", 2185, 60, 1045),

@@ -1,4 +1,4 @@
-//! What every program owes to its explorers, checked on all runs of random programs.
+//! What explorers require of every program, checked on all runs of random programs.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use mazurka_core::{
 use mazurka_lang::Machine;
 use mazurka_testkit::{Config, Limit, Rng, Visit, every_run, generate, machine};
 
-/// Programs small enough to look at every run closely.
+/// Programs small enough to examine every run.
 const LIMIT: Limit = Limit {
     executions: 3_000,
     depth: 120,
 };
 
-/// Some programs, or as many as the environment says.
+/// Some programs, or as many as `MAZURKA_PROGRAMS` says.
 fn programs(first: u64, count: u64) -> impl Iterator<Item = (String, Machine)> {
     let count = crate::common::programs(count);
     (first..first + count).map(|seed| {
@@ -151,7 +151,7 @@ fn going_back_and_running_again_changes_nothing() {
     }
 }
 
-/// Whether an access is covered by one of the claims.
+/// Whether one of the claims covers an access.
 fn claimed(access: &Access, claims: &Claims) -> bool {
     let enough = |claim: AccessKind| match access.kind {
         AccessKind::Read => true,
@@ -209,7 +209,7 @@ fn steps_touch_what_they_claim_and_claim_what_they_announced() {
     }
 }
 
-/// Only a step that depends on a pending one may change what it claims, or open or close it.
+/// Only a step that depends on a pending one may change its claims, enable it or disable it.
 #[test]
 fn independent_steps_leave_pending_ones_alone() {
     for (text, mut program) in programs(60_000, 200) {
@@ -249,7 +249,7 @@ fn independent_steps_leave_pending_ones_alone() {
                             panic!("process {process} lost its step:\n{text}");
                         };
                         assert_eq!(claims, new_claims, "process {process}, {event:?}:\n{text}");
-                        // The end of another process opens a join, without an access.
+                        // The end of another process enables a join, without an access.
                         let opened = (*status, *new_status) == (Status::Waiting, Status::Ready);
                         assert!(
                             status == new_status || opened,
@@ -263,7 +263,7 @@ fn independent_steps_leave_pending_ones_alone() {
     }
 }
 
-/// Exploring takes short ways that narrating does not take: both must come to the same.
+/// Exploring takes shortcuts that narrating does not take: both must give the same result.
 #[test]
 fn a_step_is_the_same_with_and_without_narration() {
     let mut rng = Rng::new(5);

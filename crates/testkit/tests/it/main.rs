@@ -1,4 +1,4 @@
-//! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
+//! The integration tests of this crate as one program: linking is most of the cost of `cargo test`.
 
 mod channels;
 mod common;
@@ -32,6 +32,7 @@ mod spin;
 mod split;
 mod stateful;
 mod symbolic;
+mod symmetric;
 mod temporal;
 mod unfold;
 mod unfold_figures;

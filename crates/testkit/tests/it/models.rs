@@ -1,6 +1,5 @@
-//! Types with names, dimensions, ranges, functions, quantifiers and `match`: random programs with
-//! them, the engines against brute force, and all of that against the oracle, which reads them
-//! with a parser of its own.
+//! Random programs with named types, dimensions, ranges, functions, quantifiers and `match`:
+//! compares the engines with brute force, and both with the oracle, which has its own parser.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +14,7 @@ use mazurka_testkit::{
     Aspect, Dependence, Limit, Recording, States, Summary, every_state, machine, naive,
 };
 
-/// What the engines find, and what the oracle says, of one program.
+/// Returns where the engines and the oracle differ on one program.
 fn differences(text: &str, truth: &Truth) -> Option<Vec<String>> {
     let mut program = machine(text).unwrap_or_else(|why| panic!("{why}\n{text}"));
     let found = naive(&mut program, Limit::default(), Dependence::Ends).ok()?;
@@ -46,7 +45,7 @@ fn differences(text: &str, truth: &Truth) -> Option<Vec<String>> {
     Some(all)
 }
 
-/// What engines that merge states, and nets, get wrong of one program.
+/// Returns what nets and engines that merge states get wrong about one program.
 fn other_engines(text: &str) -> Option<String> {
     let mut seen = States::default();
     let truth = every_state(&mut machine(text).ok()?, Limit::default())?;
@@ -181,7 +180,7 @@ const SYNCHRONISED: &[&str] = &[
     "|> { print ",
 ];
 
-/// Compares the programs of some seeds; all of the words must be met in them.
+/// Compares the programs of some seeds, in which all of these words must occur.
 fn agree(make: fn(u64) -> String, words: &[&'static str], first: u64, count: u64) {
     let limits = Limits {
         states: 20_000,
@@ -250,7 +249,7 @@ fn engines_and_oracle_agree_for_long() {
     agree(messages, MESSAGES, 100_000, programs(20_000));
 }
 
-/// The models of `examples/` that have a planted bug: the oracle finds nothing without it.
+/// The models of `examples/` with a planted bug: without it the oracle finds no violation.
 #[test]
 fn the_planted_bugs_of_the_examples_are_real() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
@@ -322,8 +321,8 @@ fn the_planted_bugs_of_the_examples_are_real() {
     assert_eq!(counts, wanted);
 }
 
-/// What a step reads depends on what it chooses: a net that knows its second outcome everywhere
-/// still has to try the first one in each state.
+/// What a step reads depends on what it chooses. A net must try the first outcome in each state,
+/// even if it knows the second one everywhere.
 #[test]
 fn nets_try_all_outcomes_in_each_state() {
     let text = "var x, y: int = 0

@@ -1,5 +1,5 @@
-//! The oracle against the figures of the corpus, which were counted apart from it, and the
-//! generators against the oracle.
+//! Compares the oracle with the figures of the corpus, which were counted independently, and the
+//! generators with the oracle.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use mazurka_testkit::mutate::mutate;
 use mazurka_testkit::oracle::{Answer, Failure, FailureKind, Limits, Truth, judge, parse, print};
 use mazurka_testkit::swarm::{BATCH, swarm};
 
-/// What one `[[case]]` of an `expect.toml` says, as far as the oracle knows it.
+/// The part of a `[[case]]` of an `expect.toml` that the oracle can decide.
 #[derive(Debug, Default)]
 struct Case {
     set: Vec<(String, i128)>,
@@ -88,7 +88,7 @@ fn programs() -> Vec<PathBuf> {
 
 fn texts() -> Vec<String> {
     let read = |path: PathBuf| fs::read_to_string(path).expect("a program");
-    // What stands for other things is replaced when it is read, and not printed again.
+    // The parser replaces sugar, so printing does not restore it.
     let prints = |path: &PathBuf| !path.to_string_lossy().contains("/data-");
     programs()
         .into_iter()
@@ -97,7 +97,7 @@ fn texts() -> Vec<String> {
         .collect()
 }
 
-/// What the oracle and the corpus do not agree about.
+/// Returns where the oracle and the corpus disagree.
 fn differences(case: &Case, truth: &Truth, inputs: bool) -> Vec<String> {
     let mut all = Vec::new();
     let mut compare = |what: &str, wanted: Option<i128>, found: i128| {
@@ -256,7 +256,7 @@ fn generated_programs_are_mostly_judged_and_of_all_kinds() {
     assert!(pairs.to_string().contains("pairs without a violation"));
 }
 
-/// An invariant is looked at after every step that writes a variable in one of its indices.
+/// An invariant is checked after every step that writes a variable in one of its indices.
 #[test]
 fn a_conditional_index_is_no_constant() {
     let text = "
@@ -267,12 +267,12 @@ fn a_conditional_index_is_no_constant() {
         process { z := 0 }
     ";
     let truth = truth(text);
-    // Each of the two steps breaks the invariant if it is the second.
+    // Whichever of the two steps comes second breaks the invariant.
     assert!(truth.final_states.is_empty(), "{truth:?}");
     assert_eq!(truth.failures.len(), 1, "{truth:?}");
 }
 
-/// Whether such a step waits is a matter of the input, and the oracle does not keep it.
+/// Whether such a step waits depends on the input, which the oracle does not remember.
 #[test]
 fn a_step_that_waits_for_some_inputs_is_too_much() {
     let text = "
@@ -283,8 +283,8 @@ fn a_step_that_waits_for_some_inputs_is_too_much() {
     assert!(matches!(answer, Answer::TooLarge), "{answer:?}");
 }
 
-/// A failure halts a process and does not end it (docs/language.md, Verdicts), so it is no way out
-/// of a server: with `error` in place of `assert false` nothing may change.
+/// A failure halts a process without ending it (docs/language.md, Verdicts), so it is not a way out
+/// of a server: replacing `assert false` by `error` must change nothing.
 #[test]
 fn a_failure_is_no_way_out_of_a_server() {
     let livelock = |source: &str| match judge(source, &Limits::default()) {
@@ -310,8 +310,8 @@ fn a_failure_is_no_way_out_of_a_server() {
     }
 }
 
-/// A send to a channel without a capacity is open in any case: its index is evaluated if it is
-/// taken.
+/// A send to an unbounded channel never waits: its index is evaluated only if the alternative is
+/// chosen.
 #[test]
 fn an_alternative_that_is_always_open_is_not_evaluated() {
     let text = "

@@ -1,12 +1,12 @@
-//! The parts of a search space: together they are the whole, no trace is in two of them, and it
-//! does not matter how many workers explore them.
+//! The parts of a search space: together they are the whole, no trace is in two of them, and the
+//! number of workers that explore them does not matter.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use crate::common::{panic_with_smallest, programs, truth};
 use mazurka_core::{Counts, Kinds, Limits};
-use mazurka_explore::{Findings, Goal, Parts, Search, Stateless, Workers};
+use mazurka_explore::{Findings, Goal, Parts, Search, Stateless, Within, Workers};
 use mazurka_lang::Machine;
 use mazurka_testkit::{Aspect, Config, Limit, Recording, Summary, generate, machine};
 
@@ -18,20 +18,59 @@ const CUT: &[Stateless] = &[
     Stateless::Optimal,
 ];
 
-/// A machine for each worker.
+/// Makes a machine for each worker.
 fn copies(program: &Machine) -> impl Fn() -> Machine + Sync {
     let program = Mutex::new(program.clone());
     move || program.lock().expect("a machine").clone()
 }
 
-/// What the parts of a program give, put together; an error if a trace is in two of them.
+/// Combines the results of the parts of a program; an error if a trace is in two of them.
 fn in_parts(program: &Machine, algorithm: Stateless, parts: usize) -> Result<Summary, String> {
     let search = Search {
         algorithm,
         limits: Limits::default(),
         goal: Goal::Everything,
     };
-    let mut parts = Parts::at_least(parts, program.clone(), search);
+    put_together(program, Parts::at_least(parts, program.clone(), search))
+}
+
+/// The same for the leaves of the tree that many machines explore: a part that takes more steps
+/// than the budget is cut, and so on.
+fn in_a_tree(program: &Machine, algorithm: Stateless, pieces: usize) -> Result<Summary, String> {
+    let search = Search {
+        algorithm,
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    let mut leaves = Parts::none(search.clone());
+    let mut open = vec![Parts::whole(search)];
+    while let Some(part) = open.pop() {
+        let watch = &mut |_: &_| ControlFlow::Continue(());
+        let budget = 5 * pieces as u64;
+        let explored = part
+            .clone()
+            .explore_within(&mut program.clone(), budget, watch);
+        let cut = match explored {
+            Within::TooLarge(spent) => part.split(&mut program.clone(), pieces, spent),
+            _ => None,
+        };
+        let Some(cut) = cut else {
+            leaves.left.extend(part.left);
+            continue;
+        };
+        // The first is the next.
+        for child in cut.left.into_iter().rev() {
+            open.push(Parts {
+                left: vec![child],
+                ..Parts::none(cut.search.clone())
+            });
+        }
+    }
+    put_together(program, leaves)
+}
+
+fn put_together(program: &Machine, mut parts: Parts) -> Result<Summary, String> {
+    let algorithm = parts.search.algorithm;
     let workers = Workers {
         count: 2,
         programs: &copies(program),
@@ -75,12 +114,22 @@ fn in_parts(program: &Machine, algorithm: Stateless, parts: usize) -> Result<Sum
 
 fn fault(text: &str, algorithm: Stateless, parts: usize, truth: &Summary) -> Option<String> {
     let program = machine(text).ok()?;
-    let found = std::panic::AssertUnwindSafe(|| in_parts(&program, algorithm, parts));
-    let found = match std::panic::catch_unwind(found) {
-        Ok(Ok(found)) => found,
-        Ok(Err(wrong)) => return Some(wrong),
-        Err(_) => return Some("panics".to_owned()),
-    };
+    for explore in [in_parts, in_a_tree] {
+        let found = std::panic::AssertUnwindSafe(|| explore(&program, algorithm, parts));
+        let found = match std::panic::catch_unwind(found) {
+            Ok(Ok(found)) => found,
+            Ok(Err(wrong)) => return Some(wrong),
+            Err(_) => return Some("panics".to_owned()),
+        };
+        let fault = difference(&found, algorithm, truth);
+        if fault.is_some() {
+            return fault;
+        }
+    }
+    None
+}
+
+fn difference(found: &Summary, algorithm: Stateless, truth: &Summary) -> Option<String> {
     if let Some(difference) = found.difference(truth, Aspect::ALL) {
         return Some(difference);
     }
@@ -100,7 +149,7 @@ fn agree(first: u64, programs: u64, config: &Config) {
             continue;
         };
         for &algorithm in CUT {
-            // Few parts leave much to the engine, many much to the tree.
+            // With few parts the engine does most of the work, with many the tree does.
             let parts = [2, 3, 5, 9, 17, 40][seed as usize % 6];
             if fault(&text, algorithm, parts, &truth_here).is_none() {
                 continue;
@@ -151,7 +200,7 @@ fn with_workers(program: &Machine, algorithm: Stateless, goal: Goal, workers: us
         programs: &copies(program),
     };
     let found = parts.run(&workers, &mut |_| ControlFlow::Continue(()));
-    // Names of processes have numbers in the order in which a worker met them.
+    // The numbers of processes depend on the order in which a worker met them.
     let mut found = found;
     for failure in &mut found.failures {
         failure.mishap = failure.mishap.map(|mishap| mazurka_core::Mishap {
@@ -187,7 +236,7 @@ fn the_number_of_workers_does_not_matter() {
     }
 }
 
-/// The counts that have a meaning of their own, and the schedules shown.
+/// The counts that do not depend on the engine, and the schedules shown.
 fn meaning(found: &Findings) -> String {
     let counts = &found.counts;
     let site = |finding: &mazurka_explore::Finding| finding.mishap.map(|mishap| mishap.site);
@@ -234,7 +283,7 @@ fn same_schedules(text: &str, name: &str) {
         if algorithm == Stateless::Naive {
             assert_eq!(meaning(&whole), meaning(&parts), "{context}");
         } else {
-            // Brute force meets discarded runs more than once, the others agree on them too.
+            // Brute force meets discarded runs more than once; the others agree on them, too.
             assert_eq!(first, meaning(&whole), "{context}");
             assert_eq!(first, meaning(&parts), "{context}");
         }

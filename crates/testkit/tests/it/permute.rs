@@ -1,4 +1,4 @@
-//! Fagiani finds the executable permutations of a run and nothing else, and, made complete, what
+//! Fagiani finds exactly the executable permutations of a run; in its complete form it finds what
 //! brute force finds.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ fn labelled(text: &str) -> Option<LabelledMachine> {
     machine(text).ok().map(LabelledMachine::new)
 }
 
-/// A run by chance, to its end.
+/// Makes a random complete run.
 fn wander(program: &mut LabelledMachine, seed: u64) -> Option<Schedule> {
     let mut random = Rng::new(seed);
     program.back_to(0);
@@ -66,7 +66,7 @@ fn run(program: &mut LabelledMachine, schedule: &Schedule, complete: bool) -> (P
     (permuted, recording.finish())
 }
 
-/// The labels of a run, process by process, in whatever order.
+/// The labels of a run by process, in any order.
 fn labels(program: &LabelledMachine) -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (at, event) in program.events().iter().enumerate() {
@@ -83,7 +83,7 @@ fn labels(program: &LabelledMachine) -> BTreeMap<String, Vec<String>> {
     all
 }
 
-/// For each family of labels the traces of the complete runs that have them, by brute force.
+/// For each family of labels, the traces of the complete runs that have them, by brute force.
 type Families = BTreeMap<BTreeMap<String, Vec<String>>, BTreeSet<Fingerprint>>;
 
 fn families(program: &mut LabelledMachine, limit: Limit) -> Option<Families> {
@@ -101,7 +101,7 @@ fn families(program: &mut LabelledMachine, limit: Limit) -> Option<Families> {
     done.ok().map(|()| families)
 }
 
-/// What Fagiani gets wrong about a program, recorded by chance.
+/// Returns what Fagiani gets wrong about a random run of a program.
 fn fault(text: &str, chance: u64) -> Option<String> {
     let mut plain = machine(text).ok()?;
     let truth = naive(&mut plain, Limit::default(), Dependence::Claimed).ok()?;
@@ -173,7 +173,7 @@ fn permutations_are_those_of_brute_force_for_long() {
     agree(5_000_000, programs(20_000), &Config::default());
 }
 
-/// The program with other initial values, by chance, and these.
+/// The program with random initial values, and these values.
 fn started_elsewhere(program: &Program, text: &str, chance: u64) -> Option<(Code, Vec<i64>)> {
     let mut random = Rng::new(chance);
     let mut program = program.clone();
@@ -193,7 +193,7 @@ fn started_elsewhere(program: &Program, text: &str, chance: u64) -> Option<(Code
     Some((code, cells))
 }
 
-/// Of the permutations that have so many labels.
+/// The outlooks of the permutations that have this many labels.
 struct Outlooks(usize, Vec<Outlook>);
 
 impl Observer<AnyStart> for Outlooks {
@@ -204,8 +204,8 @@ impl Observer<AnyStart> for Outlooks {
     }
 }
 
-/// What the permutations of a run from any initial values get wrong about some. None too if nothing
-/// could be compared.
+/// Returns what the permutations of a run from any initial values get wrong about some values. Also
+/// none if nothing could be compared.
 fn fault_from_any_start(text: &str, chance: u64, compared: &mut u64) -> Option<String> {
     let hir = mazurka_lang::load(text, &[]).ok()?;
     let code = std::sync::Arc::new(mazurka_lang::compile(&hir, text).ok()?);

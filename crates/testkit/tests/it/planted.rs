@@ -1,4 +1,4 @@
-//! Every planted defect is caught, and what catches it is small.
+//! Every planted defect is caught, by a small program.
 
 use mazurka_lang::Machine;
 use mazurka_testkit::planted::{Switches, context, forgets_idle, idle_in_first_run, source};
@@ -30,7 +30,7 @@ fn with(switches: Switches) -> impl Fn(&mut Machine) -> Summary {
 
 #[test]
 fn context_as_printed_is_caught() {
-    // It merges traces, and was made for programs that never wait.
+    // It merges traces, and was designed for programs that never wait.
     let where_to_look = Hunt {
         aspects: &[Aspect::FinalStates],
         config: Config {
@@ -56,8 +56,8 @@ fn context_as_printed_loses_a_final_state_of_the_erratum() {
 
 #[test]
 fn dependence_by_what_was_touched_is_caught() {
-    // Judged by its own relation, under which there are fewer traces, and where it matters:
-    // steps with several paths, and nothing that waits.
+    // Judged by its own relation, which gives fewer traces, and on the programs where it matters:
+    // with steps of several paths, and nothing that waits.
     let where_to_look = Hunt {
         dependence: Dependence::Touched,
         config: Config {
@@ -114,7 +114,7 @@ fn looking_at_pending_steps_only_at_ends_is_caught() {
 
 #[test]
 fn stopping_at_a_mishap_is_caught() {
-    // Its traces are cut short on purpose; it must be wrong about something else.
+    // Its traces are cut short on purpose; it must get something else wrong.
     let where_to_look = Hunt {
         aspects: &[Aspect::Deadlocks, Aspect::Failures, Aspect::FinalStates],
         ..Hunt::default()

@@ -1,22 +1,21 @@
 //! The steps of the SymPaths paper's table (Example 3), by a model of the paper's prototype.
 //!
-//! The prototype is written in Maude, where a configuration is a multiset whose elements are kept
-//! in an order of terms, and the rule SCHEDULE is applied to the least state that it fits. Terms
-//! are ordered by their top symbol first, symbols by their number of arguments and then by where
-//! they are declared, then by their arguments; of associative operators the number of arguments
-//! comes first. So the state with the least substitution comes next, and of these the one with the
+//! The prototype is written in Maude, where a configuration is a multiset whose elements are sorted
+//! by the term order, and the rule SCHEDULE is applied to the least state that it matches. Terms
+//! are ordered first by their top symbol (symbols by their number of arguments, then by where they
+//! are declared), then by their arguments; for associative operators the number of arguments comes
+//! first. So the state with the least substitution comes next, and among these the one with the
 //! least path, where no event (a constant) comes before several (an operator of two arguments), and
-//! several before a single one (an operator of four). A state that was expanded is forgotten: where
-//! it is reached again later it is expanded again. This order gives exactly the printed 596 and
-//! 1562 steps and the peak of 110 states, and the 271 and 821 steps of the prototype's other
-//! pruning.
+//! several before a single one (an operator of four). A state that was expanded is forgotten: if it
+//! is reached again, it is expanded again. This order gives exactly the printed 596 and 1562 steps
+//! and the peak of 110 states, and the 271 and 821 steps of the prototype's other pruning.
 //!
-//! The product goes level by level and needs fewer steps (docs/papers/sympaths.md). This model
+//! The product proceeds level by level and needs fewer steps (docs/papers/sympaths.md). This model
 //! shares no code with it.
 
 use std::collections::BTreeSet;
 
-/// The variables of Fig. 8, in the order in which their names are.
+/// The variables of Fig. 8, in the order of their names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Var {
     I,
@@ -37,14 +36,14 @@ enum Term {
     Number(i8),
     True,
     Not(Box<Term>),
-    /// A sum, a product, a conjunction: how many there are, and sorted.
+    /// A sum, a product, a conjunction: the number of operands, and the sorted operands.
     Sum(usize, Vec<Term>),
     Product(usize, Vec<Term>),
     And(usize, Vec<Term>),
     Equal(Box<[Term; 2]>),
 }
 
-/// The parts of a term that an associative operator joins to others.
+/// Joins two terms under an associative operator.
 fn join(a: Term, b: Term, parts: impl Fn(Term) -> Vec<Term>) -> (usize, Vec<Term>) {
     let mut all = parts(a);
     all.extend(parts(b));
@@ -68,7 +67,7 @@ fn product(a: Term, b: Term) -> Term {
     Term::Product(len, all)
 }
 
-/// A set of variables: how many there are, and sorted.
+/// A set of variables: their number, and the sorted variables.
 type Vars = (usize, Vec<Var>);
 
 fn vars(all: &[Var]) -> Vars {
@@ -105,8 +104,8 @@ enum Path {
 }
 
 impl Path {
-    /// The path with one more event, in the form of the paper: neighbours are swapped until nothing
-    /// moves.
+    /// The path with one more event, in the normal form of the paper: neighbours are swapped until
+    /// nothing moves.
     fn with(&self, event: Event) -> Path {
         let mut all = match self {
             Path::Empty => return Path::Single(event),
@@ -139,8 +138,8 @@ enum Stmt {
     Clear,
 }
 
-/// ⟨σ, φ, Σ⟩: terms for all variables, the path, and how many threads there are, with what is
-/// left of them.
+/// ⟨σ, φ, Σ⟩: terms for all variables, the path, and the number of threads with what is left of
+/// each.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     values: Vec<Term>,
@@ -185,8 +184,8 @@ impl State {
         self.values[var as usize].clone()
     }
 
-    /// After a step of the thread at a place of the pool: with the event, and with what comes first
-    /// of the thread now.
+    /// The state after a step of the thread at a place of the pool, with the event, and with the
+    /// statements that the thread's first one is replaced by.
     fn after(&self, at: usize, event: Option<Event>, first: &[Stmt]) -> State {
         let mut next = self.clone();
         let rest = &mut next.pool[at].1;
@@ -232,12 +231,12 @@ impl State {
     fn step(&self, at: usize) -> Vec<State> {
         let equal = |a: Var, b: Var| Term::Equal(Box::new([self.value(a), self.value(b)]));
         match self.pool[at].1[0] {
-            // A bound that is spent: a step without an event.
+            // The bound is used up: a step without an event.
             Stmt::While { n: 0, .. } => vec![self.after(at, None, &[])],
             Stmt::While { a, b, c, n } => {
                 let again = Stmt::While { a, b, c, n: n - 1 };
                 let round = [Stmt::Multiply { c, a }, Stmt::Increment { a }, again];
-                // As in the prototype, where a comparison becomes an equation.
+                // The prototype turns a comparison into an equation.
                 self.tested(at, equal(a, b), &[a, b], [&round, &[]])
             }
             Stmt::Multiply { c, a } => {
@@ -260,8 +259,8 @@ impl State {
     }
 }
 
-/// Final states, steps, and the most states of a configuration. `prunes`: whether states are
-/// dropped whose path was expanded before.
+/// Returns the final states, the steps, and the maximal number of states of a configuration.
+/// `prunes`: whether states whose path was expanded before are dropped.
 fn prototype(bounds: [u8; 2], prunes: bool) -> (usize, u64, usize) {
     let mut open = BTreeSet::from([State::start(bounds)]);
     let mut ended = BTreeSet::new();

@@ -1,9 +1,9 @@
-//! Random programs must be worth something: measured by brute force.
+//! The quality of random programs, measured by brute force.
 
 use mazurka_core::{Execution, ProcessId, Status};
 use mazurka_testkit::{Config, Dependence, Limit, Recorder, Visit, every_run, generate, machine};
 
-/// What brute force says about one program.
+/// What brute force finds in one program.
 struct Measured {
     executions: u64,
     traces: usize,
@@ -12,10 +12,11 @@ struct Measured {
     reopens: bool,
 }
 
-/// Whether some pending step was possible, then not, then possible again, along the run.
+/// Watches whether some pending step was enabled, then disabled, then enabled again along the run.
 #[derive(Default)]
 struct Watch {
-    /// For each state on the run and each process: its next step's number and the phase of it.
+    /// For each state of the run and each process: the index of its next step, and the step's
+    /// phase.
     phases: Vec<Vec<(u32, u8)>>,
     reopened: bool,
 }

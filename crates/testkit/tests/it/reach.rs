@@ -1,4 +1,4 @@
-//! A state is found in a net if and only if brute force finds it.
+//! `reach` finds a state in a net if and only if brute force finds it.
 
 use crate::common::{holds_now, programs, reaches};
 use mazurka::reach::Method;
@@ -45,7 +45,7 @@ fn the_net_knows_what_brute_force_knows() {
             arrays: false,
             ..Config::default()
         };
-        // One statement a line, so that lines tell where a process is.
+        // One statement a line, so that a line identifies where a process is.
         let text = generate(seed, &config).to_string().replace("; ", ";\n");
         let mut rng = Rng::new(seed);
         for _ in 0..4 {

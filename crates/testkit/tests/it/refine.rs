@@ -1,5 +1,5 @@
-//! `refines`: random pairs of programs against brute force, which makes every run of both and
-//! compares what is observed of them, run by run.
+//! `refines`: compares random pairs of programs with brute force, which makes every run of both and
+//! compares what is observed in them, run by run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ fn text(head: &str, processes: &[Vec<String>]) -> String {
     text
 }
 
-/// A program and its specification, which is often the same with something more or less.
+/// A program and its specification, which is often the same with something added or removed.
 fn pair(rng: &mut Rng) -> (String, String) {
     let concrete = processes(rng);
     let mut other = if rng.percent(70) {
@@ -91,7 +91,7 @@ fn pair(rng: &mut Rng) -> (String, String) {
     (text(&head, &concrete), text("", &other))
 }
 
-/// What is observed of all runs, and of those that are final.
+/// The observations of all runs, and of the final ones.
 type Seen = (BTreeSet<Vec<Vec<i64>>>, BTreeSet<Vec<Vec<i64>>>);
 
 fn runs(machine: &mut Machine, cells: &[u32], so_far: &[Vec<i64>], seen: &mut Seen) {

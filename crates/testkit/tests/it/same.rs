@@ -1,5 +1,5 @@
-//! `compare`: random pairs of programs, of which the second is the first with a change, against an
-//! enumeration of all runs by an interpreter of its own.
+//! `compare`: compares random pairs of programs, where the second is the first with a change, with
+//! an enumeration of all runs by a separate interpreter.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -11,13 +11,13 @@ use mazurka::{Options, Program, Verdict, quietly};
 use mazurka_core::record::Ending;
 use mazurka_testkit::Rng;
 
-/// The values that `n` may have, where it is unknown.
+/// The number of values that `n` may have if it is unknown.
 const VALUES: i64 = 3;
 
 /// A statement over the shared variables `x`, `y` and `n`; each is a step.
 #[derive(Clone, Debug)]
 enum Statement {
-    /// `v := a + b`, where these are variables or numbers.
+    /// `v := a + b`, where the operands are variables or numbers.
     Assign(usize, Operand, Operand),
     /// `v == a |> w := b`
     Guarded(usize, Operand, usize, Operand),
@@ -68,7 +68,7 @@ fn body(rng: &mut Rng) -> Vec<Statement> {
     body
 }
 
-/// The same with a change that may matter or not.
+/// The same processes with a change that may or may not matter.
 fn changed(rng: &mut Rng, processes: &Processes) -> Processes {
     let mut all = processes.clone();
     let at = rng.below(all.len());
@@ -128,7 +128,7 @@ fn text(processes: &Processes, known: Option<i64>) -> String {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Life {
-    /// At a statement; the test of an `if` has been made and it is entered, or not yet.
+    /// At a statement, and whether the test of an `if` has succeeded already.
     At(usize, bool),
     Failed,
 }
@@ -140,7 +140,7 @@ struct State {
     lives: Vec<Life>,
 }
 
-/// How a run ended, and `x`, `y` and `n`.
+/// How a run ended, and the values of `x`, `y` and `n`.
 type Outcome = (&'static str, [i64; 3]);
 
 impl State {
@@ -269,7 +269,7 @@ fn judge(
     };
     let outcome = (end, [value("x"), value("y"), value("n")]);
     assert!(is_alone(difference.of, outcome), "{outcome:?} {shown}");
-    // The schedule leads there again.
+    // The schedule leads to the same end.
     let options = Options {
         inputs: vec![("n".to_owned(), value("n").into())],
         ..Options::default()

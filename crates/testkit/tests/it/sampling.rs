@@ -1,5 +1,5 @@
-//! Executions that are drawn: how likely they are, by χ² tests with fixed seeds, and that nothing
-//! is drawn that is not there.
+//! Sampled executions: χ² tests with fixed seeds of their probabilities, and that only possible
+//! executions are drawn.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ use crate::common::{panic_with_smallest, programs, truth};
 /// What is counted: the processes of a run, or of some of its steps, in order.
 type Order = Vec<String>;
 
-/// Which steps of a run are looked at.
+/// Selects the steps of a run that are counted.
 type Selects = fn(&[Event], &Event) -> bool;
 
 fn all_steps(_run: &[Event], _event: &Event) -> bool {
@@ -38,8 +38,8 @@ fn order_of(run: &[Event], table: &ProcessTable, selects: Selects) -> Order {
         .collect()
 }
 
-/// Counts the orders that were drawn. The first walk of a batch has learned nothing and is left
-/// out.
+/// Counts the orders that were drawn. The first walk of a batch has learned nothing and is not
+/// counted.
 struct Counted {
     selects: Selects,
     walks: u64,
@@ -80,7 +80,7 @@ fn drawn(text: &str, method: Method, runs: u64, selects: Selects) -> BTreeMap<Or
     counted.times
 }
 
-/// All orders of a program, by trying everything.
+/// All orders of a program, by enumeration.
 fn all_orders(text: &str, selects: Selects) -> Vec<Order> {
     fn walk(program: &mut Machine, selects: Selects, all: &mut Vec<Order>) {
         let processes = program.processes().in_order().to_vec();
@@ -158,12 +158,12 @@ fn walks_by_length_are_uniform_over_interleavings() {
             chi_squared(&times, &evenly(&orders)) / critical(orders.len() - 1)
         };
         assert!(off(Method::Urw) < 1.0, "{} for {text}", off(Method::Urw));
-        // The test would notice it.
+        // The test notices the difference.
         assert!(off(Method::Random) > 2.0, "{text}");
     }
 }
 
-/// One object that processes share, and steps on others between.
+/// Processes share one object, with steps on others in between.
 const SELECTIVE: [&str; 3] = [
     "var x, a, b, c: int = 0
      process { a := 1; x := 1; a := 2; a := 3; x := 2 }
@@ -190,14 +190,15 @@ fn selective_walks_are_uniform_over_the_orders_of_selected_steps() {
     }
 }
 
-/// A step of a straight program: which variable, and whether it is written.
+/// A step of a straight-line program: the variable, and whether it is written.
 type Touch = (usize, bool);
 
-/// How likely POS draws each interleaving, from its definition: priorities are independent, so all
-/// orders of those drawn so far are equally likely, and a new one has any rank among them.
+/// The probability with which POS draws each interleaving, from its definition: priorities are
+/// independent, so all orders of those drawn so far are equally likely, and a new one has any rank
+/// among them.
 struct Pos<'a> {
     program: &'a [Vec<Touch>],
-    /// The numbers of the priorities that were drawn, the highest first.
+    /// The numbers of the drawn priorities, highest first.
     ranking: Vec<usize>,
     /// For each process the number of its priority, if it has one.
     of: Vec<Option<usize>>,
@@ -310,7 +311,7 @@ fn sample(text: &str, sample: Sample, runs: u64, recording: &mut Recording) -> O
     Some(search.run(&mut program, &mut |_| ControlFlow::Continue(()), recording))
 }
 
-/// What is drawn and is not there, or is counted wrongly.
+/// Returns what is drawn but impossible, or counted wrongly.
 fn strange(text: &str, method: Method, seed: u64) -> Option<String> {
     let truth = truth(text, Limit::default())?;
     let mut recording = Recording::default();
@@ -362,7 +363,7 @@ fn nothing_is_drawn_that_is_not_there() {
     assert!(looked_at * 2 > programs(120), "{looked_at} programs");
 }
 
-/// The record without what differs from run to run.
+/// The record without what varies from run to run.
 fn record(program: &Program, sample: Sample, runs: u64, jobs: usize) -> mazurka::record::Record {
     let mut options = Options::default();
     (options.limits.executions, options.jobs) = (Some(runs), jobs);
@@ -425,7 +426,8 @@ fn equal_seeds_draw_the_same_with_any_number_of_workers() {
     );
 }
 
-/// A failure so rare that it is in a later batch, if at all: then it is that of one worker.
+/// The failure is so rare that it is in a later batch, if at all; any number of workers finds the
+/// same.
 #[test]
 fn workers_stop_at_the_failure_of_the_first_batch_that_has_one() {
     let text = "var x: int = 0
@@ -463,13 +465,13 @@ fn a_program_that_was_seen_is_covered() {
     }
 }
 
-/// The estimate is near to what it estimates: the share of the traces that were not met, weighted
-/// by how likely they are, which is known where all interleavings are equally likely.
+/// The estimate is near the truth: the total probability of the traces that were not met, which is
+/// known where all interleavings are equally likely.
 #[test]
 fn the_estimate_is_near_to_the_truth() {
     let body = |k: usize| format!("process {{ x := {k}; x := 1{k}; x := 2{k} }}\n");
     let text = format!("var x: int = 0\n{}{}{}", body(1), body(2), body(3));
-    // All steps conflict, so each of the 9!/(3!)³ interleavings is a trace of its own.
+    // All steps conflict, so each of the 9!/(3!)³ interleavings is a separate trace.
     let all = 1680.0;
     for runs in [500, 1000] {
         let mut recording = Recording::default();
@@ -485,7 +487,7 @@ fn the_estimate_is_near_to_the_truth() {
     }
 }
 
-/// Workers of explore, without the library around it.
+/// The workers of `mazurka_explore`, without the library around them.
 #[test]
 fn one_worker_draws_where_steps_are_limited() {
     let program = machine(FREE[0]).expect("a program");

@@ -68,7 +68,7 @@ fn pairs_go_together() {
         ]],
         ..Program::default()
     };
-    // As many locks as unlocks: neither can go alone.
+    // The numbers of locks and unlocks must be equal: neither can be removed alone.
     let small = shrink(program, |program| {
         let text = program.to_string();
         let unlocks = text.matches("unlock(").count();

@@ -1,5 +1,5 @@
-//! Programs in two languages (corpus/spin): Mazurka's answers against those that their files
-//! expect, and SPIN's if it is there.
+//! Programs in two languages (corpus/spin): compares the answers of Mazurka, and of SPIN if it is
+//! installed, with those that the files expect.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use mazurka::{Options, Program, Verdict, quietly};
 /// An answer that both files of a folder expect.
 #[derive(Debug, PartialEq, Eq)]
 enum Expected {
-    /// No failure and no deadlock, or one of these.
+    /// Neither a failure nor a deadlock, or one of these.
     Safety(Option<Kind>),
     /// Whether a temporal property holds in all weakly fair runs.
     Fair { name: String, holds: bool },
@@ -114,8 +114,8 @@ fn mazurka_gives_the_expected_answers() {
     }
 }
 
-/// The models of `examples/` that people really write, each with the folders of the pairs that are
-/// the model as it is and with its planted bug.
+/// The realistic models of `examples/`, each with the folders of two pairs: the model as it is, and
+/// with its planted bug.
 const MODELS: [[&str; 3]; 12] = [
     ["bounded-queue", "bounded-queue", "bounded-queue-if"],
     ["msi", "msi", "msi-stale"],
@@ -173,7 +173,7 @@ fn the_models_of_the_examples_are_compared() {
     }
 }
 
-/// Runs a command in a folder; none if it is not there.
+/// Runs a command in a folder; none if the command is not installed.
 fn told(folder: &Path, program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program)
         .args(args)
@@ -198,7 +198,7 @@ fn reported(text: &str) -> Option<&'static str> {
     Some(found.unwrap_or_else(|| panic!("SPIN says: {text}")))
 }
 
-/// Six of the pairs: most of the time goes to compiling what SPIN makes.
+/// Six of the pairs: compiling SPIN's output takes most of the time.
 #[test]
 fn spin_gives_the_expected_answers() {
     compare_with_spin(pairs().len() / 6);

@@ -1,5 +1,6 @@
-//! Arrays whose accesses are kept apart by what a program requires: engines find for each choice of
-//! values what brute force finds with these, and no more traces than with whole arrays.
+//! Arrays whose accesses are kept apart by the requirements of a program: for each choice of
+//! values, engines find what brute force finds with them, and no more traces than with whole
+//! arrays.
 //!
 //! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-testkit --test it split::` for a long
 //! run.
@@ -18,13 +19,14 @@ use mazurka_testkit::{Limit, Rng, Visit, every_run, variants};
 
 const UNKNOWN: [&str; 3] = ["i", "j", "k"];
 
-/// Values for the unknowns; an index may be out of bounds.
+/// Values of the unknowns; an index may be out of bounds.
 type Values = [i64; 3];
 
-/// How a run ends for some values: how, with which variables, and where it has failed.
+/// How a run ends for some values: the values, its ending, the variables, and the sites of
+/// failures.
 type End = (Values, String, Vec<String>, Vec<u32>);
 
-/// Chance, and the indices that it chooses from.
+/// A random generator, and the indices that it chooses from.
 struct Chance {
     rng: Rng,
     indices: &'static [&'static str],
@@ -57,7 +59,7 @@ impl Chance {
     }
 }
 
-/// A program whose indices are computed from unknowns, some of which differ.
+/// A program with indices computed from unknowns, some of which are required to differ.
 fn program(seed: u64) -> String {
     let rng = Rng::new(seed);
     let indices: &[&str] = match seed % 3 {
@@ -99,7 +101,7 @@ fn all_values() -> impl Iterator<Item = Values> {
     (0..3).flat_map(|i| (0..3).flat_map(move |j| (0..4).map(move |k| [i, j, k])))
 }
 
-/// An array without initial values has only these, by what is required.
+/// The initial value of a variable; `requires` fixes those of an array without initial values.
 fn value_of(values: Values, name: &str) -> Option<i64> {
     match UNKNOWN.iter().position(|&unknown| unknown == name) {
         Some(at) => Some(values[at]),
@@ -127,7 +129,7 @@ fn end_of(values: Values, machine: &Machine) -> End {
     (values, format!("{end:?}"), state.collect(), failed)
 }
 
-/// What brute force finds; none if there is too much of it.
+/// Returns what brute force finds; none if there is too much.
 fn truth(code: &Code) -> Option<BTreeSet<End>> {
     let mut ends = BTreeSet::new();
     for values in all_values() {
@@ -149,7 +151,7 @@ fn truth(code: &Code) -> Option<BTreeSet<End>> {
     Some(ends)
 }
 
-/// Collects how the runs end that are explored, for all values that take them.
+/// Collects how the explored runs end, for all values that follow them.
 struct Ends<'a> {
     code: &'a Code,
     ends: BTreeSet<End>,
@@ -220,7 +222,7 @@ fn limits() -> Limits {
     }
 }
 
-/// The ends that an engine finds, and its executions; none if it was not sure, or gave up.
+/// The ends that an engine finds, and its executions; none if it was undecided or gave up.
 fn explored(code: &Arc<Code>, algorithm: Algorithm, split: bool) -> Option<(BTreeSet<End>, u64)> {
     let mut machine = machine(code, split);
     let ends = BTreeSet::new();
@@ -237,7 +239,7 @@ fn explored(code: &Arc<Code>, algorithm: Algorithm, split: bool) -> Option<(BTre
     (found.stopped == StopReason::Complete && sure).then_some((ends.ends, found.counts.executions))
 }
 
-/// Where processes fail in a net, and whether they deadlock.
+/// The sites of failures in a net, and whether there is a deadlock.
 fn in_net(code: &Arc<Code>, split: bool) -> Option<(BTreeSet<u32>, bool)> {
     let machine = machine(code, split);
     let mut machine = machine.starting_in_any_order().with_branches_apart();
@@ -252,7 +254,7 @@ fn in_net(code: &Arc<Code>, split: bool) -> Option<(BTreeSet<u32>, bool)> {
     let watch = &mut |_: &_| ControlFlow::Continue(());
     let found = search.run(&mut machine, watch, &mut ()).found;
     let failures = found.failures.iter().filter_map(|finding| finding.mishap);
-    // What final states must be is looked at in the tests only.
+    // Failures of final states are checked only in the tests.
     let failures = failures.filter(|mishap| mishap.process.is_some());
     let failures = failures.map(|mishap| mishap.site).collect();
     (found.stopped == StopReason::Complete).then_some((failures, found.deadlock.is_some()))
@@ -264,7 +266,7 @@ fn split_arrays_change_the_number_of_traces_and_nothing_else() {
     let programs = crate::common::programs(45);
     for seed in 0..programs {
         let text = program(seed);
-        // An element is not assigned twice at once.
+        // A simultaneous assignment to the same element twice is refused.
         let Some(code) = load(&text, &[]).ok().and_then(|p| compile(&p, &text).ok()) else {
             continue;
         };
@@ -285,7 +287,7 @@ fn split_arrays_change_the_number_of_traces_and_nothing_else() {
             let Some((found, executions)) = explored(&code, algorithm, true) else {
                 continue;
             };
-            // It need not meet every failure in a complete run.
+            // `context` need not meet every failure in a complete run.
             let merges = matches!(algorithm, Algorithm::Context(_));
             let kept = |ends: &BTreeSet<End>| -> BTreeSet<End> {
                 let all = ends.iter().cloned();

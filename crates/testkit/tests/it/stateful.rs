@@ -1,4 +1,4 @@
-//! Merging states loses nothing that counts: final states, deadlocked states, places of failures.
+//! Merging states loses nothing that counts: final states, deadlocked states, sites of failures.
 
 use crate::common::{finds_all_states, programs, search};
 use mazurka_core::{Execution, Fingerprint, Semantics, Status};
@@ -10,7 +10,7 @@ use mazurka_testkit::{
 
 const STATEFUL: Algorithm = Algorithm::Stateful;
 
-/// What the engine gets wrong about a program.
+/// Returns what the engine gets wrong about a program.
 fn wrong(text: &str) -> Option<String> {
     let truth = every_state(&mut machine(text).ok()?, Limit::default())?;
     if truth.lost {
@@ -46,8 +46,8 @@ fn agrees_with_brute_force_for_long() {
     agrees(1_000_000, programs(20_000), &Config::default());
 }
 
-/// Programs without loops are explored with sleep sets, others with the graph of the states written
-/// down. A process that may loop, but does not, makes the same program one of the others.
+/// Programs without loops are explored with sleep sets, others by recording the state graph. Adding
+/// a process that may loop, but does not, switches a program from one way to the other.
 #[test]
 fn both_ways_find_the_same() {
     for seed in 30_000..30_000 + programs(300) {
@@ -68,8 +68,8 @@ fn both_ways_find_the_same() {
     }
 }
 
-/// States that are equal have equal fingerprints, and states with one fingerprint the same future:
-/// who can step, and where each step leads.
+/// Equal states have equal fingerprints, and states with the same fingerprint have the same future:
+/// the same enabled processes, and the same successors.
 #[test]
 fn fingerprints_keep_the_future() {
     use std::collections::HashMap;
@@ -115,7 +115,7 @@ fn future(program: &mut Machine) -> Vec<(u32, Status, Option<Fingerprint>)> {
 
 #[test]
 fn the_states_of_fib() {
-    // A prototype found 229 365 states for 6 rounds; for 4 there are these.
+    // A prototype found 229 365 states for 6 rounds; this is the number for 4.
     let text = "atomicity access var i, j: i32 = 1
         process { for k in 0..4 { i := i + j } }
         process { for k in 0..4 { j := j + i } }";

@@ -23,7 +23,7 @@ fn settings(set: &[(&str, String)]) -> Vec<Setting> {
     set.iter().map(setting).collect()
 }
 
-/// Symbolic execution with and without a solver. `exits`: as the SymPaths prototype counts.
+/// Symbolic execution with and without a solver. `exits`: counts as the SymPaths prototype does.
 fn symbolic_machine(
     source: &str,
     set: &[(&str, String)],
@@ -37,7 +37,7 @@ fn symbolic_machine(
         ..Assembly::default()
     };
     let solver = solver.then(|| assemble(embedded).expect("it is always there") as Box<_>);
-    // A loop over symbolic locals may go on for ever: ten decisions in one step are enough.
+    // A loop over symbolic locals may be infinite: ten decisions in one step are enough.
     SymbolicMachine::new(code, 40_000, solver)
 }
 
@@ -115,7 +115,7 @@ fn the_states_of_example_2() {
 
 #[test]
 fn pruning_keeps_the_deadlock_of_a_process_that_may_have_to_wait() {
-    // `join` waits for nothing, and ends its process; the guard may hold or not.
+    // `join` waits for nothing, and ends its process; the guard may or may not hold.
     let program = "var x: int process { join } process { x <= 1 |> skip }";
     for &reduction in Reduction::ALL {
         for pruned in [false, true] {
@@ -128,18 +128,18 @@ fn pruning_keeps_the_deadlock_of_a_process_that_may_have_to_wait() {
 
 #[test]
 fn steps_that_look_at_the_same_invariant_are_dependent() {
-    // Where `f` holds at first, only one order is without a failure.
+    // If `f` holds at first, only one order is without a failure.
     let program = "var x: i8 = 0 var f: bool
         invariant x == 0 || !f process { x := 1 } process { f := false }";
     for &reduction in Reduction::ALL {
         let mut machine = symbolic_machine(program, &[], true, true);
         let found = run(&mut machine, reduction, false, &mut Deaf);
-        // Process 0 first fails if `f` holds, and else does not; process 1 first.
+        // Process 0 first: it fails if `f` holds, and not otherwise; or process 1 first.
         assert_eq!((found.states, found.failures), (3, 1), "{reduction:?}");
     }
 }
 
-/// Counts what goes wrong.
+/// Counts mishaps.
 #[derive(Default)]
 struct Mishaps(u32);
 
@@ -162,7 +162,7 @@ fn a_false_assume_before_the_first_step_discards_everything() {
     }
 }
 
-/// What an exploration has shown for each valuation: states, and what went wrong.
+/// What an exploration shows for each valuation: states and mishaps.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Shown {
     finals: BTreeSet<(Vec<i64>, Vec<i64>)>,
@@ -171,7 +171,7 @@ struct Shown {
     lost: bool,
 }
 
-/// Some programs of the generator, with variables made symbolic, and a few values for each.
+/// A generated program with some variables made symbolic, and a few values for each.
 struct Family {
     text: String,
     symbolic: Vec<Var>,
@@ -237,7 +237,7 @@ impl Family {
             .collect()
     }
 
-    /// What brute force finds from each valuation; none if there is too much of it.
+    /// Returns what brute force finds from each valuation; none if there is too much.
     fn truth(&self) -> Option<Shown> {
         let mut shown = Shown::default();
         for valuation in self.valuations() {
@@ -282,8 +282,8 @@ impl Family {
     }
 }
 
-/// A failure without the reason why its condition has no value: a path over unknown values may
-/// not know the reason, only that the condition does not hold.
+/// A failure without the reason why its condition has no value: on a path over unknown values the
+/// reason may not be known, only that the condition does not hold.
 fn without_reason(text: String) -> String {
     let marker = " cannot be computed (";
     let Some(start) = text.find(marker) else {
@@ -335,7 +335,7 @@ fn end_of<E: Execution>(program: &E) -> End {
     }
 }
 
-/// Writes down what a symbolic exploration shows, for every valuation that takes its path.
+/// Records what a symbolic exploration shows, for every valuation that follows its path.
 struct Scribe<'a> {
     family: &'a Family,
     valuations: Vec<Vec<i64>>,
@@ -427,8 +427,8 @@ impl Observer<SymbolicMachine> for Scribe<'_> {
     }
 }
 
-/// Theorem 2: what a symbolic state stands for is reached. Theorem 3: what is reached, some
-/// symbolic state stands for.
+/// Theorem 2: what a symbolic state represents is reachable. Theorem 3: some symbolic state
+/// represents each reachable state.
 fn correct_and_complete(seed: u64, config: &Config) -> bool {
     let program = generate(seed, config);
     let Some(family) = Family::new(&program, 2) else {
@@ -500,8 +500,8 @@ fn correct_and_complete(seed: u64, config: &Config) -> bool {
     true
 }
 
-/// How many programs are looked at:
-/// `MAZURKA_PROGRAMS=2000 cargo test -p mazurka-testkit --test it symbolic::` looks at more.
+/// The number of programs. For a long run: `MAZURKA_PROGRAMS=2000 cargo test -p mazurka-testkit
+/// --test it symbolic::`
 fn programs(first: u64, count: u64, config: &Config) {
     let count = crate::common::programs(count);
     let looked_at = (first..first + count).filter(|&seed| correct_and_complete(seed, config));

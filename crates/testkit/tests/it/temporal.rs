@@ -1,4 +1,4 @@
-//! Temporal properties: the engine against the oracle, on random programs with loops, locks,
+//! Temporal properties: compares the engine with the oracle, on random programs with loops, locks,
 //! choices, false assumptions and failures.
 
 use crate::common::programs;
@@ -9,8 +9,8 @@ use mazurka_core::{Fairness, Kind};
 use mazurka_testkit::Rng;
 use mazurka_testkit::oracle::{Answer, Limits, judge};
 
-/// Makes the text of a program with four temporal properties, called `p0` to `p3`. Process `qk`
-/// keeps in the shared variable `gk` what its local `n` is.
+/// Writes a program with four temporal properties, called `p0` to `p3`. Process `qk` keeps a copy
+/// of its local `n` in the shared variable `gk`.
 struct Author {
     rng: Rng,
     text: String,
@@ -41,7 +41,7 @@ impl Author {
         }
     }
 
-    /// What a property says of a state.
+    /// Returns a condition on a state for a property.
     fn claim(&mut self) -> String {
         let local = ["g0 == 0", "g0 == 1", "g1 == 2", "g1 != 1", "g0 == g1"];
         match self.rng.below(4) {
@@ -51,7 +51,7 @@ impl Author {
         }
     }
 
-    /// What a process does to its local.
+    /// Returns an assignment of a process to its local and the copy.
     fn own(&mut self) -> String {
         let (process, value) = (self.process, self.rng.below(3));
         format!("atomic {{ n := {value}; g{process} := {value} }}")
@@ -147,8 +147,8 @@ fn program(seed: u64) -> String {
     author.program()
 }
 
-/// The same program without the copies of locals: its properties speak of the locals, which no
-/// process reads.
+/// The same program without the copies of locals: its properties refer to the locals, which no
+/// other process reads.
 fn with_locals(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -168,8 +168,8 @@ fn with_locals(text: &str) -> String {
     lines.join("\n")
 }
 
-/// What the engine says of `p0` to `p3`, and whether there is a livelock; none if it met a bound.
-/// Each witness is replayed.
+/// Returns what the engine says about `p0` to `p3`, and whether there is a livelock; none if it hit
+/// a bound. Each witness is replayed.
 fn verdicts(text: &str, fairness: Fairness) -> Option<(Vec<bool>, bool)> {
     let program = Program::load("random.maz", text, &[]).expect("a right program");
     let options = Options {
@@ -184,7 +184,7 @@ fn verdicts(text: &str, fairness: Fairness) -> Option<(Vec<bool>, bool)> {
     let saved = serde_json::to_string(&record).expect("a record");
     if !record.witnesses.is_empty() {
         let recording = Recording::parse(&saved).expect("its own record");
-        // The record says which fairness is claimed.
+        // The record says which fairness it assumes.
         let again = program.replay(&recording, &Options::default());
         let again = again.unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(again.witnesses, record.witnesses, "{text}");
@@ -199,7 +199,7 @@ fn verdicts(text: &str, fairness: Fairness) -> Option<(Vec<bool>, bool)> {
     Some((holds.to_vec(), kinds.any(|kind| kind == Kind::Livelock)))
 }
 
-/// Compares so many programs, most of which must be small enough. Returns how often each property
+/// Compares this many programs, most of which must be small enough. Returns how often each property
 /// was violated, and how often there was a livelock.
 fn compare(first: u64, programs: u64, fairness: Fairness) -> [u64; 5] {
     let limits = Limits {
@@ -233,7 +233,7 @@ fn compare(first: u64, programs: u64, fairness: Fairness) -> [u64; 5] {
     violated
 }
 
-/// Whether each property fails often, and not always.
+/// Asserts that each property fails often, and not always.
 fn varied(violated: [u64; 5], programs: u64) {
     for count in violated {
         assert!(count * 25 > programs, "{violated:?} of {programs}");

@@ -1,4 +1,4 @@
-//! A net represents exactly the traces of its program, however it was built.
+//! A net represents exactly the traces of its program, in whatever order it was built.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
     unfold.run(program, &mut |_| ControlFlow::Continue(()), &mut ())
 }
 
-/// What the executions that a net represents show, when they are run.
+/// Runs the executions that a net represents and returns what they show.
 fn represented(program: &mut Machine, net: &mut Unfolding) -> Summary {
     let executions = net.executions(2_000_000);
     program.back_to(0);
@@ -36,7 +36,7 @@ fn represented(program: &mut Machine, net: &mut Unfolding) -> Summary {
                 .expect("a possible step");
             recorder.push(program);
         }
-        // A stateful net ends where others go on.
+        // A stateful net ends where other nets continue.
         if mazurka_core::with_status(program, Status::Ready).is_empty() {
             recorder.complete(program);
         }
@@ -47,7 +47,7 @@ fn represented(program: &mut Machine, net: &mut Unfolding) -> Summary {
     recorder.finish()
 }
 
-/// What brute force finds of a program whose nets are small enough.
+/// Returns what brute force finds in a program, if its nets are small enough.
 pub fn small_truth(text: &str) -> Option<Summary> {
     let limit = Limit {
         executions: 5_000,
@@ -56,7 +56,7 @@ pub fn small_truth(text: &str) -> Option<Summary> {
     truth(text, limit)
 }
 
-/// What is wrong with the nets of a program.
+/// Returns what is wrong with the nets of a program.
 pub fn fault(text: &str, truth: &Summary) -> Option<String> {
     let mut sizes = Vec::new();
     for kind in NETS {
@@ -86,8 +86,8 @@ pub fn fault(text: &str, truth: &Summary) -> Option<String> {
         if tests > seen.executions + seen.discarded {
             return Some(format!("{kind}: {tests} tests for {}", seen.executions));
         }
-        // What the tests did not see, no execution shows. (A broken `ensures` is a matter of final
-        // states.)
+        // No execution shows a failure that the tests did not see. (A broken `ensures` depends on
+        // the final state.)
         program.back_to(0);
         if kind == NetKind::Replicated && program.initial_mishaps().is_empty() {
             let failing = truth
@@ -124,8 +124,8 @@ pub fn fault(text: &str, truth: &Summary) -> Option<String> {
         .then(|| format!("{} events replicated, {} contextual", sizes[0], sizes[1]))
 }
 
-/// What is wrong with a net that starts from recorded tests: some of the program's executions, all
-/// of them, and a schedule of another program.
+/// Returns what is wrong with a net that starts from recorded tests: some of the program's
+/// executions, all of them, and a schedule of another program.
 fn recorded_fault(program: &mut Machine, net: &mut Unfolding, kind: NetKind) -> Option<String> {
     let all = net.executions(2_000_000)?;
     let stranger: Schedule = "0 7 0=3".parse().expect("a schedule");
@@ -147,8 +147,8 @@ fn recorded_fault(program: &mut Machine, net: &mut Unfolding, kind: NetKind) -> 
     None
 }
 
-/// What is wrong with the stateful net of a program: it shows the same final states and sites of
-/// failures, and a deadlock if there is one, with fewer events.
+/// Returns what is wrong with the stateful net of a program: it must show the same final states,
+/// sites of failures and existence of a deadlock, with fewer events.
 fn stateful_fault(text: &str, truth: &Summary, replicated: usize) -> Option<String> {
     let mut program = machine(text).ok()?;
     let mut net = net_of(&mut program, NetKind::Stateful, 1);
@@ -159,9 +159,9 @@ fn stateful_fault(text: &str, truth: &Summary, replicated: usize) -> Option<Stri
     if let Some(fault) = findings_fault(&mut program, &net.found, truth) {
         return Some(fault);
     }
-    // The naive search goes through the same model, state by state.
+    // The naive search explores the same model, state by state.
     let walked = walked(&mut program, false);
-    // Sleep sets save steps, and nothing else.
+    // Sleep sets save steps, and change nothing else.
     let slept = self::walked(&mut program, true);
     for walked in [&walked, &slept] {
         if let Some(fault) = findings_fault(&mut program, &walked.found, truth) {
@@ -182,7 +182,7 @@ fn stateful_fault(text: &str, truth: &Summary, replicated: usize) -> Option<Stri
     (net.events() > replicated).then(|| format!("{} events", net.events()))
 }
 
-/// The states of a program's model, one after the other.
+/// Visits the states of a program's model, one after the other.
 pub fn walked<E: Execution>(program: &mut E, sleep: bool) -> Walked {
     let walk = Search {
         algorithm: WalkStates { seed: 3, sleep },
@@ -192,7 +192,8 @@ pub fn walked<E: Execution>(program: &mut E, sleep: bool) -> Walked {
     walk.run(program, &mut |_| ControlFlow::Continue(()), &mut ())
 }
 
-/// What is wrong with sleep sets: they save steps, and no states, deadlocks or parts of the model.
+/// Returns what is wrong with sleep sets: they may save steps, but no states, deadlocks or parts of
+/// the model.
 pub fn sleep_fault(walked: &Walked, slept: &Walked) -> Option<String> {
     let all = |walked: &Walked| (walked.states, walked.found.counts.deadlocks, walked.model);
     let same = all(walked) == all(slept);
@@ -207,7 +208,7 @@ pub fn sleep_fault(walked: &Walked, slept: &Walked) -> Option<String> {
     })
 }
 
-/// What is wrong with what a stateful search has found.
+/// Returns what is wrong with the findings of a stateful search.
 fn findings_fault(program: &mut Machine, found: &Findings, truth: &Summary) -> Option<String> {
     if found.deadlock.is_some() == truth.deadlocks.is_empty() {
         return Some(format!("{} deadlocks", found.counts.deadlocks));

@@ -1,5 +1,5 @@
-//! The unfolding thesis's figures, and those found by brute force: sizes of nets, and numbers of
-//! tests.
+//! The figures of the unfolding thesis, and those found by brute force: sizes of nets, and numbers
+//! of tests.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -124,8 +124,9 @@ fn figures() {
     }
 }
 
-/// N threads take a lock in turn, N! orders: k threads that come first have N!/(N-k)! orders, and
-/// each order of k threads ends with a lock, an unlock and a branch event for each side.
+/// N threads take a lock in turn, in N! orders. The k threads that come first have N!/(N-k)!
+/// orders, and each order of k threads ends with a lock, an unlock and a branch event for each
+/// side.
 #[test]
 fn a_branch_over_inputs_is_an_event_of_its_own() {
     for n in 1..=4 {
@@ -137,14 +138,14 @@ fn a_branch_over_inputs_is_an_event_of_its_own() {
             assert_eq!(net.events() as u64, events, "{kind}, {n} threads");
         }
     }
-    // The last thread of each order has two sides, and each needs a test.
+    // The last thread of each order has two sides, each of which needs a test.
     let net = net("thesis-branches", &[("N", 4)], Contextual, 1);
     assert_eq!(net.found.counts.executions, 2 * 24);
 }
 
-/// Synthetic 1: the nets do not depend on the seed, and need about the tests that were counted by
-/// hand with branches apart (815, 691 and 51); with branches in the steps before them it was 1041,
-/// 833 and 72.
+/// Synthetic 1: the nets do not depend on the seed. They need about as many tests as were counted
+/// by hand with branches apart (815, 691 and 51); with branches in the steps before them it was
+/// 1041, 833 and 72.
 #[test]
 fn synthetic_1_has_branches_apart() {
     let nets = [
@@ -162,7 +163,7 @@ fn synthetic_1_has_branches_apart() {
     }
 }
 
-/// The figures of the thesis with branches: how many events they show.
+/// The figures of the thesis with branches: the number of events that they show.
 #[test]
 fn figures_with_branches_have_as_many_events() {
     let events = |name: &str, kind| net(name, &[], kind, 1).events();
@@ -171,9 +172,9 @@ fn figures_with_branches_have_as_many_events() {
     assert_eq!(events("thesis-fig7-7", NetKind::Stateful), 14);
 }
 
-/// Figures 7.3 and 7.4: four local states of each of two threads, two values of each of two
-/// variables, and the lock; two local states of each of three threads and four values of X, and
-/// each thread writes over three of them.
+/// Figures 7.3 and 7.4. The first has four local states of each of two threads, two values of each
+/// of two variables, and the lock. The second has two local states of each of three threads and
+/// four values of X, and each thread overwrites three of them.
 #[test]
 fn models_have_the_places_and_transitions_of_the_figures() {
     let size = |name: &str, set: &[(&str, u64)]| {
@@ -197,8 +198,8 @@ fn writes_need_one_test() {
 /// A row of the thesis's Table 8.1: the program, its traces, and the tests for both nets.
 type Row = (&'static str, &'static [(&'static str, u64)], u64, [u64; 2]);
 
-/// The best of ten seeds comes within a tenth of the thesis's tests, and none is above the number
-/// of traces.
+/// The best of ten seeds needs at most a tenth more tests than the thesis, and none needs more than
+/// there are traces.
 fn as_few_tests(rows: &[Row]) {
     for &(name, set, traces, thesis) in rows {
         for (kind, thesis) in [Replicated, Contextual].into_iter().zip(thesis) {
@@ -398,8 +399,8 @@ const TABLES: &[TableRow] = &[
     ),
 ];
 
-/// Traces that are not those of the thesis: Dining has one fewer (errata E11, E15), and Synthetic 2
-/// and 3, as published, have as many as each other (E15).
+/// The number of traces where it differs from the thesis: Dining has one fewer (errata E11, E15),
+/// and Synthetic 2 and 3, as published, have the same number (E15).
 fn traces_here(benchmark: &str, thesis: u64) -> u64 {
     match benchmark {
         "Dining 2" | "Dining 3" | "Dining 4" => thesis - 1,
@@ -408,7 +409,7 @@ fn traces_here(benchmark: &str, thesis: u64) -> u64 {
     }
 }
 
-/// The traces of a program of the corpus, by `optimal`.
+/// The number of traces of a program of the corpus, by `optimal`.
 fn traces(name: &str, set: &[(&str, u64)]) -> Option<u64> {
     let search = Search {
         algorithm: Algorithm::Optimal,
@@ -424,8 +425,8 @@ fn traces(name: &str, set: &[(&str, u64)]) -> Option<u64> {
 }
 
 /// Tables 8.1 and 8.3. Run with `cargo test --profile long -p mazurka-testkit --test it
-/// of_the_thesis -- --ignored --nocapture`; `MAZURKA_TABLE=Locking` takes the rows with that name.
-/// One seed; the thesis has the mean of ten.
+/// of_the_thesis -- --ignored --nocapture`; `MAZURKA_TABLE=Locking` selects the rows with that
+/// name. This takes one seed; the thesis has the mean of ten.
 #[test]
 #[ignore = "prints tables, takes minutes"]
 fn tables_of_the_thesis() {
@@ -451,7 +452,7 @@ fn tables_of_the_thesis() {
     }
 }
 
-/// A row of Table 8.2: the benchmark, the program, the property, and whether a state has it. The
+/// A row of Table 8.2: the benchmark, the program, the property, and whether some state has it. The
 /// row of Synthetic 3 is left out: the published program has no variables i, j and k.
 type PropertyRow = (
     &'static str,
@@ -540,8 +541,9 @@ const PROPERTIES: &[PropertyRow] = &[
 ];
 
 /// Table 8.2. Run with `cargo test --profile long -p mazurka-testkit --test it of_the_thesis --
-/// --ignored --nocapture`, with the other tables; `MAZURKA_TABLE=Fib` takes the rows with that
-/// name. The search must know the answer; the solver has five minutes, and may not know it.
+/// --ignored --nocapture`, together with the other tables; `MAZURKA_TABLE=Fib` selects the rows
+/// with that name. The search must find the answer; the solver has five minutes, and may not find
+/// it.
 #[test]
 #[ignore = "prints a table, takes minutes"]
 fn properties_of_the_thesis() {
@@ -567,7 +569,7 @@ fn properties_of_the_thesis() {
     }
 }
 
-/// Whether a state with a property can be reached, by the contextual net; none if it is not known.
+/// Whether a state with a property is reachable, by the contextual net; none if it is not known.
 fn reached(name: &str, set: &[(&str, u64)], property: &str, method: Method) -> Option<bool> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/maz");
     let text = std::fs::read_to_string(corpus.join(name).join("program.maz")).expect("a program");

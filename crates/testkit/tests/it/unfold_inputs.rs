@@ -1,5 +1,5 @@
-//! Nets of programs with inputs represent exactly what brute force explores, and a state is found
-//! in them if and only if some inputs lead there.
+//! Nets of programs with inputs represent exactly what brute force explores, and `reach` finds a
+//! state in them if and only if some inputs lead there.
 //!
 //! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-testkit --test it unfold_inputs::` for a
 //! long run.
@@ -21,7 +21,7 @@ use mazurka_lang::{Code, Machine, Property, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
 use mazurka_testkit::{Config, Rng, generate};
 
-/// How many programs, unless the environment says otherwise.
+/// The number of programs by default.
 fn programs() -> u64 {
     crate::common::programs(50)
 }
@@ -35,7 +35,7 @@ fn machine(code: &Arc<Code>) -> SymbolicMachine {
     SymbolicMachine::new(code.clone(), 1_000_000, Some(solver))
 }
 
-/// As nets have it: conditions over inputs are steps that touch only their process.
+/// The machine as nets use it: conditions over inputs are steps that touch only their process.
 fn machine_for_nets(code: &Arc<Code>) -> SymbolicMachine {
     machine(code).starting_in_any_order().with_branches_apart()
 }
@@ -54,12 +54,13 @@ fn told(program: &SymbolicMachine) -> (u128, String) {
     (hasher.trace().bits(), format!("{:?}", ending(program)))
 }
 
-/// What brute force explores: traces, and runs of the concrete program with inputs that take them.
+/// What brute force explores: traces, and runs of the concrete program with inputs that follow
+/// them.
 #[derive(Default)]
 struct Truth {
     /// With branches apart, as in nets.
     traces: BTreeSet<(u128, String)>,
-    /// Where processes fail, unless a false `assume` happens before.
+    /// The sites of failures, unless a false `assume` happens before.
     failures: BTreeSet<u32>,
     runs: Vec<(Arc<Code>, Schedule)>,
 }
@@ -111,8 +112,8 @@ impl Observer<SymbolicMachine> for Truth {
     }
 }
 
-/// Brute force; none if that is too much. A step that has its branches in it and one that leaves
-/// them to other steps make as many traces, and these end alike.
+/// Runs brute force; none if there is too much. Steps that contain their branches and steps that
+/// leave them to steps of their own give the same number of traces, which end alike.
 fn truth(text: &str, code: &Arc<Code>) -> Option<Truth> {
     let whole = brute(machine(code))?;
     let apart = brute(machine(code).with_branches_apart())?;
@@ -156,7 +157,7 @@ fn net_of(program: &mut SymbolicMachine, kind: NetKind, seed: u64) -> Unfolding 
     unfold.run(program, watch, &mut ())
 }
 
-/// The executions that a net represents and some inputs take.
+/// The executions that a net represents and that some inputs follow.
 fn represented(program: &mut SymbolicMachine, net: &mut Unfolding) -> Vec<(u128, String)> {
     let mut all = Vec::new();
     for schedule in net.executions(300_000).expect("a small net") {
@@ -172,7 +173,7 @@ fn represented(program: &mut SymbolicMachine, net: &mut Unfolding) -> Vec<(u128,
     all
 }
 
-/// The programs, each with what brute force knows of it.
+/// Calls `run` for each program, with what brute force finds.
 fn each(first: u64, mut run: impl FnMut(u64, &str, &Arc<Code>, &Truth)) -> u64 {
     let config = Config {
         inputs: true,
@@ -181,7 +182,7 @@ fn each(first: u64, mut run: impl FnMut(u64, &str, &Arc<Code>, &Truth)) -> u64 {
     };
     let mut compared = 0;
     for seed in first..first + programs() {
-        // One statement a line, so that lines tell where a process is.
+        // One statement a line, so that a line identifies where a process is.
         let text = generate(seed, &config).to_string().replace("; ", ";\n");
         let program = load(&text, &[]).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
         if !text.contains("input(") {
@@ -244,8 +245,8 @@ fn nets_represent_what_brute_force_explores() {
     assert!(compared * 3 > programs() && branching * 2 > compared);
 }
 
-/// What is wrong with the stateful net of a program and with the naive search: they find the same
-/// sites of failures and a deadlock if there is one.
+/// Returns what is wrong with the stateful net of a program and with the naive search: they must
+/// find the same sites of failures, and a deadlock if there is one.
 fn stateful_fault(
     text: &str,
     code: &Arc<Code>,
@@ -264,7 +265,7 @@ fn stateful_fault(
         let sites = sites.filter(|mishap| mishap.process.is_some());
         let sites = sites.filter(|mishap| mishap.kind == MishapKind::Failure);
         let sites: BTreeSet<u32> = sites.map(|mishap| mishap.site).collect();
-        // One finding tells of a site, and it may be that of the initial state.
+        // There is one finding for each site, and it may be about the initial state.
         let from_the_start = !machine(code).initial_mishaps().is_empty();
         if sites != truth.failures && !from_the_start {
             return Some(format!("{sites:?} instead of {:?}", truth.failures));
@@ -275,8 +276,8 @@ fn stateful_fault(
         }
     }
     let [by_net, by_states] = [&net.found, &walked.found].map(|found| found.counts.deadlocks);
-    // Who finds a way closed may have to wait for others, and their ends tell steps of the naive
-    // search apart that are one event of the net.
+    // A process that finds its way closed may have to wait for others. Their ends distinguish steps
+    // of the naive search that are one event of the net.
     let same_model = text.contains("join") || net.model() == Some(walked.model);
     let same_deadlocks = text.contains("join") || by_net == by_states;
     if !same_deadlocks || !same_model {

@@ -1,4 +1,4 @@
-//! `tokio::sync::Barrier`. A task that gives up has arrived nevertheless, as in tokio.
+//! `tokio::sync::Barrier`. As in tokio, a task that gives up counts as having arrived.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -35,7 +35,7 @@ impl BarrierWaitResult {
 }
 
 impl Barrier {
-    /// Makes a barrier for `n` tasks; 0 is taken for 1.
+    /// Makes a barrier for `n` tasks; 0 counts as 1.
     #[track_caller]
     pub fn new(n: usize) -> Self {
         Self {

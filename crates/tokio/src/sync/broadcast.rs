@@ -1,4 +1,4 @@
-//! A channel whose messages every receiver gets. A receiver that is too slow misses the oldest.
+//! A channel that delivers each message to every receiver. A slow receiver misses the oldest ones.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,12 +14,12 @@ use mazurka_rt::sync::Arc;
 use super::wake_all;
 use crate::drive::{self, Place};
 
-/// What can go wrong.
+/// Errors of the channel.
 pub mod error {
     use std::error::Error;
     use std::fmt;
 
-    /// A message that was not sent, since there is no receiver.
+    /// A message that was not sent, because there is no receiver.
     #[derive(Debug)]
     pub struct SendError<T>(pub T);
 
@@ -28,7 +28,7 @@ pub mod error {
     pub enum RecvError {
         /// There is no message, and all senders are gone.
         Closed,
-        /// So many messages were missed. The next receive gets the oldest that is left.
+        /// This many messages were missed. The next receive gets the oldest one left.
         Lagged(u64),
     }
 
@@ -39,7 +39,7 @@ pub mod error {
         Empty,
         /// There is no message, and all senders are gone.
         Closed,
-        /// So many messages were missed. The next receive gets the oldest that is left.
+        /// This many messages were missed. The next receive gets the oldest one left.
         Lagged(u64),
     }
 
@@ -81,7 +81,7 @@ struct Message<T> {
     value: T,
 }
 
-// SAFETY: the value is reached under the lock, or in a model, whose threads share a real one.
+// SAFETY: the value is reached under the lock, or in a model, whose threads share one real thread.
 #[allow(unsafe_code)]
 unsafe impl<T: Send> Sync for Message<T> {}
 
@@ -96,11 +96,11 @@ impl<T: Clone> Message<T> {
 
 type Kept<T> = std::sync::Arc<Message<T>>;
 
-/// A place in the buffer.
+/// A slot of the buffer.
 struct Slot<T> {
-    /// None after all receivers have got it.
+    /// `None` after all receivers have received it.
     message: Option<Kept<T>>,
-    /// The number of receivers that have not.
+    /// The number of receivers that have not received it.
     left: usize,
 }
 
@@ -117,7 +117,7 @@ struct State<T> {
 }
 
 impl<T> State<T> {
-    /// Takes the message at a position for one receiver, which goes on behind it.
+    /// Takes the message at a position for one receiver, and advances its position.
     fn take(&mut self, at: &mut u64) -> Result<Kept<T>, TryRecvError> {
         let oldest = self.next - self.slots.len() as u64;
         if *at == self.next {
@@ -158,11 +158,11 @@ pub struct Receiver<T> {
     place: Place,
 }
 
-/// Makes a channel that keeps so many messages, or more: the next power of two.
+/// Makes a channel that keeps `capacity` messages, rounded up to a power of two.
 ///
 /// # Panics
 ///
-/// If that is 0, or more than `usize::MAX / 2`.
+/// If the capacity is 0, or more than `usize::MAX / 2`.
 #[track_caller]
 pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let sender = Sender::make(capacity, 1);
@@ -239,7 +239,7 @@ impl<T> Sender<T> {
         Receiver::new(&self.channel, "subscribe", Location::caller())
     }
 
-    /// Returns the number of messages that a receiver has not got.
+    /// Returns the number of messages that some receiver has not received.
     #[track_caller]
     pub fn len(&self) -> usize {
         self.channel.0.look("len", Location::caller(), |state| {
@@ -248,7 +248,7 @@ impl<T> Sender<T> {
         })
     }
 
-    /// Whether all receivers have got all messages.
+    /// Whether all receivers have received all messages.
     #[track_caller]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -262,7 +262,7 @@ impl<T> Sender<T> {
         channel.look("receiver_count", place, |state| state.receivers)
     }
 
-    /// Whether another one sends to the same channel.
+    /// Whether both send to the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.channel, &other.channel)
     }
@@ -307,7 +307,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Returns the number of messages to receive, and of those that were missed.
+    /// Returns the number of messages to receive, including those that were missed.
     #[track_caller]
     pub fn len(&self) -> usize {
         let next = self.next;
@@ -323,7 +323,7 @@ impl<T> Receiver<T> {
         self.len() == 0
     }
 
-    /// Whether another one receives from the same channel.
+    /// Whether both receive from the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.channel, &other.channel)
     }
@@ -359,7 +359,7 @@ impl<T: Clone> Receiver<T> {
         Ok(message.copy())
     }
 
-    /// Waits for a message in a thread that polls no future.
+    /// Waits for a message, in a thread that is not polling a future.
     ///
     /// # Panics
     ///
@@ -404,7 +404,7 @@ impl<T> fmt::Debug for Receiver<T> {
 /// Waits for a message.
 struct Recv<'a, T> {
     receiver: &'a mut Receiver<T>,
-    /// Its place among those that wait.
+    /// Its place among the waiting receivers.
     ticket: Option<u64>,
     place: Place,
 }

@@ -1,4 +1,4 @@
-//! Guards of locks: a pointer to the data, and the permits that come back when it is dropped.
+//! Guards of locks: a pointer to the data, and permits that are returned when the guard is dropped.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ use super::permits::{Permits, release};
 use super::rwlock::RwLock;
 use crate::drive::Place;
 
-/// Permits of a lock that is borrowed.
+/// Permits of a borrowed lock.
 struct Held<'a> {
     permits: &'a Monitor<Permits>,
     count: usize,
@@ -42,7 +42,7 @@ impl<T: ?Sized> Lock for RwLock<T> {
     }
 }
 
-/// Permits of a lock that is shared.
+/// Permits of a shared lock.
 struct Owned<L: Lock + ?Sized> {
     lock: Arc<L>,
     count: usize,
@@ -126,7 +126,7 @@ guard! { mut
 }
 
 guard! { mut
-    /// Holds a [`Mutex`] until it is dropped, and shows a part of its data.
+    /// Holds a [`Mutex`] until it is dropped, and gives access to a part of its data.
     MappedMutexGuard<'a, T>: T, Held<'a>,
     Send where { T: Send }, Sync where { T: Sync }
 }
@@ -138,7 +138,8 @@ guard! { mut
 }
 
 guard! { mut
-    /// Holds a [`Mutex`] until it is dropped, owns a reference to it, and shows a part of its data.
+    /// Holds a [`Mutex`] until it is dropped, owns a reference to it, and gives access to a
+    /// part of its data.
     OwnedMappedMutexGuard<T, U = T>: U, Owned<Mutex<T>>,
     Send where { T: Send, U: Send }, Sync where { T: Send + Sync, U: Send + Sync }
 }
@@ -174,8 +175,8 @@ guard! { mut
 }
 
 guard! { mut
-    /// Grants write access to a part of the data until it is dropped, and owns a reference to the
-    /// lock.
+    /// Grants write access to a part of the data until it is dropped, and owns a
+    /// reference to the lock.
     OwnedRwLockMappedWriteGuard<T, U = T>: U, Owned<RwLock<T>>,
     Send where { T: Send + Sync, U: Send + Sync }, Sync where { T: Send + Sync, U: Send + Sync }
 }
@@ -259,7 +260,8 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         }
     }
 
-    /// The same, and shows a part of the data.
+    /// Turns write access into read access to a part of the data, without releasing the
+    /// lock in between.
     pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
     where
         F: FnOnce(&T) -> &U,
@@ -272,7 +274,8 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         }
     }
 
-    /// The same if there is such a part; else returns the guard.
+    /// Turns write access into read access to a part of the data if the function returns one;
+    /// otherwise returns this guard.
     pub fn try_downgrade_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
     where
         F: FnOnce(&T) -> Option<&U>,
@@ -332,7 +335,8 @@ impl<T> OwnedRwLockWriteGuard<T> {
         }
     }
 
-    /// The same, and shows a part of the data.
+    /// Turns write access into read access to a part of the data, without releasing the
+    /// lock in between.
     pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> OwnedRwLockReadGuard<T, U>
     where
         F: FnOnce(&T) -> &U,
@@ -345,7 +349,8 @@ impl<T> OwnedRwLockWriteGuard<T> {
         }
     }
 
-    /// The same if there is such a part; else returns the guard.
+    /// Turns write access into read access to a part of the data if the function returns one;
+    /// otherwise returns this guard.
     pub fn try_downgrade_map<F, U: ?Sized>(
         this: Self,
         f: F,
@@ -369,7 +374,7 @@ impl<T> OwnedRwLockWriteGuard<T> {
     }
 }
 
-/// `map` and `try_map`: from one guard to another, which keeps what the first one holds.
+/// `map` and `try_map`: convert one guard into another, which keeps the permits of the first.
 macro_rules! map {
     (
         impl<$($lifetime:lifetime,)? $($param:ident),+> $from:ident<$($from_arg:tt),+>,
@@ -389,7 +394,8 @@ macro_rules! map {
                 }
             }
 
-            /// The same if there is such a part; else returns the guard.
+            /// Makes a guard of a part of the data if the function returns one; otherwise
+            /// returns this guard.
             pub fn try_map<V: ?Sized, F>(mut this: Self, f: F) -> Result<$to<$($to_arg),+>, Self>
             where
                 F: FnOnce(&mut $data) -> Option<&mut V>,
@@ -421,7 +427,8 @@ macro_rules! map {
                 }
             }
 
-            /// The same if there is such a part; else returns the guard.
+            /// Makes a guard of a part of the data if the function returns one; otherwise
+            /// returns this guard.
             pub fn try_map<F, V: ?Sized>(this: Self, f: F) -> Result<$to<$($to_arg),+>, Self>
             where
                 F: FnOnce(&$data) -> Option<&V>,

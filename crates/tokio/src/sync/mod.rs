@@ -1,4 +1,4 @@
-//! `tokio::sync`. Each operation is one step on its object; waiting is that of the task.
+//! `tokio::sync`. Each operation is one step on its object; the loop that polls a task waits.
 
 mod barrier;
 pub mod broadcast;

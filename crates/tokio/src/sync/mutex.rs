@@ -13,7 +13,7 @@ use super::guard::{MutexGuard, OwnedMutexGuard};
 use super::permits::{Acquire, Permits};
 use crate::drive::{self, Place};
 
-/// A lock that tasks take in the order in which they ask.
+/// A lock that tasks take in the order of their requests.
 pub struct Mutex<T: ?Sized> {
     pub(super) permits: Monitor<Permits>,
     pub(super) value: UnsafeCell<T>,
@@ -45,7 +45,7 @@ impl<T> Mutex<T> {
         Self::const_new(t)
     }
 
-    /// The same in a constant.
+    /// Makes a free lock in a constant.
     #[track_caller]
     pub const fn const_new(t: T) -> Self {
         Self {
@@ -54,14 +54,14 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// Returns the data, without the lock.
+    /// Returns the data, consuming the lock.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Returns the lock that this model uses: it has its own of a static.
+    /// Returns the lock that this model uses: a static has a copy in each execution.
     fn here(&self) -> &Self {
         // SAFETY: a static that was not used owns no memory; a guard has the permit.
         #[allow(unsafe_code)]
@@ -84,7 +84,7 @@ impl<T: ?Sized> Mutex<T> {
         MutexGuard::new(lock, place)
     }
 
-    /// Waits for the lock in a thread that polls no future.
+    /// Waits for the lock, in a thread that is not polling a future.
     ///
     /// # Panics
     ///
@@ -94,7 +94,7 @@ impl<T: ?Sized> Mutex<T> {
         drive::block(self.lock_at("blocking_lock", Location::caller()))
     }
 
-    /// The same, and the guard owns a reference.
+    /// Waits for the lock, in a thread that is not polling a future. The guard owns a reference.
     ///
     /// # Panics
     ///
@@ -135,7 +135,7 @@ impl<T: ?Sized> Mutex<T> {
         Ok(MutexGuard::new(lock, place))
     }
 
-    /// The same, and the guard owns a reference.
+    /// Takes the lock if it is free. The guard owns a reference.
     #[track_caller]
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
         let place = Location::caller();

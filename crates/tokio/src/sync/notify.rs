@@ -1,8 +1,8 @@
-//! `tokio::sync::Notify`: a permit that tasks wait for in the order in which they ask.
+//! `tokio::sync::Notify`: a permit that tasks wait for in the order of their requests.
 //!
-//! `notify_one` wakes the task that waits longest, or leaves a permit. `notify_waiters` notifies
-//! every [`Notified`] that was made before, also those that were not polled yet, and leaves none. A
-//! task that gives up after `notify_one` has chosen it passes the notification on.
+//! `notify_one` wakes the task that has waited longest, or leaves a permit. `notify_waiters`
+//! notifies every [`Notified`] that was made before, even if it was not polled yet, and leaves no
+//! permit. A task that gives up after `notify_one` has chosen it passes the notification on.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,13 +21,13 @@ pub struct Notify {
     state: Monitor<State>,
 }
 
-/// The part of a [`Notify`] that changes.
+/// The mutable part of a [`Notify`].
 pub(crate) struct State {
     permit: bool,
     /// Number of calls of `notify_waiters`.
     calls: u64,
     queue: VecDeque<(u64, Waker)>,
-    /// Tasks that were notified and have not noticed, and whether they alone were.
+    /// Notified tasks that have not noticed yet, each with whether `notify_one` notified it.
     notified: Vec<(u64, bool)>,
     next: u64,
 }
@@ -43,7 +43,7 @@ impl State {
         }
     }
 
-    /// Notifies one task, or the next that asks.
+    /// Notifies one task, or the next one that waits.
     fn notify_one(&mut self) -> Option<Waker> {
         let Some((ticket, waker)) = self.queue.pop_front() else {
             self.permit = true;
@@ -53,7 +53,7 @@ impl State {
         Some(waker)
     }
 
-    /// Notifies all tasks that wait.
+    /// Notifies all waiting tasks.
     fn notify_waiters(&mut self) -> Wakers {
         self.calls += 1;
         let waiting = std::mem::take(&mut self.queue);
@@ -74,13 +74,13 @@ impl State {
 }
 
 impl Notify {
-    /// Makes one without a notification.
+    /// Makes one that is not notified.
     #[track_caller]
     pub fn new() -> Self {
         Self::const_new()
     }
 
-    /// The same in a constant.
+    /// Makes one that is not notified, in a constant.
     #[track_caller]
     pub const fn const_new() -> Self {
         Self {
@@ -88,16 +88,16 @@ impl Notify {
         }
     }
 
-    /// Returns the one that this model uses: it has its own of a static.
+    /// Returns the object that this model uses: a static has a copy in each execution.
     fn here(&self) -> &Self {
-        // SAFETY: the monitor is all there is, and owns no memory as long as it was not used.
+        // SAFETY: the monitor is the whole object, and owns no memory as long as it was not used.
         #[allow(unsafe_code)]
         unsafe {
             self.state.here(self, |_| true)
         }
     }
 
-    /// Waits for a notification. One by [`Notify::notify_waiters`] counts from now on.
+    /// Waits for a notification. [`Notify::notify_waiters`] counts from this call on.
     #[track_caller]
     pub fn notified(&self) -> Notified<'_> {
         let (notify, place) = (self.here(), Location::caller());
@@ -110,7 +110,7 @@ impl Notify {
         }
     }
 
-    /// Notifies the task that waits longest, or the next that asks.
+    /// Notifies the task that has waited longest, or the next one that waits.
     #[track_caller]
     pub fn notify_one(&self) {
         let state = &self.here().state;
@@ -125,7 +125,7 @@ impl Notify {
         }
     }
 
-    /// Notifies all tasks that wait now.
+    /// Notifies all tasks that are waiting now.
     #[track_caller]
     pub fn notify_waiters(&self) {
         self.notify_waiters_at("notify_waiters", Location::caller());
@@ -150,7 +150,7 @@ impl fmt::Debug for Notify {
     }
 }
 
-/// Where a [`Notified`] is.
+/// The stage of a [`Notified`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Start,
@@ -168,7 +168,7 @@ pub struct Notified<'a> {
 }
 
 impl Notified<'_> {
-    /// Takes its place among the waiting tasks. Returns whether it is notified already.
+    /// Takes its place among the waiting tasks. Returns whether it is already notified.
     pub fn enable(mut self: Pin<&mut Self>) -> bool {
         self.poll_with(None).is_ready()
     }
@@ -230,7 +230,7 @@ impl Drop for Notified<'_> {
         let state = &self.notify.state;
         let waker = state.update("give up", self.place, |state| {
             state.queue.retain(|(one, _)| *one != ticket);
-            // A notification for this task alone is passed on.
+            // A notification by `notify_one` is passed on.
             let alone = state.take_notification(ticket) == Some(true);
             (alone.then(|| state.notify_one()).flatten(), alone)
         });

@@ -19,8 +19,8 @@ pub struct OnceCell<T> {
     value: UnsafeCell<Option<T>>,
 }
 
-// SAFETY: the value is written by the task that has the permit, which is the last one, and read
-// after the permits are closed.
+// SAFETY: the value is written by the task that has the only permit, and read after the
+// permits are closed.
 #[allow(unsafe_code)]
 unsafe impl<T: Sync + Send> Sync for OnceCell<T> {}
 // SAFETY: it owns its value.
@@ -30,19 +30,19 @@ unsafe impl<T: Send> Send for OnceCell<T> {}
 /// Why a value was not set.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SetError<T> {
-    /// There is a value already.
+    /// There is already a value.
     AlreadyInitializedError(T),
-    /// A task computes a value.
+    /// A task is computing a value.
     InitializingError(T),
 }
 
 impl<T> SetError<T> {
-    /// Whether there is a value already.
+    /// Whether there is already a value.
     pub fn is_already_init_err(&self) -> bool {
         matches!(self, Self::AlreadyInitializedError(_))
     }
 
-    /// Whether a task computes a value.
+    /// Whether a task is computing a value.
     pub fn is_initializing_err(&self) -> bool {
         matches!(self, Self::InitializingError(_))
     }
@@ -59,7 +59,7 @@ impl<T> fmt::Display for SetError<T> {
 
 impl<T: fmt::Debug> Error for SetError<T> {}
 
-/// The right to set the value. Comes back if it is not used.
+/// The right to set the value. The permit is returned if it is not used.
 struct Setting<'a, T> {
     cell: &'a OnceCell<T>,
     place: Place,
@@ -74,7 +74,7 @@ impl<'a, T> Setting<'a, T> {
             *self.cell.value.get() = Some(value);
         }
         self.done = true;
-        // Tasks that wait find the permits closed.
+        // Waiting tasks find the permits closed.
         let wakers = self.cell.permits.update("set", self.place, |permits| {
             let mut wakers = Vec::new();
             permits.close(&mut wakers);
@@ -100,7 +100,7 @@ impl<T> OnceCell<T> {
         Self::const_new()
     }
 
-    /// The same in a constant.
+    /// Makes an empty cell in a constant.
     #[track_caller]
     pub const fn const_new() -> Self {
         Self {
@@ -131,9 +131,9 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// Returns the cell that this model uses: it has its own of a static.
+    /// Returns the cell that this model uses: a static has a copy in each execution.
     fn here(&self) -> &Self {
-        // SAFETY: a static that was not used owns no memory. References to values may be left, so
+        // SAFETY: a static that was not used owns no memory. References to values may remain, so
         // copies are not dropped.
         #[allow(unsafe_code)]
         unsafe {
@@ -171,7 +171,7 @@ impl<T> OnceCell<T> {
         self.value.get_mut().as_mut()
     }
 
-    /// Sets the value, unless it is set or a task computes it.
+    /// Sets the value, unless it is set or a task is computing it.
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), SetError<T>> {
         let (cell, place) = (self.here(), Location::caller());
@@ -190,7 +190,7 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// Returns the value; computes it if no task has.
+    /// Returns the value, computing it first if necessary.
     #[track_caller]
     pub fn get_or_init<F, Fut>(&self, f: F) -> impl Future<Output = &T>
     where
@@ -209,7 +209,7 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// The same, unless that fails. Then another task may try.
+    /// Returns the value, computing it first if necessary. If that fails, another task may try.
     #[track_caller]
     pub fn get_or_try_init<E, F, Fut>(&self, f: F) -> impl Future<Output = Result<&T, E>>
     where

@@ -11,7 +11,7 @@ use mazurka_rt::sync::Arc;
 
 use crate::drive::{self, Place};
 
-/// What can go wrong.
+/// Errors of the channel.
 pub mod error {
     use std::error::Error;
     use std::fmt;
@@ -52,9 +52,9 @@ use error::{RecvError, TryRecvError};
 
 struct State<T> {
     message: Option<T>,
-    /// The sender is gone, or has sent.
+    /// Whether the sender is gone, or has sent.
     sent: bool,
-    /// The receiver is gone, or takes no message any more.
+    /// Whether the receiver is gone, or takes no message any more.
     closed: bool,
     receiver: Option<Waker>,
     sender: Option<Waker>,
@@ -64,7 +64,7 @@ type Channel<T> = Arc<Monitor<State<T>>>;
 
 /// Sends the message.
 pub struct Sender<T> {
-    /// None after it has sent.
+    /// `None` after it has sent.
     channel: Option<Channel<T>>,
     place: Place,
 }
@@ -72,7 +72,7 @@ pub struct Sender<T> {
 /// Receives the message.
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Receiver<T> {
-    /// None after the message was received.
+    /// `None` after the message was received.
     channel: Option<Channel<T>>,
     place: Place,
 }
@@ -172,7 +172,7 @@ impl<T> Drop for Sender<T> {
 }
 
 impl<T> Receiver<T> {
-    /// Takes no message any more, unless it was sent already.
+    /// Rejects the message, unless it was already sent.
     #[track_caller]
     pub fn close(&mut self) {
         let Some(channel) = &self.channel else {
@@ -187,7 +187,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Receives the message if it is there.
+    /// Receives the message if it has arrived.
     #[track_caller]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         let Some(channel) = &self.channel else {
@@ -206,7 +206,7 @@ impl<T> Receiver<T> {
         received
     }
 
-    /// Waits for the message in a thread that polls no future.
+    /// Waits for the message, in a thread that is not polling a future.
     ///
     /// # Panics
     ///

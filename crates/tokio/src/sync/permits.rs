@@ -1,8 +1,8 @@
-//! Permits that tasks wait for in the order in which they ask: what semaphores, locks and bounded
-//! channels are made of.
+//! Permits that tasks wait for in the order of their requests: the core of semaphores, locks and
+//! bounded channels.
 //!
 //! As in tokio, a task that asks for more permits than there are takes all of them and waits for
-//! the rest, so that no later task overtakes it. Its permits come back if it gives up.
+//! the rest, so that no later task overtakes it. If it gives up, its permits are returned.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -22,16 +22,16 @@ pub(crate) struct Permits {
     next: u64,
 }
 
-/// A task that waits.
+/// A waiting task.
 struct Waiting {
     ticket: u64,
     /// Number of permits that it still needs.
     missing: usize,
-    /// None after the permits were closed.
+    /// `None` after the permits were closed.
     waker: Option<Waker>,
 }
 
-/// What a task asks for, and its place in the queue.
+/// A request of a task, and its place in the queue.
 #[derive(Debug)]
 pub(crate) struct Ticket {
     wanted: usize,
@@ -46,7 +46,7 @@ impl Ticket {
         }
     }
 
-    /// Whether permits may have to be given back.
+    /// Whether the task may have to return permits.
     pub fn is_queued(&self) -> bool {
         self.queued.is_some()
     }
@@ -87,8 +87,8 @@ impl Permits {
         }
     }
 
-    /// Takes permits, or enlists for those that are missing. Returns whether that changed their
-    /// number. (To enlist is no change for a task that spins: it does so in each round.)
+    /// Takes permits, or enlists for the missing ones. Returns whether this changed their number.
+    /// (Enlisting does not count as a change: a spinning task does it in each round.)
     pub fn poll(&mut self, ticket: &mut Ticket, waker: &Waker) -> (Poll<Result<(), Closed>>, bool) {
         if self.closed {
             return (Poll::Ready(Err(Closed)), false);
@@ -121,8 +121,7 @@ impl Permits {
         }
     }
 
-    /// Gives a task's place in the queue up, and what it has got there. Returns whether that was
-    /// any.
+    /// Gives up a task's place in the queue, and returns its permits. Returns whether it had any.
     pub fn cancel(&mut self, ticket: &mut Ticket, wakers: &mut Wakers) -> bool {
         let Some(number) = ticket.queued.take() else {
             return false;
@@ -135,7 +134,7 @@ impl Permits {
         got > 0
     }
 
-    /// Adds permits, for the tasks that wait longest.
+    /// Adds permits; the tasks that have waited longest get them first.
     pub fn add(&mut self, mut count: usize, wakers: &mut Wakers) {
         while count > 0 && !self.closed {
             let Some(first) = self.queue.front_mut() else {
@@ -154,7 +153,7 @@ impl Permits {
     /// Refuses all tasks from now on.
     pub fn close(&mut self, wakers: &mut Wakers) {
         self.closed = true;
-        // What they have got already comes back when they give up.
+        // Permits that they already have are returned when they give up.
         wakers.extend(self.queue.iter_mut().filter_map(|one| one.waker.take()));
     }
 }

@@ -1,5 +1,5 @@
 //! `tokio::sync::RwLock`: a reader takes one permit, a writer all of them. Tasks wait in the order
-//! in which they ask, so that readers do not overtake a writer.
+//! of their requests, so readers do not overtake a writer.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -16,17 +16,17 @@ use super::mutex::TryLockError;
 use super::permits::{Acquire, Permits};
 use crate::drive::{self, Place};
 
-/// The most readers at a time.
+/// Maximum number of simultaneous readers.
 const MAX_READS: u32 = u32::MAX >> 3;
 
-/// A lock for many readers or one writer, which tasks take in the order in which they ask.
+/// A lock for many readers or one writer, which tasks take in the order of their requests.
 pub struct RwLock<T: ?Sized> {
     pub(super) readers: u32,
     pub(super) permits: Monitor<Permits>,
     pub(super) value: UnsafeCell<T>,
 }
 
-// SAFETY: only tasks that read share the data, or one task that writes has it.
+// SAFETY: only reading tasks share the data, or one writing task has it.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 // SAFETY: the same.
@@ -40,11 +40,11 @@ impl<T> RwLock<T> {
         Self::const_new(value)
     }
 
-    /// Makes a free lock for so many readers at a time.
+    /// Makes a free lock with a limit on simultaneous readers.
     ///
     /// # Panics
     ///
-    /// If that is more than `u32::MAX >> 3`.
+    /// If the limit is more than `u32::MAX >> 3`.
     #[track_caller]
     pub fn with_max_readers(value: T, max_reads: u32) -> Self {
         Self::const_with_max_readers(value, max_reads)
@@ -56,11 +56,11 @@ impl<T> RwLock<T> {
         Self::const_with_max_readers(value, MAX_READS)
     }
 
-    /// Makes a free lock for so many readers in a constant.
+    /// Makes a free lock with a limit on simultaneous readers, in a constant.
     ///
     /// # Panics
     ///
-    /// If that is more than `u32::MAX >> 3`.
+    /// If the limit is more than `u32::MAX >> 3`.
     #[track_caller]
     pub const fn const_with_max_readers(value: T, max_reads: u32) -> Self {
         assert!(
@@ -74,7 +74,7 @@ impl<T> RwLock<T> {
         }
     }
 
-    /// Returns the data, without the lock.
+    /// Returns the data, consuming the lock.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -87,7 +87,7 @@ async fn take(permits: &Monitor<Permits>, count: u32, verb: &'static str, place:
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Returns the lock that this model uses: it has its own of a static.
+    /// Returns the lock that this model uses: a static has a copy in each execution.
     fn here(&self) -> &Self {
         // SAFETY: a static that was not used owns no memory; a guard has a permit.
         #[allow(unsafe_code)]
@@ -123,7 +123,7 @@ impl<T: ?Sized> RwLock<T> {
         RwLockWriteGuard::new(lock, place)
     }
 
-    /// Waits for read access in a thread that polls no future.
+    /// Waits for read access, in a thread that is not polling a future.
     ///
     /// # Panics
     ///
@@ -133,7 +133,7 @@ impl<T: ?Sized> RwLock<T> {
         drive::block(self.read_at("blocking_read", Location::caller()))
     }
 
-    /// Waits for write access in a thread that polls no future.
+    /// Waits for write access, in a thread that is not polling a future.
     ///
     /// # Panics
     ///

@@ -12,7 +12,7 @@ use super::permits::{Acquire, Permits, Refusal, release};
 use super::wake_all;
 use crate::drive::Place;
 
-/// Permits that tasks take in the order in which they ask.
+/// Permits that tasks take in the order of their requests.
 pub struct Semaphore {
     permits: Monitor<Permits>,
 }
@@ -58,10 +58,10 @@ impl From<Refusal> for TryAcquireError {
 }
 
 impl Semaphore {
-    /// The most permits that there can be.
+    /// Maximum number of permits.
     pub const MAX_PERMITS: usize = usize::MAX >> 3;
 
-    /// Makes one with permits.
+    /// Makes a semaphore with permits.
     ///
     /// # Panics
     ///
@@ -71,7 +71,7 @@ impl Semaphore {
         Self::const_new(permits)
     }
 
-    /// The same in a constant.
+    /// Makes a semaphore with permits in a constant.
     ///
     /// # Panics
     ///
@@ -87,16 +87,16 @@ impl Semaphore {
         }
     }
 
-    /// Returns the semaphore that this model uses: it has its own of a static.
+    /// Returns the semaphore that this model uses: a static has a copy in each execution.
     fn here(&self) -> &Self {
-        // SAFETY: the monitor is all there is, and owns no memory as long as it was not used.
+        // SAFETY: the monitor is the whole object, and owns no memory as long as it was not used.
         #[allow(unsafe_code)]
         unsafe {
             self.permits.here(self, |_| true)
         }
     }
 
-    /// Returns the number of permits that no task has.
+    /// Returns the number of available permits.
     #[track_caller]
     pub fn available_permits(&self) -> usize {
         let place = Location::caller();
@@ -108,7 +108,7 @@ impl Semaphore {
     ///
     /// # Panics
     ///
-    /// If there are more than [`Self::MAX_PERMITS`] then.
+    /// If there are then more than [`Self::MAX_PERMITS`].
     #[track_caller]
     pub fn add_permits(&self, n: usize) {
         if n == 0 {
@@ -123,7 +123,7 @@ impl Semaphore {
         release(&self.here().permits, n, "add_permits", Location::caller());
     }
 
-    /// Takes permits away for good, as many as there are. Returns how many.
+    /// Removes up to `n` available permits for good. Returns how many.
     #[track_caller]
     pub fn forget_permits(&self, n: usize) -> usize {
         let place = Location::caller();
@@ -182,7 +182,7 @@ impl Semaphore {
         self.try_acquire_many(1)
     }
 
-    /// Takes permits if there are so many.
+    /// Takes `n` permits if there are enough.
     #[track_caller]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         let place = Location::caller();
@@ -234,7 +234,7 @@ impl Semaphore {
         self.try_acquire_many_owned(1)
     }
 
-    /// Takes permits that own a reference, if there are so many.
+    /// Takes `n` permits that own a reference, if there are enough.
     #[track_caller]
     pub fn try_acquire_many_owned(
         self: Arc<Self>,
@@ -277,7 +277,7 @@ impl fmt::Debug for Semaphore {
     }
 }
 
-/// Permits, until it is dropped.
+/// Permits that are returned when this is dropped.
 #[must_use]
 #[clippy::has_significant_drop]
 pub struct SemaphorePermit<'a> {
@@ -286,7 +286,7 @@ pub struct SemaphorePermit<'a> {
     place: Place,
 }
 
-/// Permits that own a reference, until it is dropped.
+/// Permits that own a reference, and are returned when this is dropped.
 #[must_use]
 #[clippy::has_significant_drop]
 pub struct OwnedSemaphorePermit {
@@ -307,14 +307,14 @@ macro_rules! permit {
             ///
             /// # Panics
             ///
-            /// If it is of another semaphore.
+            /// If it belongs to another semaphore.
             #[track_caller]
             pub fn merge(&mut self, mut other: Self) {
                 assert!($same(&self.sem, &other.sem), "merging permits from different semaphore instances");
                 self.permits += std::mem::take(&mut other.permits);
             }
 
-            /// Takes some of the permits, if there are so many.
+            /// Splits off `n` of the permits, if there are enough.
             pub fn split(&mut self, n: usize) -> Option<Self> {
                 let n = u32::try_from(n).ok().filter(|&n| n <= self.permits)?;
                 self.permits -= n;

@@ -1,7 +1,7 @@
 //! A channel that keeps one value, whose changes receivers wait for.
 //!
-//! The value is behind a lock of `mazurka-rt`: a task that keeps a [`Ref`] keeps senders waiting,
-//! as in tokio. Versions, counts and those that wait are one object beside it.
+//! The value is behind a lock of `mazurka-rt`: as in tokio, a task that keeps a [`Ref`] makes
+//! senders wait. Versions, counts and waiting tasks are in a separate object.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -15,12 +15,12 @@ use mazurka_rt::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use super::{Wakers, wake_all};
 use crate::drive::Place;
 
-/// What can go wrong.
+/// Errors of the channel.
 pub mod error {
     use std::error::Error;
     use std::fmt;
 
-    /// A value that was not sent, since there is no receiver.
+    /// A value that was not sent, because there is no receiver.
     #[derive(PartialEq, Eq, Clone, Copy)]
     pub struct SendError<T>(pub T);
 
@@ -56,7 +56,7 @@ struct State {
     version: u64,
     senders: usize,
     receivers: usize,
-    /// Receivers that wait for a change, and senders that wait for the last receiver to be gone.
+    /// Receivers that wait for a change, and senders that wait until the last receiver is gone.
     changes: Wakers,
     ends: Wakers,
 }
@@ -76,7 +76,7 @@ impl<T> Shared<T> {
         self.state.look(verb, place, |state| state.version)
     }
 
-    /// Waits for another version than this one.
+    /// Waits for a version other than `seen`.
     fn poll_changed(
         &self,
         seen: &mut u64,
@@ -104,7 +104,7 @@ pub struct Sender<T> {
     place: Place,
 }
 
-/// Sees the last value.
+/// Sees the latest value.
 pub struct Receiver<T> {
     shared: Arc<Shared<T>>,
     /// The version that it has seen.
@@ -112,7 +112,7 @@ pub struct Receiver<T> {
     place: Place,
 }
 
-/// A look at the value. Senders wait until it is dropped.
+/// A borrow of the value. Senders wait until it is dropped.
 pub struct Ref<'a, T> {
     value: RwLockReadGuard<'a, T>,
     has_changed: bool,
@@ -185,7 +185,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Looks at the value, and does not count it as seen.
+    /// Borrows the value without counting it as seen.
     #[track_caller]
     pub fn borrow(&self) -> Ref<'_, T> {
         let value = self.shared.read();
@@ -194,7 +194,7 @@ impl<T> Receiver<T> {
         Ref { value, has_changed }
     }
 
-    /// Looks at the value, and counts it as seen.
+    /// Borrows the value and counts it as seen.
     #[track_caller]
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
         let value = self.shared.read();
@@ -265,7 +265,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Whether another one sees the same channel.
+    /// Whether both belong to the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
@@ -320,7 +320,7 @@ impl<T> Sender<T> {
         });
     }
 
-    /// Changes the value; receivers are told if the function returns true.
+    /// Changes the value; notifies receivers if the function returns true.
     #[track_caller]
     pub fn send_if_modified<F>(&self, modify: F) -> bool
     where
@@ -340,14 +340,14 @@ impl<T> Sender<T> {
         true
     }
 
-    /// Sends a value, also without a receiver. Returns the one before.
+    /// Sends a value, even without a receiver. Returns the previous one.
     #[track_caller]
     pub fn send_replace(&self, mut value: T) -> T {
         self.send_modify(|old| std::mem::swap(old, &mut value));
         value
     }
 
-    /// Looks at the value.
+    /// Borrows the value.
     #[track_caller]
     pub fn borrow(&self) -> Ref<'_, T> {
         Ref {
@@ -378,7 +378,7 @@ impl<T> Sender<T> {
         })
     }
 
-    /// Makes a receiver, which has seen the value.
+    /// Makes a receiver that has seen the value.
     #[track_caller]
     pub fn subscribe(&self) -> Receiver<T> {
         Receiver::new(&self.shared, None, "subscribe", Location::caller())
@@ -392,7 +392,7 @@ impl<T> Sender<T> {
         state.look("receiver_count", place, |state| state.receivers)
     }
 
-    /// Whether another one sends to the same channel.
+    /// Whether both send to the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }

@@ -1,8 +1,8 @@
 //! The life of a task.
 //!
-//! What others do to a task are operations on two objects: `control`, by which it is cancelled, and
-//! `end`, by which it is awaited. A task that panics ends its thread by that panic: `mazurka-rt`
-//! then knows whether it is ever joined.
+//! Other tasks act on a task through two objects: `control` cancels it, and `end` is for
+//! awaiting it. A task that panics ends its thread by that panic; so `mazurka-rt` knows whether
+//! it is ever joined.
 
 use std::any::Any;
 use std::future::Future;
@@ -22,32 +22,32 @@ use super::set::Finished;
 use crate::drive::{Context, Place, current};
 use crate::runtime::Shared;
 
-/// What a task that has ended leaves.
+/// The outcome of a task that has ended.
 enum Outcome<T> {
     Value(T),
     Cancelled,
-    /// The thread has what it panicked with.
+    /// The thread has the panic payload.
     Panicked,
 }
 
-/// How a task is cancelled.
+/// Cancels a task.
 struct Control {
     cancelled: bool,
     waker: Option<Waker>,
 }
 
-/// How a task is awaited.
+/// Tells when a task has ended.
 struct End<T> {
     over: bool,
     outcome: Option<Outcome<T>>,
     joiner: Option<Waker>,
     /// Whether no task will ask for the result.
     detached: bool,
-    /// The thread that shuts the runtime down.
+    /// Wakes the thread that shuts the runtime down.
     reaper: Option<Waker>,
 }
 
-/// A task, as others see it.
+/// The shared state of a task.
 pub(crate) struct Core<T> {
     pub id: Id,
     place: Place,
@@ -58,7 +58,7 @@ pub(crate) struct Core<T> {
 }
 
 impl<T> Core<T> {
-    /// Cancels the task where it waits next.
+    /// Cancels the task at its next wait.
     pub fn abort(&self, place: Place) {
         let waker = self.control.update("abort", place, |control| {
             let changed = !std::mem::replace(&mut control.cancelled, true);
@@ -74,7 +74,7 @@ impl<T> Core<T> {
         self.end.look("is_finished", place, |end| end.over)
     }
 
-    /// Returns what the task leaves, when it has ended.
+    /// Returns the result of the task, once it has ended.
     pub fn poll_join(&self, waker: &Waker, place: Place) -> Poll<Result<T, JoinError>> {
         let outcome = self.end.update("join", place, |end| match end.over {
             true => (Some(end.outcome.take()), true),
@@ -137,11 +137,11 @@ impl<T> Core<T> {
 /// The set that a task belongs to, and its number there.
 pub(crate) type InSet = (sync::Arc<Finished>, u64);
 
-/// A task whose result does not matter.
+/// A task, whatever the type of its result.
 pub(crate) trait Supervised: Send + Sync {
     fn abort(&self, place: Place);
     fn is_over(&self, place: Place) -> bool;
-    /// The same without a step, outside a model.
+    /// Whether the task has ended; makes no step, for use outside a model.
     fn was_over(&self) -> bool;
     fn await_end(&self, place: Place);
     fn family(&self) -> &Family;
@@ -204,7 +204,7 @@ impl Family {
         })
     }
 
-    /// Returns a name for a new task.
+    /// Returns the identifier of a new task.
     fn next(&self, place: Place) -> Id {
         let number = self.members.update("spawn", place, |(next, members)| {
             if !in_model() {
@@ -231,18 +231,18 @@ impl Family {
         }
     }
 
-    /// Waits for the tasks, which are cancelled, and for those that they have started.
+    /// Waits for the cancelled tasks, and for those that they have started.
     pub fn await_ends(&self, place: Place) {
         for member in self.all(place) {
             member.await_end(place);
-            // It may have started tasks before it saw that it is cancelled.
+            // It may have started tasks before it noticed its cancellation.
             member.family().abort_all(place);
             member.family().await_ends(place);
         }
     }
 }
 
-/// What is known when a task is started.
+/// Describes a task to start.
 pub(crate) struct Starts<'a> {
     runtime: &'a std::sync::Arc<Shared>,
     set: Option<InSet>,
@@ -259,7 +259,7 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// The same for a task of a set.
+    /// Describes a task of a set.
     pub fn in_set(self, set: InSet) -> Self {
         Self {
             set: Some(set),
@@ -267,7 +267,7 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// Makes a task, and starts the thread that lives it.
+    /// Makes a task, and starts the thread that runs it.
     #[track_caller]
     fn start<T, L>(self, live: L) -> JoinHandle<T>
     where
@@ -305,7 +305,7 @@ impl<'a> Starts<'a> {
             thread: Mutex::default(),
             family: Family::new(Some(id)),
         });
-        // In a model no other thread looks at the list before this one makes its next step.
+        // In a model no other thread reads the list before this one makes its next step.
         let member: Member = std::sync::Arc::new(core.clone());
         parent.members.peek(|(_, members)| members.push(member));
         let life = Life {
@@ -330,7 +330,7 @@ impl<'a> Starts<'a> {
         self.start(move |life| life.poll_to_the_end(future))
     }
 
-    /// Starts a thread for a function that blocks.
+    /// Starts a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F, T>(self, f: F) -> JoinHandle<T>
     where
@@ -341,7 +341,7 @@ impl<'a> Starts<'a> {
     }
 }
 
-/// What the thread of a task has.
+/// The state of a task's thread.
 struct Life<T> {
     core: sync::Arc<Core<T>>,
     runtime: std::sync::Arc<Shared>,
@@ -358,7 +358,7 @@ impl<T> Life<T> {
         Rc::new(context)
     }
 
-    /// Ends the task, and the thread by a panic if there was one.
+    /// Ends the task; if it panicked, ends the thread by the same panic.
     fn end(self, outcome: Result<Outcome<T>, Box<dyn Any + Send>>, polled: bool) {
         let (outcome, panic) = match outcome {
             Ok(outcome) => (outcome, None),

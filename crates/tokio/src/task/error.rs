@@ -1,4 +1,4 @@
-//! Names of tasks, and how a task can fail.
+//! Identifiers of tasks, and their failures.
 
 use std::any::Any;
 use std::fmt;
@@ -9,12 +9,13 @@ use std::sync::Mutex;
 pub struct Id(u64);
 
 impl Id {
-    /// Names the next task of a parent. Names do not depend on the schedule.
+    /// Returns the identifier of the next task of a parent. Identifiers do not depend
+    /// on the schedule.
     pub(crate) fn of_child(parent: Option<Self>, number: u64) -> Self {
         let Some(parent) = parent else {
             return Self(number + 1);
         };
-        // splitmix64, and a bit that no child of the first task has.
+        // splitmix64, with a bit that no child of the first task has.
         let mut mixed = parent.0.rotate_left(32) ^ (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -31,7 +32,7 @@ impl fmt::Display for Id {
 /// Why a task has no result.
 pub struct JoinError {
     id: Id,
-    /// What it panicked with; none if it was cancelled.
+    /// The panic payload; `None` if the task was cancelled.
     panic: Option<Mutex<Box<dyn Any + Send + 'static>>>,
 }
 
@@ -57,18 +58,18 @@ impl JoinError {
         self.panic.is_some()
     }
 
-    /// Returns what the task panicked with.
+    /// Returns the panic payload of the task.
     ///
     /// # Panics
     ///
-    /// If it did not.
+    /// If it did not panic.
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
         self.try_into_panic()
             .expect("`JoinError` reason is not a panic.")
     }
 
-    /// Returns what the task panicked with, if it did.
+    /// Returns the panic payload of the task, if it panicked.
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
         let Self { id, panic } = self;
         match panic {

@@ -13,7 +13,7 @@ use super::core::{Core, Supervised};
 use super::error::{Id, JoinError};
 use crate::drive::Place;
 
-/// The right to await a task and to take its result. If it is dropped, the task goes on.
+/// The right to await a task and to take its result. If it is dropped, the task continues.
 pub struct JoinHandle<T> {
     core: sync::Arc<Core<T>>,
     place: Place,
@@ -35,7 +35,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Cancels the task where it waits next.
+    /// Cancels the task at its next wait.
     #[track_caller]
     pub fn abort(&self) {
         self.core.abort(Location::caller());
@@ -76,7 +76,7 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        // Only a result with a destructor tells whether it is kept.
+        // Only a result with a destructor reveals whether it is kept.
         if !self.joined && std::mem::needs_drop::<T>() {
             self.core.detach(self.place);
         }
@@ -98,7 +98,7 @@ impl UnwindSafe for AbortHandle {}
 impl RefUnwindSafe for AbortHandle {}
 
 impl AbortHandle {
-    /// Cancels the task where it waits next.
+    /// Cancels the task at its next wait.
     #[track_caller]
     pub fn abort(&self) {
         self.0.abort(Location::caller());

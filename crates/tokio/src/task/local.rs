@@ -1,4 +1,4 @@
-//! Values of tasks: `task_local!`.
+//! Task-local values: `task_local!`.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -15,7 +15,7 @@ pub struct LocalKey<T: 'static> {
 }
 
 impl<T: 'static> LocalKey<T> {
-    /// Gives a future a value.
+    /// Sets the value while a future is polled.
     pub fn scope<F: Future>(&'static self, value: T, f: F) -> TaskLocalFuture<T, F> {
         TaskLocalFuture {
             key: self,
@@ -24,7 +24,7 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// Gives a function a value.
+    /// Sets the value while a function runs.
     ///
     /// # Panics
     ///
@@ -43,7 +43,7 @@ impl<T: 'static> LocalKey<T> {
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If there is no value.
     #[track_caller]
     pub fn with<F, R>(&'static self, f: F) -> R
     where
@@ -66,7 +66,7 @@ impl<T: 'static> LocalKey<T> {
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If there is no value.
     #[track_caller]
     pub fn get(&'static self) -> T
     where
@@ -82,7 +82,7 @@ impl<T: 'static> fmt::Debug for LocalKey<T> {
     }
 }
 
-/// The value is that of the key while this lives.
+/// Sets the value of the key while it exists.
 struct Within<'a, T: 'static> {
     key: &'static LocalKey<T>,
     value: &'a mut Option<T>,
@@ -156,7 +156,7 @@ impl<T: 'static + fmt::Debug, F> fmt::Debug for TaskLocalFuture<T, F> {
     }
 }
 
-/// The future has no value.
+/// The future has no value for the key.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub struct AccessError(());
 

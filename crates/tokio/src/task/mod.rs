@@ -24,7 +24,7 @@ use crate::runtime::{Handle, on_current_thread, task_id};
 ///
 /// # Panics
 ///
-/// If it has none.
+/// If this thread has no runtime.
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
@@ -34,7 +34,7 @@ where
     Handle::current().spawn(future)
 }
 
-/// Starts a thread for a function that blocks.
+/// Starts a thread for a blocking function.
 ///
 /// # Panics
 ///
@@ -48,11 +48,11 @@ where
     Handle::current().spawn_blocking(f)
 }
 
-/// Runs a function that blocks on this thread.
+/// Runs a blocking function on this thread.
 ///
 /// # Panics
 ///
-/// In a runtime of the current thread, whose other tasks could not go on.
+/// In a current-thread runtime, whose other tasks could not run.
 #[track_caller]
 pub fn block_in_place<F, R>(f: F) -> R
 where
@@ -79,8 +79,8 @@ pub fn try_id() -> Option<Id> {
     task_id()
 }
 
-/// Lets other tasks run. A loop that yields until another task has done something is suspended
-/// until it has.
+/// Lets other tasks run. A loop that yields until another task has done something is
+/// suspended until then.
 #[track_caller]
 pub fn yield_now() -> impl Future<Output = ()> {
     YieldNow {
@@ -109,12 +109,12 @@ impl Future for YieldNow {
     }
 }
 
-/// A future without a budget. There is none anyway.
+/// A future without a budget. There is no budget here.
 #[derive(Debug)]
 #[must_use = "Unconstrained does nothing unless polled"]
 pub struct Unconstrained<F>(Pin<Box<F>>);
 
-/// Runs a future without a budget. There is none anyway.
+/// Runs a future without a budget. There is no budget here.
 pub fn unconstrained<F>(inner: F) -> Unconstrained<F> {
     Unconstrained(Box::pin(inner))
 }

@@ -26,7 +26,7 @@ struct State {
 }
 
 impl Finished {
-    /// Notes that a task has ended.
+    /// Records that a task has ended.
     pub fn push(&self, key: u64, place: Place) {
         let waker = self.0.update("end", place, |state| {
             state.ended.push_back(key);
@@ -37,7 +37,7 @@ impl Finished {
         }
     }
 
-    /// Takes the task that ended first, or enlists.
+    /// Takes the task that ended first, or enlists for the next one.
     fn pop(&self, waker: Option<&Waker>, place: Place) -> Option<u64> {
         self.0.update("join_next", place, |state| {
             let first = state.ended.pop_front();
@@ -113,7 +113,7 @@ impl<T: 'static> JoinSet<T> {
         self.add(|set| Starts::task(&handle.shared, place).in_set(set).spawn(task))
     }
 
-    /// Starts a thread for a function that blocks.
+    /// Starts a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
     where
@@ -123,7 +123,7 @@ impl<T: 'static> JoinSet<T> {
         self.spawn_blocking_on(f, &Handle::current())
     }
 
-    /// The same in a runtime.
+    /// Starts a thread for a blocking function, in a runtime.
     #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
     where
@@ -138,14 +138,14 @@ impl<T: 'static> JoinSet<T> {
         })
     }
 
-    /// Waits for the next task to end; none if the set is empty.
+    /// Waits for the next task to end; `None` if the set is empty.
     #[track_caller]
     pub fn join_next(&mut self) -> impl Future<Output = Option<Result<T, JoinError>>> + '_ {
         let joined = self.join_next_with_id();
         async { Some(joined.await?.map(|(_, value)| value)) }
     }
 
-    /// The same, with the identifier of the task.
+    /// Waits for the next task to end, and also returns its identifier; `None` if the set is empty.
     #[track_caller]
     pub fn join_next_with_id(
         &mut self,
@@ -160,7 +160,7 @@ impl<T: 'static> JoinSet<T> {
         Some(self.try_join_next_with_id()?.map(|(_, value)| value))
     }
 
-    /// The same, with the identifier of the task.
+    /// Takes a task that has ended, if there is one, and also returns its identifier.
     #[track_caller]
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         match self.poll_next(None, Location::caller()) {
@@ -220,10 +220,10 @@ impl<T: 'static> JoinSet<T> {
         self.abort_at(Location::caller());
     }
 
-    /// Lets all tasks go on without the set.
+    /// Removes all tasks from the set; they continue.
     pub fn detach_all(&mut self) {
         self.tasks.clear();
-        // Those that end from now on are none of this set.
+        // Tasks that end from now on do not belong to this set.
         self.finished = Arc::new(Finished(Monitor::new("JoinSet", State::default())));
     }
 }

@@ -1,4 +1,4 @@
-//! What the documentation of tokio says, sentence by sentence, as programs.
+//! The documentation of tokio, sentence by sentence, as programs.
 
 use std::future::Future;
 use std::pin::pin;
@@ -19,7 +19,7 @@ use crate::{outcomes, outcomes_alone, passes};
 
 const TIME: Duration = Duration::from_millis(10);
 
-/// Polls once. None if the future waits.
+/// Polls once. `None` if the future waits.
 fn once<F: Future>(future: F) -> Option<F::Output> {
     let future = pin!(future);
     match future.poll(&mut Context::from_waker(Waker::noop())) {
@@ -28,7 +28,8 @@ fn once<F: Future>(future: F) -> Option<F::Output> {
     }
 }
 
-/// "The initial value is considered seen"; a value that was not seen is told before the end.
+/// "The initial value is considered seen"; an unseen value is reported before the end
+/// of the channel.
 #[test]
 fn watch_tells_each_value_once() {
     passes(|| async {
@@ -59,7 +60,7 @@ fn watch_tells_each_value_once() {
     });
 }
 
-/// `send` fails and keeps the value if there is no receiver; `send_replace` does not.
+/// Without a receiver, `send` fails and keeps the value; `send_replace` does not fail.
 #[test]
 fn watch_without_receivers() {
     passes(|| async {
@@ -99,7 +100,7 @@ fn a_receiver_of_watch_may_miss_values_but_not_the_last() {
     assert_eq!((found, deadlock), (vec![vec![1, 2], vec![2]], false));
 }
 
-/// "Every message sent will be received by all active receivers", from when they subscribe on.
+/// "Every message sent will be received by all active receivers", from their subscription on.
 #[test]
 fn broadcast_is_heard_by_those_that_listen() {
     passes(|| async {
@@ -130,7 +131,7 @@ fn broadcast_is_heard_by_those_that_listen() {
     });
 }
 
-/// A value that was sent before `close` is received; one after it comes back.
+/// A value that was sent before `close` is received; a later one is returned.
 #[test]
 fn a_oneshot_is_closed_before_or_after_the_value() {
     let (found, deadlock) = outcomes(|| async {
@@ -166,7 +167,7 @@ fn a_oneshot_is_closed_before_or_after_the_value() {
     });
 }
 
-/// "Closes the receiving half of a channel, without dropping it": what is there can be received.
+/// "Closes the receiving half of a channel, without dropping it": messages in it can be received.
 #[test]
 fn a_closed_channel_of_mpsc() {
     passes(|| async {
@@ -183,7 +184,7 @@ fn a_closed_channel_of_mpsc() {
             (receiver.recv().await, receiver.recv().await),
             (Some(3), None)
         );
-        // There is a sender, though it cannot send any more.
+        // There is still a sender, although it can no longer send.
         assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
         drop(sender);
         assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
@@ -325,7 +326,7 @@ fn a_barrier_is_used_again() {
     assert_eq!((found, deadlock), (vec![(true, true)], false));
 }
 
-/// An initialiser that fails leaves the cell empty, and the next one is tried.
+/// An initialiser that fails leaves the cell empty, and the next one may try.
 #[test]
 fn a_once_cell_after_a_failure() {
     let (found, deadlock) = outcomes(|| async {
@@ -348,7 +349,7 @@ fn a_once_cell_after_a_failure() {
     assert_eq!((found, deadlock), (expected, false));
 }
 
-/// A task that is aborted has either ended before or is cancelled.
+/// An aborted task has either ended before or is cancelled.
 #[test]
 fn a_task_is_aborted_or_has_ended() {
     let (found, deadlock) = outcomes(|| async {
@@ -407,7 +408,7 @@ fn a_set_aborts_its_tasks() {
     assert_eq!(found, [[1, 2], [2, 1]]);
 }
 
-/// "Note that the timeout is checked before polling the future" is not so: a future that is ready
+/// Contrary to "Note that the timeout is checked before polling the future", a future that is ready
 /// at once never times out.
 #[test]
 fn a_future_that_is_ready_does_not_time_out() {
@@ -425,7 +426,8 @@ fn a_future_that_is_ready_does_not_time_out() {
     assert_eq!(found, [1], "the first tick is at once");
 }
 
-/// "If all branches are disabled, `else` is taken"; a pattern that does not match disables.
+/// "If all branches are disabled, `else` is taken"; a pattern that does not match
+/// disables its branch.
 #[test]
 fn patterns_disable_branches() {
     let (found, deadlock) = outcomes_alone(|| async {

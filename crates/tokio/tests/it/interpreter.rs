@@ -1,5 +1,5 @@
-//! What random programs can do, from tokio's documentation: all interleavings of small atomic
-//! steps, by a search through states. It knows nothing of wakers, polls and the runtime.
+//! The behaviour of random programs according to tokio's documentation: all interleavings of small
+//! atomic steps, by a search through states. It knows nothing of wakers, polls and the runtime.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,28 +10,28 @@ pub enum Op {
     Acquire(u8),
     /// The same, or 0 if the time is over first.
     AcquireInTime(u8),
-    /// The same at once.
+    /// The same without waiting.
     TryAcquire(u8),
     Add(u8),
     Close,
     /// Reads a number under the mutex, and adds one to it.
     Increment,
-    /// Sends a message: 1; `TrySend` 0 if there is no room.
+    /// Sends a message: 1; `TrySend` returns 0 if there is no room.
     Send,
     TrySend,
-    /// Receives a message; `TryRecv` 0 if there is none.
+    /// Receives a message; `TryRecv` returns 0 if there is none.
     Recv,
     TryRecv,
     /// Waits for a notification.
     Wait,
     NotifyOne,
     NotifyWaiters,
-    /// Waits for a notification (2) or for a permit (1, -1), whichever is first; for both, the
-    /// notification.
+    /// Waits for a notification (2) or for a permit (1, -1), whichever comes first; if both do, the
+    /// notification wins.
     Either,
 }
 
-/// A program: the number of permits, the room of the channel, and the operations of each task.
+/// A program: the number of permits, the capacity of the channel, and the operations of each task.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub permits: u8,
@@ -39,23 +39,23 @@ pub struct Program {
     pub tasks: Vec<Vec<Op>>,
 }
 
-/// The message that a task sends by its operation.
+/// Returns the message that a task sends by its operation.
 pub fn message(task: usize, op: usize) -> i32 {
     10 * (task as i32 + 1) + op as i32
 }
 
-/// Things that tasks queue up for: who, how many it wants, how many it has got.
+/// Units that tasks queue for: in `line` the task, how many it wants, and how many it has.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Queue {
     free: u8,
     line: Vec<(usize, u8, u8)>,
-    /// Tasks that have all they want and have not noticed, and how many that is.
+    /// Tasks that have all they want and have not noticed yet, and how many units that is.
     served: Vec<(usize, u8)>,
     closed: bool,
 }
 
 impl Queue {
-    /// Hands out one at a time, to the first in the line.
+    /// Hands out units one at a time, to the first task in the line.
     fn add(&mut self, count: u8) {
         for _ in 0..count {
             match self.line.first_mut().filter(|_| !self.closed) {
@@ -71,7 +71,7 @@ impl Queue {
         }
     }
 
-    /// Queues up with all that is free.
+    /// Joins the line, taking all free units.
     fn ask(&mut self, task: usize, wants: u8) {
         let free = std::mem::take(&mut self.free);
         self.line.push((task, wants, free));
@@ -81,7 +81,7 @@ impl Queue {
         self.served.iter().any(|(one, _)| *one == task)
     }
 
-    /// Leaves the line, and gives back what it has got.
+    /// Leaves the line, and returns the units that the task has.
     fn leave(&mut self, task: usize) {
         let mut back = 0;
         if let Some(at) = self.served.iter().position(|(one, _)| *one == task) {
@@ -93,7 +93,7 @@ impl Queue {
         self.add(back);
     }
 
-    /// Keeps what it has got.
+    /// Keeps the units that the task has.
     fn keep(&mut self, task: usize) {
         self.served.retain(|(one, _)| *one != task);
     }
@@ -116,8 +116,8 @@ struct State {
     number: i32,
     room: Queue,
     messages: Vec<i32>,
-    /// The notification that is left, those that wait, those that were notified (and if alone),
-    /// and how often all were.
+    /// Whether a notification is left; the waiting tasks; the notified tasks, each with whether it
+    /// alone was notified; and the number of notifications of all.
     left: bool,
     waits: Vec<usize>,
     told: Vec<(usize, bool)>,
@@ -139,7 +139,7 @@ impl State {
         told.map(|(_, alone)| *alone)
     }
 
-    /// Waits no longer. If it alone was notified and has not noticed, the next is.
+    /// Stops waiting. If the task alone was notified and has not noticed, the next one is notified.
     fn stop_waiting(&mut self, task: usize) {
         self.waits.retain(|one| *one != task);
         let alone = self.was_told(task);
@@ -157,7 +157,7 @@ impl State {
         vec![self]
     }
 
-    /// Goes on within an operation.
+    /// Continues within an operation.
     fn goes(mut self, task: usize, phase: u8) -> Vec<Self> {
         self.tasks[task].phase = phase;
         vec![self]
@@ -184,7 +184,7 @@ impl State {
                 next.semaphore.ask(task, n);
                 next.goes(task, 1)
             }
-            // A task whose time is over still waits until it leaves.
+            // A task whose time is over stays in the line until it leaves.
             (Op::AcquireInTime(_), 2) => {
                 next.semaphore.leave(task);
                 next.ends(task, 0)

@@ -1,5 +1,5 @@
 //! tokio's primitives and tasks, explored: outcomes, planted bugs that must be found, and random
-//! programs against an interpreter of their own.
+//! programs compared with a separate interpreter.
 
 extern crate mazurka_tokio as tokio;
 
@@ -18,8 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use mazurka_rt::Builder;
 use tokio::runtime;
 
-/// Everything that the body of a test can return in a runtime of several threads, and whether it
-/// can deadlock.
+/// Returns all results of a test body in a multi-threaded runtime, and whether it can deadlock.
 fn outcomes<T, F>(body: impl Fn() -> F + Send + Sync + 'static) -> (Vec<T>, bool)
 where
     T: Ord + Debug + 'static,
@@ -35,7 +34,7 @@ where
     (results.into_iter().collect(), found.deadlocks > 0)
 }
 
-/// The same in a runtime of the current thread.
+/// Does the same in a current-thread runtime.
 fn outcomes_alone<T, F>(body: impl Fn() -> F + Send + Sync + 'static) -> (Vec<T>, bool)
 where
     T: Ord + Debug + 'static,

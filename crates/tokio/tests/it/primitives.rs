@@ -34,7 +34,7 @@ fn a_mutex_excludes() {
     assert!(executions >= 2, "{executions}");
 }
 
-/// The lock goes to the task that asked first, and a task that tries does not overtake it.
+/// The lock goes to the task that asked first, and an attempt does not overtake it.
 #[test]
 fn a_mutex_is_fair() {
     let (found, deadlock) = outcomes(|| async {
@@ -99,7 +99,7 @@ fn readers_share_and_writers_do_not_starve() {
         assert!(lock.try_read().is_ok() && lock.try_write().is_err());
     });
     assert!(executions >= 2, "{executions}");
-    // A writer that waits keeps later readers out.
+    // A waiting writer keeps later readers out.
     let (found, _) = outcomes(|| async {
         let lock = Arc::new(RwLock::new(()));
         let guard = lock.read().await;
@@ -122,7 +122,7 @@ fn readers_share_and_writers_do_not_starve() {
 fn a_semaphore_serves_in_order() {
     let (found, deadlock) = outcomes(|| async {
         let permits = Arc::new(Semaphore::new(1));
-        // A task that needs more than there is takes what there is.
+        // A task that needs more permits than there are takes those there are.
         let mut many = Box::pin(permits.clone().acquire_many_owned(2));
         std::future::poll_fn(|cx| {
             assert!(many.as_mut().poll(cx).is_pending());
@@ -131,7 +131,7 @@ fn a_semaphore_serves_in_order() {
         .await;
         let taken = permits.available_permits();
         let tried = permits.try_acquire().err();
-        // What it has got comes back when it gives up.
+        // Its permits are returned when it gives up.
         drop(many);
         let back = permits.available_permits();
         permits.close();
@@ -148,7 +148,7 @@ fn a_semaphore_serves_in_order() {
     assert_eq!((found, deadlock), (vec![(0, true, 1, true, true)], false));
 }
 
-/// A permit is left for a task that asks later; only one.
+/// A permit is left for a task that asks later, but only one.
 #[test]
 fn notify_one_is_not_lost() {
     passes(|| async {
@@ -196,7 +196,7 @@ fn notify_waiters_reaches_those_that_wait() {
             flag.store(1, SeqCst);
             other.notify_waiters();
         });
-        // It counts from here on.
+        // Notifications count from here on.
         let notified = notify.notified();
         if ready.load(SeqCst) == 0 {
             notified.await;
@@ -295,7 +295,7 @@ fn a_closed_channel_drains() {
         receiver.close();
         let refused = sender.send(2).await.is_err();
         let first = receiver.recv().await;
-        // The permit may still be used, so the channel is not over.
+        // The permit may still be used, so the channel has not ended.
         let sends = spawn(async move { drop(permit.send(3)) });
         let second = receiver.recv().await;
         let over = receiver.recv().await;
@@ -309,7 +309,7 @@ fn a_closed_channel_drains() {
     );
 }
 
-/// A receive that is cancelled loses no message; a message that was taken before the await does.
+/// A cancelled receive loses no message, unless the message was taken before the await.
 #[test]
 fn receiving_can_be_cancelled() {
     let drain = |safe: bool| {
@@ -362,7 +362,7 @@ fn weak_senders_do_not_keep_a_channel_open() {
     );
 }
 
-/// A slow receiver misses the oldest messages, and is told how many.
+/// A slow receiver misses the oldest messages, and learns how many.
 #[test]
 fn broadcast_lags() {
     let (found, deadlock) = outcomes(|| async {
@@ -400,7 +400,7 @@ fn every_receiver_gets_every_message() {
     });
 }
 
-/// A receiver sees the last value, and may miss those before.
+/// A receiver sees the latest value, and may miss earlier ones.
 #[test]
 fn watch_shows_the_last_value() {
     let (found, deadlock) = outcomes(|| async {
@@ -413,12 +413,12 @@ fn watch_shows_the_last_value() {
         other.await.unwrap();
         seen
     });
-    // `changed` counts the version as seen, so a value that comes before the look is seen once
-    // more only if its version is newer.
+    // `changed` counts the version as seen, so a value that arrives before the borrow is seen again
+    // only if its version is newer.
     assert_eq!((found, deadlock), (vec![vec![1, 2], vec![2]], false));
 }
 
-/// A look at the value keeps a sender waiting: over an await that deadlocks.
+/// A borrow of the value makes a sender wait: held over an await, it deadlocks.
 #[test]
 fn a_look_held_over_an_await_deadlocks() {
     let message = fails(|| async {

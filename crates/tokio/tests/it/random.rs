@@ -10,7 +10,7 @@ use tokio::sync::{Mutex, Notify, Semaphore, mpsc};
 
 use crate::interpreter::{self, Op, Program, message};
 
-/// What the tasks of a program share.
+/// The objects that the tasks of a program share.
 struct Shared {
     semaphore: Semaphore,
     mutex: Mutex<i32>,
@@ -159,7 +159,7 @@ impl Draw {
     }
 }
 
-/// Draws a program about one or two kinds of objects, so that tasks meet.
+/// Draws a program about one or two kinds of objects, so that tasks interact.
 fn draw(draw: &mut Draw) -> Program {
     let kind = draw.below(5);
     let count = 2 + draw.below(2);
@@ -203,8 +203,8 @@ fn draw(draw: &mut Draw) -> Program {
     }
 }
 
-/// In a runtime of several threads everything happens that the interpreter finds, and nothing
-/// else. In one of the current thread some of that.
+/// A multi-threaded runtime shows exactly the behaviour that the interpreter finds; a
+/// current-thread runtime shows some of it.
 #[test]
 fn random_programs_do_what_the_interpreter_says() {
     let number = |name: &str, default| {

@@ -9,7 +9,7 @@ use tokio::{select, spawn, try_join};
 
 use crate::{fails, outcomes, outcomes_alone, passes};
 
-/// Adds one in two steps. Returns the sum.
+/// Adds one in two steps, in two tasks. Returns the sum.
 async fn increments() -> u32 {
     let sum = Arc::new(AtomicU32::new(0));
     let add = |sum: Arc<AtomicU32>| async move {
@@ -22,12 +22,13 @@ async fn increments() -> u32 {
     sum.load(SeqCst)
 }
 
-/// Between two awaits a task of several threads is interrupted, one of the current thread is not.
+/// Between two awaits, a task may be interrupted in a multi-threaded runtime, but not in a
+/// current-thread one.
 #[test]
 fn where_tasks_interleave() {
     assert_eq!(outcomes(increments), (vec![1, 2], false));
     assert_eq!(outcomes_alone(increments), (vec![2], false));
-    // At an await both are.
+    // At an await, it may be interrupted in both.
     let with_await = || async {
         let sum = Arc::new(AtomicU32::new(0));
         let add = |sum: Arc<AtomicU32>| async move {
@@ -43,7 +44,7 @@ fn where_tasks_interleave() {
     assert_eq!(outcomes_alone(with_await), (vec![1, 2], false));
 }
 
-/// n tasks that take one lock once: their orders, and nothing else.
+/// n tasks that each take one lock once have the executions of their orders, and no others.
 #[test]
 fn counts() {
     for (tasks, expected) in [(1, 1), (2, 2), (3, 6)] {
@@ -58,7 +59,7 @@ fn counts() {
                 one.await.unwrap();
             }
         });
-        // A task that is awaited before or after its end makes two executions of each.
+        // Awaiting a task before or after its end makes two executions of each.
         assert_eq!(
             executions % expected,
             0,
@@ -76,7 +77,7 @@ fn a_panic_is_an_error_for_the_task_that_awaits() {
         let payload = error.into_panic();
         assert_eq!(payload.downcast_ref::<&str>(), Some(&"on purpose"));
     });
-    // It is the headline if the error is unwrapped, and a failure if it is never awaited.
+    // It heads the report if the error is unwrapped, and is a failure if it is never awaited.
     let message = fails(|| async {
         spawn(async { panic!("headline") }).await.unwrap();
     });
@@ -112,7 +113,7 @@ fn a_task_is_cancelled_where_it_waits() {
         let cancelled = task.await.is_err_and(|error| error.is_cancelled());
         (cancelled, steps.load(SeqCst))
     });
-    // Before it starts, at its await, or not at all.
+    // It is cancelled before it starts, at its await, or not at all.
     let all = vec![(false, 12), (true, 10), (true, 11)];
     assert_eq!((found, deadlock), (all, false));
 }
@@ -130,7 +131,7 @@ fn a_runtime_ends_its_tasks() {
         7
     });
     assert_eq!((found, deadlock), (vec![7], false));
-    // Which another thread of the model notices.
+    // Another thread of the model notices this.
     let found = mazurka_rt::Builder::new().outcomes(|| {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let (sender, mut receiver) = oneshot::channel::<u32>();
@@ -159,7 +160,7 @@ fn a_set_is_joined_in_the_order_of_ends() {
         got
     });
     assert_eq!((found, deadlock), (vec![vec![1, 2], vec![2, 1]], false));
-    // Dropping it cancels.
+    // Dropping the set cancels its tasks.
     let (found, deadlock) = outcomes(|| async {
         let (sender, receiver) = oneshot::channel::<()>();
         let mut set = JoinSet::new();
@@ -200,7 +201,7 @@ fn blocking_code_runs_beside() {
     });
 }
 
-/// Any branch that is ready is taken, in some execution; with `biased` the first.
+/// Each ready branch is taken in some execution; with `biased` the first.
 #[test]
 fn select_takes_any_branch() {
     let race = |biased: bool| {
@@ -247,8 +248,8 @@ fn branches_are_disabled() {
     assert_eq!(found, [("none", 2)]);
 }
 
-/// A task that is woken for one branch of a `select!` drops the other: a notification that was
-/// meant for it goes to the next.
+/// A task that is woken for one branch of a `select!` drops the other. A notification meant for
+/// that one goes to the next task.
 #[test]
 fn a_branch_that_loses_passes_its_notification_on() {
     let (found, deadlock) = outcomes(|| async {

@@ -24,16 +24,16 @@ fn a_timeout_may_elapse_or_not() {
         }
     });
     assert_eq!((found, deadlock), (vec![0, 1], false));
-    // What is ready at once never elapses.
+    // A future that is ready at once never times out.
     let (found, _) = outcomes(|| async { timeout(SECOND, async { 1 }).await.ok() });
     assert_eq!(found, [Some(1)]);
-    // What is never ready always does.
+    // A future that is never ready always does.
     let (found, deadlock) =
         outcomes(|| async { timeout(SECOND, std::future::pending::<()>()).await.is_err() });
     assert_eq!((found, deadlock), (vec![true], false));
 }
 
-/// A future that waits twice may be late at either wait.
+/// A future that waits twice may time out at either wait.
 #[test]
 fn a_timeout_may_elapse_at_each_wait() {
     let (found, deadlock) = outcomes(|| async {
@@ -75,7 +75,7 @@ fn timers_of_a_task_end_in_order() {
     assert!(executions >= 1);
 }
 
-/// A task that is woken may find its timer ended, too.
+/// A woken task may also find its timer ended.
 #[test]
 fn a_message_and_a_timer_may_come_together() {
     let (found, deadlock) = outcomes(|| async {
@@ -93,7 +93,7 @@ fn a_message_and_a_timer_may_come_together() {
     assert_eq!((found, deadlock), (all, false));
 }
 
-/// A loop that ticks until it is stopped has an end.
+/// A loop that ticks until it is stopped terminates.
 #[test]
 fn a_loop_of_ticks_ends() {
     let (found, deadlock) = outcomes(|| async {

@@ -1,5 +1,5 @@
-//! What of ABS is left out: time, deployment, variability, foreign code. Each has a message that
-//! names it.
+//! The parts of ABS that are left out: the time of the machine, deployment, foreign code,
+//! schedulers and `ABS.Meta`. Each has a message that names it.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -18,7 +18,7 @@ pub(crate) enum Excluded {
     Meta,
 }
 
-/// What a scheduler works with.
+/// The names that schedulers use.
 const SCHEDULER: &[&str] = &[
     "Scheduler",
     "Pid",
@@ -36,8 +36,8 @@ const SCHEDULER: &[&str] = &[
     "randomscheduler",
 ];
 
-/// The standard modules that are left out, with what they export. To import one is no mistake, to
-/// use something of it is.
+/// The standard modules that are left out, with their exports. Importing one is allowed, using its
+/// exports is a mistake.
 const MODULES: [(&str, Excluded, &[&str]); 7] = [
     (
         "ABS.DC",
@@ -107,13 +107,13 @@ const MODULES: [(&str, Excluded, &[&str]); 7] = [
     ("ABS.FLI", Excluded::Foreign, &["FLIAnnotation"]),
 ];
 
-/// What is left out with a module.
+/// Returns the excluded part that a module belongs to.
 pub(crate) fn excluded_module(name: &str) -> Option<Excluded> {
     let found = MODULES.iter().find(|(module, _, _)| *module == name);
     found.map(|(_, excluded, _)| *excluded)
 }
 
-/// What is left out with a name, given the modules that are imported.
+/// Returns the excluded part that a name belongs to, given the imported modules.
 pub(crate) fn excluded_name(name: &str, imported: &[&str]) -> Option<Excluded> {
     let (home, short) = name.rsplit_once('.').unwrap_or(("", name));
     let always = match short {
@@ -131,7 +131,7 @@ pub(crate) fn excluded_name(name: &str, imported: &[&str]) -> Option<Excluded> {
 }
 
 impl Excluded {
-    /// The diagnostic at a place.
+    /// Returns the diagnostic at a place.
     pub fn at(self, span: Span) -> Diagnostic {
         let (code, what, why, help) = match self {
             Excluded::Time => (
@@ -170,19 +170,20 @@ impl Excluded {
 }
 
 impl Parser<'_> {
-    /// Reports that something is left out.
+    /// Reports the use of an excluded part.
     pub(super) fn exclude(&mut self, what: Excluded, span: Span) -> Reported {
         self.mistake(what.at(span))
     }
 
-    /// Only a class may be foreign as long as none of its objects is created.
+    /// Reports `Foreign`, except on a class: it may be foreign as long as no object of it is
+    /// created.
     pub(super) fn refuse_foreign(&mut self, annotations: &Annotations) {
         if annotations.has("Foreign") {
             self.exclude(Excluded::Foreign, self.here());
         }
     }
 
-    /// Reads annotations, unless they ask for something that is left out.
+    /// Parses annotations, and reports those that belong to excluded parts.
     pub(super) fn annotations(&mut self) -> Parsed<Annotations> {
         let mut all = Annotations::default();
         while self.is("[") {

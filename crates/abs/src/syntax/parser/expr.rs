@@ -9,7 +9,7 @@ use crate::syntax::ast::{Binary, Expr, ExprKind, Function, Name, Pattern, Patter
 use crate::syntax::lexer::words;
 use crate::syntax::token::TokenKind;
 
-/// The operators, and how strongly they bind.
+/// Returns an operator, and how strongly it binds.
 fn operator(kind: &TokenKind) -> Option<(Binary, u8)> {
     let TokenKind::Symbol(symbol) = kind else {
         return None;
@@ -54,7 +54,7 @@ impl Parser<'_> {
             self.next();
             let right = self.nested(|parser| parser.operators(binds))?;
             let span = left.span.to(right.span);
-            // A chain is as deep a tree as it is long.
+            // A chain becomes a tree that is as deep as the chain is long.
             chain += 1;
             if chain > super::MAX_NESTING {
                 return self.nested_too_long(span);
@@ -291,7 +291,7 @@ impl Parser<'_> {
         Ok(ExprKind::Let(ty, name, Box::new(value), Box::new(body)))
     }
 
-    /// What starts with a name: a variable, a constructor, a function.
+    /// Parses an expression that starts with a name: a variable, a constructor, a function.
     fn named(&mut self) -> Parsed<ExprKind> {
         let (name, small) = self.qualified("a name")?;
         if !small {
@@ -358,7 +358,7 @@ impl Parser<'_> {
         Ok(Argument::Function(function, span))
     }
 
-    /// Whether `=>` follows the bracket that closes the one here.
+    /// Whether `=>` follows the bracket that closes the current one.
     fn starts_function(&self) -> bool {
         let mut depth = 0usize;
         let mut ahead = 0;

@@ -1,4 +1,4 @@
-//! Feature models: which features a product may have together, and the values of their attributes.
+//! Feature models: the features that a product may combine, and the values of their attributes.
 
 use num_bigint::BigInt;
 
@@ -8,7 +8,7 @@ use crate::syntax::variability::{
     Attribute, Constraint, FeatureExpr, FeatureGroup, FeatureNode, Range,
 };
 
-/// The operators of constraints: how tight they bind, the loosest first.
+/// The operators of constraints, the weakest first.
 const OPERATORS: [&[&str]; 7] = [
     &["||"],
     &["&&"],
@@ -20,7 +20,7 @@ const OPERATORS: [&[&str]; 7] = [
 ];
 
 impl Parser<'_> {
-    /// `F { group … attributes constraints }`, or `F` alone.
+    /// Parses `F { group … attributes constraints }`, or `F` alone.
     pub(super) fn feature_node(&mut self) -> Parsed<FeatureNode> {
         let name = self.type_name("the name of a feature")?;
         let mut node = FeatureNode {
@@ -99,7 +99,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A number, or none for `*`.
+    /// Parses a number, or `*`, which is none.
     fn limit(&mut self) -> Parsed<Option<BigInt>> {
         if self.accept("*") {
             return Ok(None);
@@ -112,7 +112,7 @@ impl Parser<'_> {
         Ok(Some(if negative { -value } else { value }))
     }
 
-    /// `Int a`, `Bool a`, `String a`, `Int [0 .. 9] a`.
+    /// Whether an attribute starts here: `Int a`, `Bool a`, `String a`, `Int [0 .. 9] a`.
     fn starts_attribute(&self) -> bool {
         let named = matches!(self.peek_at(1), TokenKind::Name(_)) || self.is_at(1, "[");
         named && matches!(self.peek(), TokenKind::TypeName(_))

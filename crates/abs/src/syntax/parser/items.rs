@@ -65,7 +65,7 @@ impl Parser<'_> {
         while !self.is("module") && !self.starts_beside() && self.peek() != &TokenKind::End {
             if self.declaration(module).is_err() {
                 self.recover();
-                // A closing bracket too many.
+                // Skips an unmatched closing bracket.
                 self.accept("}");
             }
         }
@@ -237,7 +237,7 @@ impl Parser<'_> {
             return Err(self.wanted("the name of a function"));
         }
         let type_parameters = self.type_parameters()?;
-        // `def List<B> map<A, B>(fn)(List<A> l)`: names alone are functions.
+        // `def List<B> map<A, B>(fn)(List<A> l)`: names without types are functions.
         let names_only = self.is("(") && matches!(self.peek_at(1), TokenKind::Name(_));
         let no_names = self.is("(") && self.is_at(1, ")") && self.is_at(2, "(");
         let functions = if names_only || no_names {
@@ -345,7 +345,7 @@ impl Parser<'_> {
         Ok(class)
     }
 
-    /// A method of a trait, or of what a delta adds.
+    /// Parses a method of a trait, or one that a delta adds.
     pub(super) fn method(&mut self) -> Parsed<Method> {
         let signature = self.signature()?;
         let body = self.block()?;

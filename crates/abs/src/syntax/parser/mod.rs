@@ -1,5 +1,5 @@
-//! Recursive descent, with precedence climbing for expressions. A mistake is reported, and reading
-//! goes on after the next `;` or bracket, so that one run shows several.
+//! A recursive descent parser, with precedence climbing for expressions. After a mistake has been
+//! reported, parsing continues after the next `;` or bracket, so that one run reports several.
 
 mod excluded;
 pub(crate) use excluded::{Excluded, excluded_module, excluded_name};
@@ -17,10 +17,10 @@ use super::lexer::words;
 use super::token::{CONTEXTUAL, Token, TokenKind};
 use super::variability::Variability;
 
-/// Deeper nesting is refused.
+/// Limit on nesting.
 const MAX_NESTING: usize = 200;
 
-/// A mistake has been reported; the caller finds a place to go on.
+/// A mistake has been reported; the caller finds a place to continue.
 pub(crate) struct Reported;
 
 pub(crate) type Parsed<T> = Result<T, Reported>;
@@ -31,19 +31,19 @@ pub(crate) struct Parser<'a> {
     at: usize,
     nesting: usize,
     ignore_time: bool,
-    /// Whether a delta or a product line is in curly brackets: then it stands in a module.
+    /// Whether a delta or a product line is in curly brackets: then it belongs to a module.
     old_deltas: bool,
     mistakes: Vec<Diagnostic>,
     variability: Variability,
 }
 
-/// What a model consists of.
+/// The parts of a model.
 pub(crate) struct Model {
     pub modules: Vec<Module>,
     pub variability: Variability,
 }
 
-/// Reads a file. With `ignore_time`, durations are release points.
+/// Parses a file. With `ignore_time`, durations are release points.
 pub(crate) fn parse(source: &str, ignore_time: bool) -> (Model, Vec<Diagnostic>) {
     let (tokens, mistakes) = words(source, 0, source.len());
     let mut parser = Parser {
@@ -64,7 +64,7 @@ pub(crate) fn parse(source: &str, ignore_time: bool) -> (Model, Vec<Diagnostic>)
     (model, parser.mistakes)
 }
 
-/// Reads one expression, as `--set` gives it.
+/// Parses one expression, as given by `--set`.
 pub(crate) fn parse_value(source: &str) -> Option<super::ast::Expr> {
     let (tokens, mistakes) = words(source, 0, source.len());
     let mut parser = Parser {
@@ -95,7 +95,7 @@ impl Parser<'_> {
         self.tokens[self.at].span
     }
 
-    /// The place of the word before.
+    /// Returns the place of the word before.
     fn before(&self) -> Span {
         self.tokens[self.at.saturating_sub(1)].span
     }
@@ -131,7 +131,7 @@ impl Parser<'_> {
         Reported
     }
 
-    /// Says that something else should stand here.
+    /// Reports that something else was expected here.
     fn wanted(&mut self, what: &str) -> Reported {
         let found = self.peek().describe();
         let mistake = Diagnostic::new("A0110", self.here(), format!("{found} cannot stand here"))
@@ -146,7 +146,7 @@ impl Parser<'_> {
             return Ok(span);
         }
         let found = self.peek().describe();
-        // What is missing is missing after the word before.
+        // A missing sign is reported after the word before.
         let missing = matches!(word, ";" | ")" | "]" | ",");
         let at = if missing {
             Span {
@@ -165,7 +165,7 @@ impl Parser<'_> {
         Err(self.mistake(mistake))
     }
 
-    /// A name that starts with a small letter.
+    /// Parses a name that starts with a small letter.
     fn name(&mut self, what: &str) -> Parsed<Name> {
         if let TokenKind::Name(text) = self.peek() {
             let name = Name {
@@ -186,7 +186,7 @@ impl Parser<'_> {
         Err(self.wanted(what))
     }
 
-    /// A name that starts with a capital letter, without dots.
+    /// Parses a name that starts with a capital letter, without dots.
     fn type_name(&mut self, what: &str) -> Parsed<Name> {
         match self.peek() {
             TokenKind::TypeName(text) => {
@@ -208,8 +208,8 @@ impl Parser<'_> {
         }
     }
 
-    /// A name that may be qualified: `A.B.c`. Gives whether its last part starts with a small
-    /// letter.
+    /// Parses a name that may be qualified: `A.B.c`. Returns whether its last part starts with a
+    /// small letter.
     fn qualified(&mut self, what: &str) -> Parsed<(Name, bool)> {
         let mut name = match self.peek() {
             TokenKind::Name(text) => {
@@ -244,7 +244,7 @@ impl Parser<'_> {
         Ok((name, false))
     }
 
-    /// The name of a type, an interface, a class or a module, with its qualification.
+    /// Parses the name of a type, an interface, a class or a module, with its qualification.
     fn qualified_type(&mut self, what: &str) -> Parsed<Name> {
         match self.qualified(what)? {
             (name, false) => Ok(name),
@@ -276,7 +276,7 @@ impl Parser<'_> {
         })
     }
 
-    /// One or more, with commas between.
+    /// Parses one or more elements, separated by commas.
     fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut all = vec![one(self)?];
         while self.accept(",") {
@@ -285,7 +285,7 @@ impl Parser<'_> {
         Ok(all)
     }
 
-    /// `( … )`, perhaps with nothing in it.
+    /// Parses `( … )`, which may be empty.
     fn in_brackets<T>(&mut self, one: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         self.expect("(")?;
         if self.accept(")") {
@@ -296,7 +296,7 @@ impl Parser<'_> {
         Ok(all)
     }
 
-    /// Guards against nesting that would use up the stack.
+    /// Guards against nesting that would overflow the stack.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.nesting >= MAX_NESTING {
             let mistake = Diagnostic::new("A0112", self.here(), "this is nested too deeply")
@@ -313,7 +313,7 @@ impl Parser<'_> {
         result
     }
 
-    /// Goes on after the end of a statement or declaration: after the next `;`, or after a block
+    /// Continues after the end of a statement or declaration: after the next `;`, or after a block
     /// that opens before it.
     fn recover(&mut self) {
         let mut depth = 0usize;

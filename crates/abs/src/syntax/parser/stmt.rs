@@ -6,7 +6,7 @@ use crate::syntax::ast::{Expr, ExprKind, Guard, Pattern, Stmt, StmtKind};
 use crate::syntax::token::TokenKind;
 
 impl Parser<'_> {
-    /// The statements of a block, up to its closing bracket, which is read too.
+    /// Parses the statements of a block, including its closing bracket.
     pub(super) fn block(&mut self) -> Parsed<Vec<Stmt>> {
         self.expect("{")?;
         let mut all = Vec::new();
@@ -72,7 +72,7 @@ impl Parser<'_> {
                 "return" => {
                     self.next();
                     match self.is(";") {
-                        // `return;` is no ABS, but its meaning is plain.
+                        // `return;` is not ABS, but its meaning is clear.
                         true => StmtKind::Return(Expr {
                             kind: ExprKind::Construct(
                                 crate::syntax::ast::Name {
@@ -119,7 +119,7 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    /// The least and the longest time, unless time is ignored.
+    /// Parses the least and the greatest time; none if time is ignored.
     fn bounds(&mut self) -> Parsed<Option<(Expr, Option<Expr>)>> {
         self.expect("(")?;
         let min = self.expr()?;
@@ -132,7 +132,7 @@ impl Parser<'_> {
         Ok((!self.ignore_time).then_some((min, max)))
     }
 
-    /// A declaration, an assignment or an expression.
+    /// Parses a declaration, an assignment or an expression.
     fn simple(&mut self) -> Parsed<StmtKind> {
         if self.starts_declaration() {
             let ty = self.ty()?;

@@ -10,7 +10,7 @@ use crate::syntax::variability::{
     Modifier, Product, ProductExpr, ProductLine, Trait, TraitExpr,
 };
 
-/// The words that start what stands beside modules.
+/// The keywords of declarations outside of modules.
 const BESIDE: [&str; 5] = ["delta", "productline", "product", "root", "extension"];
 
 impl Parser<'_> {
@@ -20,7 +20,8 @@ impl Parser<'_> {
         named && BESIDE.iter().any(|word| self.is(word))
     }
 
-    /// One of these. `within` is the module above it, to which older versions of ABS counted it.
+    /// Parses one of these. `within` is the module above it, to which it belonged in older versions
+    /// of ABS.
     pub(super) fn beside(&mut self, within: Option<Name>) -> Parsed<()> {
         let start = self.here();
         if self.accept("delta") {
@@ -29,7 +30,7 @@ impl Parser<'_> {
             if delta.old {
                 delta.within = within;
             }
-            // What is left out is refused where it is applied.
+            // Excluded features are reported where the delta is applied.
             let found = self.mistakes.split_off(before);
             let (left_out, wrong) = { found.into_iter() }.partition(|m| m.code.starts_with("A03"));
             delta.left_out = left_out;
@@ -110,7 +111,7 @@ impl Parser<'_> {
         Ok(MethodsChange::Removes(self.signatures()?))
     }
 
-    /// One signature, or several in brackets.
+    /// Parses one signature, or several in brackets.
     fn signatures(&mut self) -> Parsed<Vec<Signature>> {
         let mut all = Vec::new();
         let several = self.accept("{");
@@ -168,7 +169,7 @@ impl Parser<'_> {
         Ok(delta)
     }
 
-    /// What a class that a delta takes has to have. Whether something like that stands here.
+    /// Parses a requirement on a class parameter of a delta. Returns whether there was one.
     fn has_condition(&mut self) -> Parsed<bool> {
         if self.accept("hasField") {
             self.ty()?;
@@ -185,7 +186,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// In an `old` delta, `removes class C` has no semicolon.
+    /// Parses a change. In an `old` delta, `removes class C` has no semicolon.
     fn modifier(&mut self, old: bool) -> Parsed<Modifier> {
         if self.accept("adds") {
             return self.added();
@@ -268,7 +269,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A field is told from a method by what follows its name.
+    /// Parses a change of a class. What follows its name distinguishes a field from a method.
     fn class_change(&mut self) -> Parsed<ClassChange> {
         let field = self.field_follows();
         if field && self.accept("adds") {
@@ -285,7 +286,7 @@ impl Parser<'_> {
         Ok(ClassChange::Methods(self.methods_change()?))
     }
 
-    /// Whether the next `=`, `;`, `(` or `{` tells that a field is meant.
+    /// Whether the next `=`, `;`, `(` or `{` shows that it is a field.
     fn field_follows(&self) -> bool {
         let mut ahead = 1;
         // Annotations come first.
@@ -479,7 +480,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `original(…)`, `core.original(…)`, `Delta.original(…)`: the method as it was before.
+    /// Parses `original(…)`, `core.original(…)`, `Delta.original(…)`: the method before the change.
     pub(super) fn original(&mut self) -> Parsed<Option<ExprKind>> {
         let start = self.here();
         let of = match self.peek().clone() {

@@ -77,13 +77,13 @@ pub(crate) trait Base<S: Set> {
     /// Puts a process to sleep in the last state.
     fn put_to_sleep<E: Execution>(&mut self, program: &E, process: ProcessId);
 
-    /// The run ends here.
+    /// Called at the end of a run.
     fn leaf<E: Execution>(&mut self, program: &E, end: End);
 
-    /// The run is cut here.
+    /// Called where a run is cut.
     fn cut<E: Execution>(&mut self, program: &E);
 
-    /// Says that a step that conflicts with these events could follow where a run was cut.
+    /// Marks events with which a step conflicts that could follow where a run was cut.
     fn mark_rivals(&mut self, events: &S);
 
     /// Estimates the part of the search that is done.

@@ -43,8 +43,8 @@
 //! futures of a cut include waiting steps. That this is enough is tested, not proved: on the corpus
 //! and on tens of thousands of random programs, with all switches (testkit/tests/it/context.rs).
 //! The same tests check that the language keeps the promises of `Promises::future`,
-//! `Semantics::cell` and `Semantics::process`. Two states with one sum would be taken for one:
-//! `stateful` gives the probability.
+//! `Semantics::cell` and `Semantics::process`. Two states with the same sum would be taken for one;
+//! `stateful` gives the probability of that.
 //!
 //! # Where it deviates
 //!

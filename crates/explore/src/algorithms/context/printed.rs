@@ -72,7 +72,7 @@ impl<S: Set> Printed<S> {
     }
 
     /// Whether all runs from here are cut sooner or later: the last step of a sequence sleeps, and
-    /// nothing that others may still do depends on it.
+    /// nothing that other processes may still do depends on it.
     fn is_cut(&mut self, program: &impl Execution) -> bool {
         let mut ending = self.ending.last().into_iter().flatten();
         ending.any(|&last| is_alone(program, last, &mut self.claims, &mut self.future))
@@ -121,7 +121,7 @@ impl<S: Set> Printed<S> {
     }
 }
 
-/// The length of the shortest sequence that begins with a process.
+/// Returns the length of the shortest sequence that begins with a process.
 fn shortest(sequences: &[Vec<SequenceStep>], process: ProcessId) -> usize {
     let its = sequences
         .iter()

@@ -6,8 +6,8 @@
 //! *suspends* the sequence: when it continues, the expected sum is computed by making the rest of
 //! the sequence first, and then the steps since.
 //!
-//! The order of the steps does not matter: only that all of them have been made, and the state. So
-//! a sequence is a set of steps, with an order in which they can be tried.
+//! The order of the steps does not matter: only that all of them have been made, and which state
+//! they lead to. So a sequence is a set of steps, with an order in which they can be tried.
 //!
 //! Only the difference between the expected sum and the current one is stored: then an independent
 //! step changes nothing of a sequence, and most sequences are handed down as they are.

@@ -1,4 +1,4 @@
-//! Trips: steps made to see where they lead, and the way back.
+//! Trips: steps made to see where they lead, and then taken back.
 
 use mazurka_core::{Event, Fingerprint, MishapKind, Semantics};
 
@@ -22,7 +22,8 @@ pub(super) struct Trip<'a, E> {
 impl<'a, E: Semantics> Trip<'a, E> {
     pub fn new(program: &'a mut E, meter: &'a mut Meter) -> Self {
         let run = meter.steps();
-        // The steps of a trip are taken back, and steps of the run are made again.
+        // The steps of a trip are taken back, and steps of the run are made again: none may be
+        // broken off.
         program.break_off_long_steps(false);
         Self {
             program,

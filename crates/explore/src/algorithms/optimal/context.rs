@@ -1,8 +1,8 @@
 //! `optimal` below context-sensitive DPOR: runs may be cut, and processes may have to be run
 //! because of what could follow a cut.
 //!
-//! A step that could follow a cut is treated as a guarded step is: the run does not show it, so a
-//! process that was run before it and conflicts with it covers nothing but what starts with it
+//! A step that could follow a cut is treated like a guarded step: the run does not show it, so a
+//! process that was run before it and conflicts with it covers only what starts with that process
 //! (`inherited`). docs/proofs/context.md says why this is enough.
 
 use mazurka_core::{Event, Execution, ProcessId};
@@ -17,7 +17,7 @@ use crate::relations::order::Order;
 use crate::relations::set::{Set, for_each};
 
 impl<S: Set> Optimal<S> {
-    /// The ready processes of a state.
+    /// Returns the ready processes of a state.
     fn ready_in(&self, node: usize) -> &[ProcessId] {
         let next = self.nodes.get(node + 1);
         let end = next.map_or(self.ready.len(), |next| next.ready as usize);

@@ -12,7 +12,7 @@
 //! | notdep(e, E)·proc(e') = v | a set of positions, [`Reversal`] |
 //! | WI_\[E\](v) (weak initials) | [`Optimal::weak_initial`] |
 //! | sleep(E) | `sleepers`, with the claims of each sleeper's next step |
-//! | wut(E) | `SearchNode::branches`, children of which are in [`Forest`] |
+//! | wut(E) | `SearchNode::branches`, whose children are in [`Forest`] |
 //! | insert_\[E\](v, wut(E)) | [`Optimal::reverse`], and `insert` below |
 //!
 //! Where it deviates:
@@ -76,7 +76,7 @@ use crate::relations::set::{Set, for_each, members};
 enum Initial {
     /// It is a step of v, and nothing in v has to come before it.
     Own,
-    /// It is no step of v, but conflicts with nothing in it.
+    /// It is not a step of v, but conflicts with nothing in v.
     Foreign,
 }
 
@@ -224,7 +224,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// The events that conflict with claims.
+    /// Returns the events that conflict with claims.
     #[inline]
     fn rivals_of(&self, claims: u32) -> S {
         match self.catalogue.listed(claims) {
@@ -276,7 +276,7 @@ impl<S: Set> Optimal<S> {
     fn reverse_noting(&mut self, first: usize, second: RacingStep, run: &[Event]) {
         let last = match second {
             RacingStep::Event(at) => at,
-            // The order has it as its last event.
+            // The step that was not made is the last event of the order.
             RacingStep::Next(_) => self.order.len() - 1,
         };
         let before = self.forest.mark();
@@ -286,7 +286,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Makes sure that the runs are explored that reverse the race of an event with a later one.
+    /// Makes sure that runs are explored that reverse the race of an event with a later one.
     #[inline(never)]
     fn reverse(&mut self, first: usize, last: usize, run: &[Event]) {
         let mut v = self.needed(first, last);
@@ -589,7 +589,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                 self.may_block |= !self.guards.is_empty() || program.has_conditions();
             }
             Some(event) => {
-                // One more for a step that is not made.
+                // One more position, for a step that is not made.
                 self.overflow |= self.order.len() + 2 >= S::CAPACITY;
                 if self.overflow {
                     return;

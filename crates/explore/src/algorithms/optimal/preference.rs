@@ -1,11 +1,11 @@
 //! The order in which processes are run where the algorithm leaves it open.
 //!
-//! Every choice leads to the same traces, but not by the same number of steps: the steps after a
-//! reversed race are run again for each of its outcomes. So steps that race with nothing should
-//! come first, and processes that race with each other should be neighbours: then few steps that a
-//! reversal does not concern follow it. The first run shows which processes race and which steps
-//! cannot race: those that release locks, or touch what no other process changes (or, if they
-//! write, touches).
+//! Every choice leads to the same traces, but not with the same number of steps: the steps after a
+//! reversed race are run again for each of its orders. So steps that race with nothing should come
+//! first, and processes that race with each other should be neighbours: then few unrelated steps
+//! follow a reversal. The first run shows which processes race and which steps cannot race: those
+//! that release locks, that read what no other process changes, or that write what no other process
+//! touches.
 //!
 //! *An order, never a filter.* One run says nothing about the steps of a process in another one: a
 //! child that ends at once here may make steps there. So the first run only gives a list of hints.
@@ -31,31 +31,31 @@ pub(crate) struct Preference {
 
 /// The processes that have accessed a cell.
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Who {
+enum Accessors {
     #[default]
     None,
     Only(ProcessId),
     Several,
 }
 
-impl Who {
+impl Accessors {
     fn add(&mut self, process: ProcessId) {
         *self = match *self {
-            Who::None => Who::Only(process),
-            Who::Only(known) if known == process => *self,
-            _ => Who::Several,
+            Accessors::None => Accessors::Only(process),
+            Accessors::Only(known) if known == process => *self,
+            _ => Accessors::Several,
         };
     }
 
     fn is_but(self, process: ProcessId) -> bool {
-        !matches!(self, Who::None) && self != Who::Only(process)
+        !matches!(self, Accessors::None) && self != Accessors::Only(process)
     }
 }
 
 /// For each event of a run, whether it cannot race with any other event of the run.
 fn free(run: &[Event]) -> Vec<bool> {
     // For each cell, the processes that touch it, and those that change it.
-    let mut cells: Vec<[Who; 2]> = Vec::new();
+    let mut cells: Vec<[Accessors; 2]> = Vec::new();
     let each = |access: &Access| access.cells();
     for event in run {
         for access in &event.claims {

@@ -1,4 +1,4 @@
-//! Expressions: evaluated in one go, or, in atomicity access, one read at a time.
+//! Compiles expressions: evaluated in one go, or, in atomicity access, one read at a time.
 
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::code::numbers::wrap;
@@ -7,7 +7,7 @@ use crate::code::{Action, Arith, Compare, Note, Op};
 use super::{Compiler, Values, constant_index};
 
 impl Compiler<'_> {
-    /// Compiles an expression to code of its own.
+    /// Compiles an expression to a separate piece of code.
     pub(super) fn snippet(&mut self, expr: &Expr) -> Vec<Op> {
         let start = self.code.ops.len();
         // Jumps inside are relative to the snippet's start.
@@ -25,7 +25,7 @@ impl Compiler<'_> {
         snippet
     }
 
-    /// Makes an expression local: in atomicity access its reads become steps, here and now.
+    /// Makes an expression local: in atomicity access its reads become steps before it.
     pub(super) fn value(&mut self, expr: &Expr) -> Expr {
         if self.splits() {
             self.hoist(expr)
@@ -49,7 +49,7 @@ impl Compiler<'_> {
             .collect()
     }
 
-    /// Computes a value into a temporary, if it can fail or if it must not change any more.
+    /// Computes a value into a temporary if it can fail, or if it must be fixed now (`always`).
     pub(super) fn keep(&mut self, expr: Expr, always: bool) -> Expr {
         match expr.kind {
             ExprKind::Const(_) => expr,
@@ -63,15 +63,16 @@ impl Compiler<'_> {
         }
     }
 
-    /// Notes what a temporary holds.
+    /// Records the expression whose value a temporary holds.
     fn compute(&mut self, temporary: &Expr, what: Expr) {
         if let ExprKind::Local(local) = temporary.kind {
             self.computed.push((local, what));
         }
     }
 
-    /// An expression over temporaries that hold one read each. Where a side of it was not
-    /// evaluated, its temporaries mean nothing.
+    /// Replaces temporaries that hold computed values by their expressions, so that each
+    /// temporary left holds one read. If a side of the expression was not evaluated, its
+    /// temporaries are meaningless.
     pub(super) fn as_computed(&self, expr: &Expr) -> Expr {
         let within = |e: &Expr| Box::new(self.as_computed(e));
         let kind = match &expr.kind {
@@ -92,7 +93,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Moves the operand to a temporary.
+    /// Moves the operand to a new temporary.
     pub(super) fn spill(&mut self, like: &Expr) -> Expr {
         let temporary = self.temporary(like.ty);
         self.emit(Op::SetLocal(self.slot(temporary)));
@@ -193,7 +194,7 @@ impl Compiler<'_> {
         (Box::new(a), Box::new(self.hoist(b)))
     }
 
-    /// Computes an expression into a temporary. Returns what it is there.
+    /// Computes an expression into a temporary. Returns the hoisted expression.
     fn hoist_into(&mut self, expr: &Expr, result: &Expr) -> Expr {
         let value = self.hoist(expr);
         self.expr(&value);
@@ -203,7 +204,7 @@ impl Compiler<'_> {
         value
     }
 
-    /// The temporaries are free for the next statement.
+    /// Frees the temporaries for the next statement.
     pub(super) fn forget_temporaries(&mut self) {
         self.temporaries_used = 0;
         self.computed.clear();
@@ -221,7 +222,7 @@ impl Compiler<'_> {
         self.note(at, note);
         self.span = outer;
         let result = self.spill(expr);
-        // Most steps of atomicity access are such a read: one instruction instead of two.
+        // Most steps of atomicity access are such a read: fuse two instructions into one.
         if let [.., Op::Load(cell), Op::SetLocal(slot)] = self.code.ops[..] {
             self.code.ops[at as usize] = Op::Fetch { cell, slot };
             self.drop_last(1);
@@ -263,7 +264,7 @@ impl Compiler<'_> {
             ExprKind::Table(table, index) => {
                 let len = table.values.len() as u32;
                 match table.shape {
-                    // It may be of any integer type, and is an `int` then.
+                    // The index may be of any integer type; its value is then an `int`.
                     None => {
                         self.expr(index);
                         self.span = expr.span;
@@ -356,19 +357,19 @@ impl Compiler<'_> {
 }
 
 impl Compiler<'_> {
-    /// The last instruction can fail because of the values in an expression.
+    /// Records that the last instruction can fail because of this expression.
     pub(super) fn failing(&mut self, expr: &Expr) {
         self.code.operands.insert(self.here() - 1, expr.clone());
     }
 
-    /// Whether an expression is evaluated even where its value is not needed: with symbolic values
-    /// a jump over it would split the run, and a term does not.
+    /// Whether an expression is evaluated even where its value is not needed. With symbolic values
+    /// a jump over it would split the run; a term does not.
     fn whole_term(&self, expr: &Expr) -> bool {
         self.values != Values::Concrete && self.harmless(expr)
     }
 
-    /// A jump over expressions that need not be evaluated. Where evaluating them could fail, it
-    /// decides more than a value.
+    /// Emits a jump over expressions that need not be evaluated. If evaluating them can fail, the
+    /// jump decides more than a value, so it is a branch.
     fn jump_over(&mut self, exprs: &[&Expr]) -> u32 {
         if exprs.iter().all(|expr| self.harmless(expr)) {
             self.jump(Op::JumpIfFalse)
@@ -377,7 +378,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether an expression can be evaluated at any time: it neither fails nor chooses.
+    /// Whether an expression can be evaluated anywhere: it neither fails nor chooses.
     fn harmless(&self, expr: &Expr) -> bool {
         let mut harmless = true;
         expr.walk(&mut |e| {
@@ -396,7 +397,7 @@ impl Compiler<'_> {
         harmless
     }
 
-    /// One instruction instead of three, if both operands are locals.
+    /// Returns one instruction instead of three, if both operands are locals.
     fn on_locals(&self, op: Op, a: &Expr, b: &Expr) -> Option<Op> {
         let slot = |e: &Expr| match e.kind {
             ExprKind::Local(local) => u16::try_from(self.slot(local)).ok(),
@@ -432,7 +433,7 @@ fn binary(op: BinaryOp, ty: Type, operand: Type) -> Op {
     }
 }
 
-/// Whether evaluating a local expression can fail (an `int` that grows too large is no failure).
+/// Whether evaluating a local expression can fail. Overflow of an `int` is not a failure here.
 fn can_fail(expr: &Expr) -> bool {
     let mut found = false;
     expr.walk(&mut |e| {

@@ -1,9 +1,9 @@
-//! From the checked program to code.
+//! Compiles the checked program to code.
 //!
-//! One pass over the tree. In atomicity statement a statement that can touch something shared or
-//! can block gets one mark. In atomicity access each read and each write of a shared variable
-//! gets its own: the reads of an expression are *hoisted* into temporaries, in order of
-//! evaluation, and what is left is local.
+//! One pass over the tree. In atomicity statement, each statement that can access shared memory or
+//! can block gets one mark. In atomicity access, each read and each write of a shared variable gets
+//! its own: the reads of an expression are *hoisted* into temporaries, in evaluation order, and the
+//! rest is local.
 
 mod expr;
 mod order;
@@ -28,10 +28,10 @@ use crate::code::{Checked, Code, Counting, Entry, Layout, Note, Op, Range, StepI
 use crate::run;
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// Compiles a program to run and explore it. Values that it does not give
-/// ([`unknowns`](Program::unknowns)) stay open: a [`Machine`](crate::Machine) takes given ones, a
-/// [`SymbolicMachine`](crate::SymbolicMachine) all. The error is why it cannot be explored, such as
-/// initial values that break a `requires`.
+/// Compiles a program to run and explore it. The values that the program leaves open
+/// ([`unknowns`](Program::unknowns)) stay open: a [`Machine`](crate::Machine) takes given values, a
+/// [`SymbolicMachine`](crate::SymbolicMachine) all possible ones. The error says why the program
+/// cannot be explored, for example because initial values break a `requires`.
 ///
 /// ```
 /// let source = "var x: int = 0 requires x > 0 process { x := x + 1 }";
@@ -56,17 +56,17 @@ pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>>
     }
 }
 
-/// Compiles a program for [`SymbolicMachine`](crate::SymbolicMachine), whether it has unknown
-/// values or not.
+/// Compiles a program for [`SymbolicMachine`](crate::SymbolicMachine), with or without
+/// unknown values.
 ///
-/// `exits`: whether leaving a bounded loop that has used up its bound is a step, one that touches
+/// `exits`: whether leaving a bounded loop whose bound is used up is a separate step that touches
 /// nothing, as in the prototype of the SymPaths paper.
 pub fn compile_symbolic(program: &Program, source: &str, exits: bool) -> Code {
     Compiler::new(program, source, Values::Symbolic { exits }).compile()
 }
 
-/// What the program requires and its initial values break, where it gives all of them. What cannot
-/// be computed does not hold.
+/// Returns the `requires` that the initial values break, if the program gives all of them. A
+/// condition that cannot be computed counts as false.
 fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
     if program.vars.iter().any(|var| var.init.is_none()) {
         return Vec::new();
@@ -79,46 +79,48 @@ fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
     refuse::broken_requires(program, &holds)
 }
 
-/// What the code is going to compute with.
+/// The kind of values that the code computes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
     Concrete,
     Symbolic {
-        /// Whether a bounded loop that has used up its bound is left in a step of its own.
+        /// Whether leaving a bounded loop whose bound is used up is a separate step.
         exits: bool,
     },
 }
 
-/// What the analysis of claims must know about an instruction with an index.
+/// What the analysis of claims needs to know about an instruction with an index.
 pub(crate) struct Index {
-    /// The index as a snippet, and the slots that it reads; none if it reads shared memory.
+    /// The index as a snippet, and the slots that it reads; `None` if it reads shared memory.
     pub local: Option<(u32, Vec<u32>)>,
 }
 
+/// Compiles one program. It holds the code emitted so far, and the context of the statement being
+/// compiled.
 pub(crate) struct Compiler<'a> {
     program: &'a Program,
     values: Values,
     shared: Shared<'a>,
     code: Code,
     indices: FxHashMap<u32, Index>,
-    /// The span that new instructions belong to.
+    /// The span of new instructions.
     span: Span,
-    /// The body that is being compiled.
+    /// The body being compiled.
     body: u32,
     temporaries: Vec<LocalId>,
     temporaries_used: usize,
-    /// The temporaries of the statement that hold more than one read, with what they hold.
+    /// The temporaries of the statement that hold a computed value, with its expression.
     computed: Vec<(LocalId, Expr)>,
     frame: u32,
-    /// Spawned blocks still to be compiled, with the instruction that starts them.
+    /// Spawned blocks still to be compiled, with the instructions that start them.
     blocks: Vec<(u32, &'a [Stmt])>,
-    /// Inside `atomic` all accesses belong to one step anyway.
+    /// Whether all accesses belong to one step, as inside `atomic`.
     whole: bool,
-    /// Whether a guard may have opened the step that runs here.
+    /// Whether a guard may have opened the current step.
     maybe_open: bool,
-    /// The loops around, innermost last.
+    /// The enclosing loops, innermost last.
     loops: Vec<stmt::Loop>,
-    /// The guards and the atomic blocks around, in this body.
+    /// The numbers of enclosing guards and atomic blocks in this body.
     guards: usize,
     atomics: usize,
     ends: Ends,
@@ -195,6 +197,7 @@ impl<'a> Compiler<'a> {
             reach: std::sync::OnceLock::new(),
             interference: std::sync::OnceLock::new(),
             quiet: Default::default(),
+            symmetry: std::sync::OnceLock::new(),
             fairness: Fairness::Weak,
             counting: Counting::All,
             linear: None,
@@ -264,7 +267,8 @@ impl<'a> Compiler<'a> {
     }
 
     fn property(&mut self, property: &Property) -> Checked {
-        // Only machines over numbers evaluate it; for terms it is built from the tree.
+        // Only machines over numbers evaluate this code; for terms the condition is built
+        // from the tree.
         let values = std::mem::replace(&mut self.values, Values::Concrete);
         let ops = self.snippet(&property.expr);
         self.values = values;
@@ -276,7 +280,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The conditions of temporal properties. Their frame holds the locals that they speak of.
+    /// Compiles the conditions of temporal properties. Their frame holds the locals that
+    /// they mention.
     fn conditions(&mut self) {
         let program = self.program;
         let first_process = self.code.layouts.len() - program.processes.len();
@@ -301,8 +306,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The cells that an expression may read; an array with an index that is not constant counts
-    /// whole.
+    /// Returns the cells that an expression may read. An index that is not constant counts as the
+    /// whole array.
     fn cells_read(&self, expr: &Expr) -> Vec<u32> {
         let mut cells = Vec::new();
         expr.walk(&mut |e| match &e.kind {
@@ -347,7 +352,7 @@ impl<'a> Compiler<'a> {
         self.temporaries.clear();
         let pc = self.here();
         self.code.begins.push((pc, self.ends.is_endless(stmts)));
-        // A procedure may be the first step of a guarded call.
+        // A procedure body may contain the first step of a guarded call.
         self.maybe_open = last == Op::Return;
         self.block(stmts);
         self.emit(last);
@@ -378,20 +383,20 @@ impl<'a> Compiler<'a> {
         at
     }
 
-    /// A jump whose target is set later.
+    /// Emits a jump whose target is set later.
     pub(super) fn jump(&mut self, op: fn(u32) -> Op) -> u32 {
         self.emit(op(0))
     }
 
-    /// A jump that decides what the process does next; within a value that is computed in one go
-    /// there are others.
+    /// Emits a jump that decides what the process does next. The computation of a value has
+    /// other jumps.
     pub(super) fn branch(&mut self) -> u32 {
         let at = self.jump(Op::JumpIfFalse);
         self.code.branches.insert(at);
         at
     }
 
-    /// Lets a jump lead here.
+    /// Makes a jump lead here.
     pub(super) fn land(&mut self, jump: u32) {
         let here = self.here();
         let op = &mut self.code.ops[jump as usize];
@@ -408,7 +413,7 @@ impl<'a> Compiler<'a> {
         };
     }
 
-    /// Takes back the last instructions.
+    /// Removes the last instructions.
     pub(super) fn drop_last(&mut self, count: usize) {
         let left = self.code.ops.len() - count;
         self.code.ops.truncate(left);
@@ -448,7 +453,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// A local that holds a value until the end of the statement.
+    /// Returns a local that holds a value until the end of the statement.
     pub(super) fn temporary(&mut self, ty: Type) -> LocalId {
         if self.temporaries_used == self.temporaries.len() {
             let layout = &mut self.code.layouts[self.body as usize];
@@ -467,7 +472,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// The names of the processes that are there from the start.
+/// Returns the names of the processes that exist from the start.
 pub(crate) fn process_names(program: &Program) -> ProcessNames {
     let name = |process: &Process| {
         let (name, instance) = (process.name.clone()?, process.instance);

@@ -1,8 +1,8 @@
-//! How much a step orders that swallows accesses: a guard, a choice or an `atomic` block.
+//! The memory order of a step that swallows accesses: a guard, a choice or an `atomic` block.
 //!
-//! It makes one access (weak memory models refuse others), but the source may name an order for
-//! its read and one for its write. It acquires if all of its reads do, and releases if all of its
-//! writes do, so it never orders more than the source says.
+//! Such a step makes one access (weak memory models refuse others), but the source may name one
+//! order for its read and one for its write. It acquires if all of its reads do, and releases if
+//! all of its writes do, so it never orders more than the source says.
 
 use mazurka_core::{AccessOrder, MemoryOrder};
 
@@ -46,8 +46,8 @@ impl Swallowed {
 }
 
 impl Compiler<'_> {
-    /// Gives the last mark, that of a guard, a choice or an `atomic` block, the order of what it
-    /// swallows.
+    /// Sets the order of the last mark, that of a guard, a choice or an `atomic` block, from the
+    /// accesses that it swallows.
     pub(super) fn order_swallowed(&mut self, tests: &[&Expr], bodies: &[&Stmt]) {
         let mut swallowed = Swallowed::default();
         for test in tests {
@@ -61,7 +61,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The accesses of the first step of a statement.
+    /// Records the accesses of the first step of a statement.
     fn note_first(&self, stmt: &Stmt, swallowed: &mut Swallowed) {
         match &stmt.kind {
             StmtKind::Block(stmts) => {
@@ -78,7 +78,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The accesses that a statement makes itself.
+    /// Records the accesses that a statement makes itself.
     fn note_accesses(&self, stmt: &Stmt, swallowed: &mut Swallowed) {
         for expr in stmt.exprs() {
             self.note_reads(expr, swallowed);

@@ -1,4 +1,4 @@
-//! Statements: where steps begin.
+//! Compiles statements and decides where steps begin.
 
 use crate::check::hir::{
     Atomicity, Expr, ExprKind, Leave, LocalId, Message, Place, Spawned, Stmt, StmtKind, Type,
@@ -9,15 +9,15 @@ use crate::check::objects::has_hidden_parameter;
 
 use super::{Compiler, Index, Values, constant_index};
 
-/// A loop around the statement that is being compiled, and the jumps out of its rounds.
+/// A loop around the statement being compiled, and the jumps out of its rounds.
 #[derive(Default)]
 pub(super) struct Loop {
     breaks: Vec<u32>,
     continues: Vec<u32>,
-    /// How many guards and atomic blocks are around it.
+    /// The numbers of guards and atomic blocks around it.
     guards: usize,
     atomics: usize,
-    /// Whether a guard's step may go on behind a `break`.
+    /// Whether a guard's step may continue after a `break`.
     open: bool,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Whether each access is a step of its own here.
+    /// Whether each access is a separate step here.
     pub(super) fn splits(&self) -> bool {
         self.program.atomicity == Atomicity::Access && !self.whole
     }
@@ -44,7 +44,7 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::End);
             }
             StmtKind::Block(stmts) => self.block(stmts),
-            // It joins the step before it.
+            // An assignment of ghosts joins the step before it.
             StmtKind::Assign(places, values) if self.program.assigns_ghosts(places) => {
                 let outer = std::mem::replace(&mut self.whole, true);
                 self.assign(places, values);
@@ -228,7 +228,7 @@ impl<'a> Compiler<'a> {
         });
     }
 
-    /// The end of a round, where a `continue` leads to.
+    /// Compiles the end of a round, where a `continue` leads.
     fn next_round(&mut self) {
         let continues = self
             .loops
@@ -239,7 +239,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// What stands behind a loop, where a `break` leads to.
+    /// Compiles the exit of a loop, where a `break` leads.
     fn exit_loop(&mut self) {
         if let Some(left) = self.loops.pop() {
             for jump in left.breaks {
@@ -249,7 +249,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Leaves a loop, a round of one, or the procedure; guards and atomic blocks end there.
+    /// Leaves a loop, a round of one, or the procedure, with the guards and atomic blocks
+    /// inside it.
     fn leave(&mut self, leave: Leave) {
         let around = match (leave, self.loops.last()) {
             (Leave::Procedure, _) | (_, None) => (0, 0),
@@ -279,8 +280,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// A statement without statements inside: one step if it touches something shared and steps are
-    /// statements, else as many as it has accesses.
+    /// Compiles a statement without nested statements. If it touches something shared, it is one
+    /// step in atomicity statement; in atomicity access it has as many steps as accesses.
     pub(super) fn simple(&mut self, shared: bool, action: Action, make: impl FnOnce(&mut Self)) {
         if !shared {
             return make(self);
@@ -339,13 +340,13 @@ impl<'a> Compiler<'a> {
         self.maybe_open = before && !step;
     }
 
-    /// Evaluates the test of an `if` or `while`; the result jumps where it is false.
+    /// Evaluates the test of an `if` or `while`. Returns the jump taken if it is false.
     pub(super) fn test(&mut self, test: &Expr) -> u32 {
         self.forget_temporaries();
         let mut exit = 0;
         let shared = self.shared.expr(test);
-        // The note of the jump says the test with its outcome, so the statement has none of its
-        // own.
+        // The jump's note prints the test with its outcome, so the statement has no note
+        // of its own.
         let absorb = shared && self.splits() && self.maybe_open;
         let whole = shared && !self.splits();
         if whole {
@@ -371,7 +372,7 @@ impl<'a> Compiler<'a> {
         exit
     }
 
-    /// Jumps if nothing is left of a counter, else takes one.
+    /// Jumps if a counter is 0, else decrements it. Returns the jump.
     pub(super) fn count_down(&mut self, counter: LocalId) -> u32 {
         let slot = self.slot(counter);
         self.emit(Op::Local(slot));
@@ -413,7 +414,7 @@ impl<'a> Compiler<'a> {
                 unsigned,
                 to: 0,
             }),
-            // Frames this large are rare; they take the long way.
+            // Frames this large are rare; they use separate instructions.
             _ => {
                 self.emit(Op::Local(counter));
                 self.emit(Op::Local(end));
@@ -517,7 +518,7 @@ impl<'a> Compiler<'a> {
             self.expr(&value);
             let to = first + k as u32;
             self.emit(Op::SetLocal(to));
-            // What is read goes straight to its place.
+            // Fetches the value directly into its slot.
             if let [
                 ..,
                 Op::Fetch { cell, slot },
@@ -545,7 +546,7 @@ impl<'a> Compiler<'a> {
             return self.store(place, index);
         }
         // Left-hand indices first, then the right-hand sides, then the writes. An index or a value
-        // that can fail, or that a write here could change, is computed at once.
+        // that can fail, or that one of the writes could change, is computed at once.
         let single = values.len() == 1;
         let indices: Vec<Option<Expr>> = places
             .iter()
@@ -569,7 +570,7 @@ impl<'a> Compiler<'a> {
                 self.expr(index);
             }
             self.expr(value);
-            // The claim of the write is decided by the index as it was written, if that is local.
+            // The claim of the write depends on the index as written, if that is local.
             let written = if self.splits() {
                 index.as_ref()
             } else {
@@ -577,13 +578,13 @@ impl<'a> Compiler<'a> {
             };
             self.store(place, written);
             if let Some(index) = index {
-                // What was written before it may have changed what the source names.
+                // Earlier writes may have changed the variables that the source names.
                 self.failing(index);
             }
         }
     }
 
-    /// The index of a place, unless it is a constant that can be resolved now.
+    /// Returns the index of a place, unless it is a constant that can be resolved now.
     pub(super) fn index<'p>(&self, place: &'p Place) -> Option<&'p Expr> {
         match place {
             Place::Local(_) | Place::Shared(_) => None,
@@ -596,7 +597,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Stores the operand; the index, if it is not constant, lies under it.
+    /// Stores the operand; an index that is not constant lies below it on the stack.
     pub(super) fn store(&mut self, place: &Place, index: Option<&Expr>) {
         let at = match (place, index) {
             (Place::Local(local), _) => self.emit(Op::SetLocal(self.slot(*local))),
@@ -638,7 +639,7 @@ impl<'a> Compiler<'a> {
                 _ => {}
             });
             let snippet = self.snippet(index);
-            // An update has its index twice, and it is the same element.
+            // An update uses its index twice, for the same element.
             if self.code.snippets.last() != Some(&snippet) {
                 self.code.snippets.push(snippet);
             }

@@ -1,4 +1,4 @@
-//! What a machine says about steps that have not been made: their claims, and what it promises.
+//! What a machine says about future steps: their claims, and its promises.
 
 use mazurka_core::{Access, AccessKind, Blocker, Claims, ProcessId, Promises, add_claim};
 
@@ -7,8 +7,8 @@ use crate::run::machine::Machine;
 use crate::run::state::Life;
 use crate::run::{Piece, Plain, peek};
 
-/// What a step claims when it starts with these locals. Gives the claims' key. `into` must be
-/// empty.
+/// Finds the claims of a step that starts with these locals. Returns their key. `into`
+/// must be empty.
 #[inline(always)]
 pub(super) fn claims_of(
     code: &Code,
@@ -54,7 +54,7 @@ fn claims_of_ends(
     }
 }
 
-/// What a step claims that accesses elements of arrays.
+/// Finds the claims of a step that accesses array elements.
 fn claims_with(
     code: &Code,
     claims: &[Claim],

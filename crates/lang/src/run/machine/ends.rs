@@ -1,13 +1,13 @@
-//! What has made a send or a receive possible, where the two claim different ends of a channel.
+//! Which event enabled a send or a receive, where the two claim different ends of a channel.
 //!
-//! Message i is received after it is sent, and message i + capacity is sent after message i was
-//! received. Nothing else orders a send and a receive: where both are possible, each is after the
-//! other, at the same place in the channel, and the channel has the same messages. So of all events
-//! that a step waits for one is enough, because sends are ordered among themselves, and receives:
-//! with n messages a receive waits for the n-th send before it, and a send, where there is room for
-//! m, for the m-th receive. A step that may do anything else with the channel claims both ends.
-//! Such a step comes after all before it and before all after it, so nothing before it need be
-//! found.
+//! Message i is received after it is sent, and message i + capacity is sent after message i is
+//! received. Nothing else orders a send and a receive: where both are possible, either order
+//! leaves the same messages in the channel. Sends are ordered among themselves, and so are
+//! receives. So one of the events that a step waits for is enough: with n messages in the
+//! channel, a receive waits for the n-th send before it, and with room for m messages, a send
+//! waits for the m-th receive before it. A step that may do anything else with the channel claims
+//! both ends. It is ordered with all other accesses to the channel, so the search for the
+//! enabling event stops there.
 
 use mazurka_core::{Access, Enabling};
 
@@ -15,7 +15,7 @@ use super::Machine;
 use crate::code::{Ends, Op, PureEnd};
 
 impl Machine {
-    /// Finds what has made the last step possible.
+    /// Finds the events that enabled the last step.
     #[inline(never)]
     pub(super) fn find_enabling(&mut self) {
         let last = self.taken.len() - 1;
@@ -30,7 +30,7 @@ impl Machine {
         self.run[last].enabled_by.extend(found);
     }
 
-    /// What the step at a position does with channels.
+    /// Returns what the step at a position does with channels.
     fn ends_of(&self, at: usize) -> Option<&Ends> {
         match self.code.ops[self.taken[at].pc as usize] {
             Op::Mark(step) | Op::Open(step) => self.code.steps[step as usize].ends.as_deref(),
@@ -38,7 +38,7 @@ impl Machine {
         }
     }
 
-    /// What the last step has waited for at an end.
+    /// Returns the event that the last step has waited for at an end.
     fn enabling(&self, last: usize, end: &PureEnd) -> Option<Enabling> {
         let own = &self.run[last];
         let counts = |access: &&Access| end.counts.contains(access.first);

@@ -1,4 +1,4 @@
-//! What happens before any step.
+//! What happens before the first step.
 
 use mazurka_core::{Event, Mishap, MishapKind, ProcessId};
 
@@ -8,7 +8,7 @@ use crate::run::{Cpu, Deaf, Fuel, Listener, Log, Numbers, Plain, StepInProgress,
 use crate::tell::scribe::Prints;
 
 impl Machine {
-    /// Lets all processes do their local work before their first step.
+    /// Lets all processes do the local work before their first step.
     pub(super) fn start(&mut self) {
         let mut event = Event::new(ProcessId(0), 0);
         let prints = !self.code.program.prints.is_empty();
@@ -39,7 +39,7 @@ impl Machine {
             recorder: self.recorder.as_deref_mut(),
         };
         let mut cpu = cpu!(self, &mut step, listener);
-        // Local work cannot block, nor choose.
+        // Local work neither blocks nor chooses.
         let started = cpu.start(ProcessId(process));
         debug_assert_eq!(started, Ok(()));
         self.operands.clear();
@@ -48,7 +48,7 @@ impl Machine {
         }
     }
 
-    /// What is wrong with the initial state, if an invariant does not hold there.
+    /// Returns the mishap of the initial state if an invariant does not hold there.
     fn broken_at_start(&self, invariant: u32) -> Option<Mishap> {
         let snippet = self.code.invariants[invariant as usize].snippet;
         let mishap = |kind| Mishap {

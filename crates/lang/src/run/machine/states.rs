@@ -1,6 +1,6 @@
-//! States as wholes: to keep, to compare, to return to.
+//! Whole states: how to keep, compare and restore them.
 
-use mazurka_core::{Fairness, Fingerprint, ProcessId, Semantics, Temporal};
+use mazurka_core::{Fairness, Fingerprint, ProcessId, Semantics, Symmetric, Temporal};
 use smallvec::SmallVec;
 
 use crate::code::fault::Fault;
@@ -9,7 +9,15 @@ use crate::run::state::{Life, Process, State};
 use crate::run::{Piece, Plain, peek};
 
 impl Machine {
-    /// The values of the locals that temporal properties speak of.
+    /// What determinism is about, of some cells.
+    pub(super) fn observed(&self, cells: &[i64]) -> Fingerprint {
+        let observed = self.code.observed.iter();
+        observed.fold(Fingerprint::EMPTY, |all, &cell| {
+            all.then(cells[cell as usize] as u64)
+        })
+    }
+
+    /// Returns the values of the locals that temporal properties mention.
     pub(crate) fn watched(&self) -> impl Iterator<Item = i64> {
         let value = |&(process, slot): &(u32, u32)| {
             self.state.processes[process as usize].stack[slot as usize]
@@ -17,7 +25,7 @@ impl Machine {
         self.code.watched_slots.iter().map(value)
     }
 
-    /// All of a process that can matter later, as a fingerprint.
+    /// Returns the fingerprint of everything of a process that can matter later.
     #[inline]
     fn essence(&self, id: ProcessId, process: &Process<i64, ()>) -> Fingerprint {
         let r = &process.registers;
@@ -56,10 +64,10 @@ impl Semantics for Machine {
         self.state.clone()
     }
 
-    /// Dead locals are left out, processes stand by their names.
+    /// Omits dead locals; processes are identified by their names.
     fn fingerprint(&self) -> Fingerprint {
         let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
-        // No process starts like this.
+        // No fingerprint of a process starts like this.
         let mut all = Fingerprint::EMPTY.then(u64::MAX);
         for &value in variables {
             all = all.then(value as u64);
@@ -75,7 +83,7 @@ impl Semantics for Machine {
                 all = all.and(self.essence(ProcessId(at as u32), process));
             }
         }
-        // What a property speaks of matters, live or not.
+        // The locals of properties matter even if they are dead.
         for value in self.watched() {
             all = all.then(value as u64);
         }
@@ -130,10 +138,17 @@ impl Semantics for Machine {
         match peek(&mut Plain, piece, cells, &locals, &mut Vec::new()) {
             Some(Ok(value)) => Some(value != 0),
             Some(Err(Fault::OutOfRange)) => None,
-            // What cannot be computed does not hold.
+            // A condition that cannot be computed does not hold.
             Some(Err(_)) => Some(false),
             None => unreachable!("a condition only reads"),
         }
+    }
+
+    /// What is passed is noted by places of the source, which are the same for all processes that
+    /// can change places.
+    fn symmetry(&self) -> Option<&dyn Symmetric> {
+        let found = self.code.symmetry().is_some();
+        found.then_some(self as &dyn Symmetric)
     }
 
     fn restore(&mut self, state: &State) {

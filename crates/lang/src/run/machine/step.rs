@@ -1,4 +1,4 @@
-//! Making a step, and noting what it passes if a search wants to know.
+//! Makes steps, and records what they pass if a search wants to know.
 
 use mazurka_core::{Event, ProcessId, StepError};
 
@@ -20,14 +20,14 @@ impl Machine {
                 let rest = Rest { pc, open: false };
                 self.run_step(process, rest, outcomes, &mut Deaf)
             }
-            // A process that is alive rests at a mark.
+            // A live process rests at a mark.
             None if self.is_alive(process) => self.step_heard(process, outcomes, &mut Deaf),
             None => return Err(StepError::NotReady),
         };
         made.map_err(StepError::from)
     }
 
-    /// Makes a step and notes what it passes.
+    /// Makes a step and records what it passes.
     #[inline(never)]
     pub(super) fn make_noted_step(
         &mut self,
@@ -37,7 +37,7 @@ impl Machine {
         let mark = self.rests_at(process);
         let made = self.make_step(process, outcomes).map(|_| ());
         let side = mark.zip(self.rests_at(process)).and_then(|(mark, to)| {
-            // The end of a `for` is not interpreted in a quick step, so it has left no note.
+            // A quick step does not interpret the end of a `for`, so nothing was recorded for it.
             match self.code.quick.get(mark as usize)?.as_ref()?.then {
                 Then::Next(_, next) => next.side_to(to),
                 Then::Rest(_) | Then::End(_) | Then::More(_) => None,
@@ -55,7 +55,7 @@ impl Machine {
         made.map(|()| &self.run[self.taken.len() - 1])
     }
 
-    /// The instruction that a process stands at.
+    /// Returns the instruction at which a process is.
     fn rests_at(&self, process: ProcessId) -> Option<u32> {
         let state = self.state.processes.get(process.index())?;
         Some(state.registers.pc)

@@ -1,4 +1,4 @@
-//! Steps that are made without the interpreter do what the interpreter does.
+//! Quick steps have the same effects as the interpreter.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use mazurka_core::{Execution, MishapKind, Narrator, Patience, ProcessId, Random,
 use super::Machine;
 use crate::run::Deaf;
 
-/// Programs that contain every kind of step that `quick` recognises, also where it must refuse.
+/// Programs with every kind of step that `quick` recognises, and with steps that it must refuse.
 const PROGRAMS: [&str; 6] = [
     "atomicity access var x, y: int = 0
      process (p in 0..2) { x := x + 1; y := x - y }
@@ -68,7 +68,7 @@ fn machine_of(source: &str) -> Machine {
     Machine::new(code, 20_000_000)
 }
 
-/// A loop that writes the same places again and again is taken back without a note of each time.
+/// A loop that writes the same places many times needs one undo entry for each place.
 #[test]
 fn the_log_of_a_long_loop_stays_short() {
     let mut machine = machine_of(
@@ -99,7 +99,7 @@ fn a_long_step_ends_when_the_time_is_over() {
          process { x := 3 }",
     );
     machine.set_patience(Patience::new(Some(Duration::ZERO), None));
-    // A short step does not check the time.
+    // A short step does not look at the clock.
     assert!(machine.step(ProcessId(1), &[]).unwrap().mishaps.is_empty());
     let event = machine.step(ProcessId(0), &[]).unwrap();
     let kinds: Vec<MishapKind> = event.mishaps.iter().map(|mishap| mishap.kind).collect();

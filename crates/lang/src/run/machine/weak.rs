@@ -1,4 +1,4 @@
-//! What engines of weak memory models ask of a program.
+//! What engines for weak memory models need to know about a program.
 
 use mazurka_core::{AccessOrder, Claims, Event, MemoryOrder, ProcessId, StepError, WeakMemory};
 
@@ -7,10 +7,10 @@ use crate::check::hir::Atomicity;
 use crate::code::{Claim, Code, Op, Range};
 use mazurka_diagnostics::Span;
 
-/// Why a program has no executions under a weak memory model.
+/// Why a program cannot run under a weak memory model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotWeak {
-    /// Statements are steps, and a statement may make several accesses.
+    /// In atomicity statement, a step may make several accesses.
     #[error("each access has to be a step of its own: write `atomicity access` in the file")]
     Statements,
     /// It has a property of states.
@@ -18,44 +18,44 @@ pub enum NotWeak {
         "`invariant`, `cover`, `refines` and temporal properties are about states, and there are none: write `assert` or `ensures`"
     )]
     States,
-    /// It has objects that are lowered to variables, of which no order is known.
+    /// It has objects that are lowered to variables without known memory orders.
     #[error(
         "semaphores, reader–writer locks, condition variables, barriers and locks that are tried are explored as interleavings only: use `lock` and atomic variables"
     )]
     Objects,
-    /// It has an object whose operations clients call.
+    /// It has an object with operations that clients call.
     #[error(
         "`spec object`: histories are decided for interleavings only, where time orders operations: leave out --memory"
     )]
     Clients,
-    /// It has ghosts, which are written in the same step as something else.
+    /// It has ghosts, which are written in the same step as another variable.
     #[error(
         "ghost variables are written together with something else, and each step makes one access: leave them out"
     )]
     Ghosts,
-    /// A step touches several places.
+    /// A step accesses several places.
     #[error("line {line}: this step makes several accesses: only updates of one variable are one")]
     Several {
-        /// Where it stands.
+        /// Where the step is.
         line: usize,
     },
-    /// The same, where only running it shows that.
+    /// A step accesses several places, which only became apparent when it ran.
     #[error(
         "line {line}: this step does several things at once, such as to choose and to write, or to wait for (or exchange, or select an element by) a value that is not known: take it apart, as in `let v = x; if v > 0 {{ … }}`"
     )]
     SeveralInAStep {
-        /// Where it stands.
+        /// Where the step is.
         line: usize,
     },
 }
 
 impl Code {
-    /// Whether the program has executions under weak memory models: each of its steps makes one
-    /// access, and it says nothing about states.
+    /// Whether the program can run under weak memory models: each of its steps makes one access,
+    /// and it states nothing about states.
     ///
     /// # Errors
     ///
-    /// What stands against it.
+    /// The reason why it cannot.
     pub fn accesses_are_steps(&self) -> Result<(), NotWeak> {
         if self.has_object() {
             return Err(NotWeak::Clients);
@@ -93,7 +93,7 @@ impl Code {
         self.ops.iter().any(starts)
     }
 
-    /// The line of the step that begins or has begun before an operation.
+    /// Returns the line of the step that contains an instruction.
     pub(in crate::run) fn line_at(&self, op: u32) -> usize {
         let before = self.ops[..=op as usize].iter().rev();
         let step = before.copied().find_map(|op| match op {
@@ -107,7 +107,7 @@ impl Code {
         span.line_column(&self.source).0
     }
 
-    /// How much the access of a step to a cell orders; none for a fence.
+    /// Returns the memory order of a step's access to a cell. A fence has no cell.
     pub(in crate::run) fn order_at(&self, step: Option<u32>, cell: Option<u32>) -> AccessOrder {
         let said = step.and_then(|step| self.steps[step as usize].order);
         let atomic = cell.is_none_or(|cell| self.is_atomic(cell));
@@ -118,7 +118,7 @@ impl Code {
         }
     }
 
-    /// Whether a step names an order.
+    /// Whether the source names an order for a step.
     pub(in crate::run) fn names_order(&self, step: Option<u32>) -> bool {
         step.is_some_and(|step| self.steps[step as usize].order.is_some())
     }
@@ -131,7 +131,7 @@ impl Code {
     }
 }
 
-/// Whether all claims are of one cell.
+/// Whether all claims are about one cell.
 fn is_one_place(claims: &[Claim]) -> bool {
     let place = |claim: &Claim| match claim {
         Claim::Fixed(access) => (access.first, access.len, None),

@@ -1,10 +1,10 @@
-//! All orders of the steps of one run, each going the way that it went, from any initial values.
+//! All orders of the steps of one run, from any initial values; each step takes its recorded path.
 //!
 //! Guarded-command paper, Examples 7 and 11: the path condition of a permutation says from which
 //! initial states it is executable.
 //!
-//! For explorers this is a program of its own: its processes make the recorded steps and no others.
-//! A step is possible if the path condition can still hold with it.
+//! For explorers this is a separate program: its processes make the recorded steps and no others. A
+//! step is possible if the path condition is still satisfiable with it.
 
 use mazurka_core::record::Binding;
 use mazurka_core::{
@@ -16,7 +16,7 @@ use mazurka_smt::{Answer, Term};
 use super::logic::sort_of;
 use super::{Doubts, Life, SymbolicMachine, Way};
 
-/// A step to make.
+/// A recorded step.
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
     pub outcomes: Vec<i64>,
@@ -24,41 +24,42 @@ pub(super) struct Recorded {
     pub claims: Claims,
 }
 
-/// A run, as what each process has done, to be done in other orders from any initial values.
+/// A recorded run, as the steps of each process, to be made in other orders from any
+/// initial values.
 #[derive(Debug)]
 pub struct AnyStart {
     machine: SymbolicMachine,
     steps: Vec<Vec<Recorded>>,
-    /// For each prefix of the run what each process can do after it.
+    /// For each prefix of the run, the status of each process after it.
     statuses: Vec<Vec<Status>>,
     varies: bool,
 }
 
-/// From where a run is executable, and where it leads.
+/// The initial values from which a run is executable, and the result of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlook {
     condition: Term,
     observed: Vec<Term>,
 }
 
-/// Whether two runs, from the same initial values, may end differently.
+/// Whether two runs from the same initial values may end differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Disagreement {
-    /// There are no such initial values.
+    /// They never do.
     Never,
-    /// From these.
+    /// They do from some initial values.
     When {
-        /// All of them.
+        /// The condition on these initial values.
         condition: String,
-        /// Some of them.
+        /// An example.
         example: Vec<Binding>,
     },
-    /// The solver does not know.
+    /// The solver cannot decide it.
     Unknown(String),
 }
 
 impl AnyStart {
-    /// `steps`: for each process of the machine what it is to do.
+    /// `steps`: the recorded steps of each process.
     pub(super) fn new(mut machine: SymbolicMachine, steps: Vec<Vec<Recorded>>) -> Self {
         machine.back_to(0);
         let mut this = Self {
@@ -71,13 +72,13 @@ impl AnyStart {
         this
     }
 
-    /// Whether steps claim other elements, or take other locks, from other initial values: then
-    /// nothing of what was found counts.
+    /// Whether steps claim other elements, or acquire other locks, from other initial values. Then
+    /// the results are not valid.
     pub fn varies(&self) -> bool {
         self.varies || self.machine.selects
     }
 
-    /// What the solver could not decide.
+    /// Returns what the solver could not decide.
     pub fn doubts(&self) -> Doubts {
         self.machine.doubts()
     }
@@ -88,7 +89,7 @@ impl AnyStart {
         self.steps.get(process.index())?.get(made)
     }
 
-    /// Finds out what each process can do in the current state.
+    /// Finds the status of each process in the current state.
     fn look(&mut self) {
         let depth = self.machine.events().len();
         let mut statuses = Vec::with_capacity(self.machine.table.len());
@@ -130,7 +131,7 @@ impl AnyStart {
         made.is_ok()
     }
 
-    /// The current run.
+    /// Returns the outlook of the current run.
     pub fn outlook(&self) -> Outlook {
         let code = &self.machine.code;
         let value = |&cell: &u32| {
@@ -145,12 +146,12 @@ impl AnyStart {
         }
     }
 
-    /// From which initial values a run is executable.
+    /// Returns the condition on the initial values under which a run is executable.
     pub fn condition(&self, outlook: &Outlook) -> String {
         self.machine.show_term(outlook.condition)
     }
 
-    /// The observed variables at its end, over the initial values.
+    /// Returns the observed variables at the end of a run, over the initial values.
     pub fn state(&self, outlook: &Outlook) -> Vec<Binding> {
         let code = &self.machine.code;
         let cells = code.observed.iter().zip(&outlook.observed);
@@ -161,9 +162,9 @@ impl AnyStart {
         cells.map(bind).collect()
     }
 
-    /// What is observed at the end of a run from these initial values, one for each cell. The inner
-    /// one is none if the run is not executable from these, the outer one if they lead beyond 64
-    /// bits.
+    /// Returns what is observed at the end of a run from these initial values, one for each cell.
+    /// The inner option is `None` if the run is not executable from them, the outer one if they
+    /// lead to numbers beyond 64 bits.
     pub fn observe(&self, outlook: &Outlook, cells: &[i64]) -> Option<Option<Vec<i64>>> {
         if self.machine.value(outlook.condition, cells)? == 0 {
             return Some(None);
@@ -173,7 +174,7 @@ impl AnyStart {
         values.map(Some)
     }
 
-    /// From which initial values two runs can both be executed, and end differently.
+    /// Finds the initial values from which two runs are both executable and end differently.
     pub fn disagreement(&self, one: &Outlook, other: &Outlook) -> Disagreement {
         let mut logic = self.machine.logic.borrow_mut();
         let pairs = one.observed.iter().zip(&other.observed);
@@ -270,7 +271,7 @@ impl Execution for AnyStart {
 }
 
 impl Labelled for AnyStart {
-    /// There are no other ways.
+    /// A recorded step has only one path.
     fn path(&self, _at: usize) -> Fingerprint {
         Fingerprint::EMPTY
     }

@@ -1,10 +1,10 @@
-//! Two programs over the same unknown values: can one end as the other, with these values, never
-//! does?
+//! Two programs over the same unknown values: can one reach a result that the other, with the same
+//! values, never reaches?
 //!
-//! Both machines share their terms, and a value has the same term in both if it has the same name:
-//! inputs by process and number, initial values by variable. Let a run of the first have the path
-//! condition φ and end with σ, and the runs of the other that end the same way φᵢ and σᵢ. The run
-//! is alone for exactly the values that satisfy φ ∧ ⋀ ¬(φᵢ ∧ σ = σᵢ).
+//! Both machines share their terms. A value has the same term in both if it has the same name:
+//! inputs by process and number, initial values by variable. Let a run of the first have path
+//! condition φ and end with σ, and the runs of the other with the same kind of end have φᵢ and σᵢ.
+//! The run is alone for exactly the values that satisfy φ ∧ ⋀ ¬(φᵢ ∧ σ = σᵢ).
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use super::state::initial_cells;
 use super::tell::Observed;
 
 impl SymbolicMachine {
-    /// A machine for another program, whose values can be compared with those of this one.
+    /// Makes a machine for another program whose values can be compared with those of this one.
     pub fn beside(&self, code: Arc<Code>, max_local: u64, patience: Patience) -> Self {
         let logic = Rc::clone(&self.logic);
         let cells = initial_cells(&code, &mut logic.borrow_mut());
         Self::with_cells(code, max_local, (logic, cells), patience, None)
     }
 
-    /// The values of these variables in the current state, and the path that leads to it. Names
-    /// that the program does not have are left out.
+    /// Returns the values of these variables in the current state, and the path that leads to it.
+    /// Omits names that the program does not have.
     pub fn values_of(&self, names: &[String]) -> Observed {
         let cells = names.iter().filter_map(|name| {
             let vars = &self.code.program.vars;
@@ -74,7 +74,7 @@ impl SymbolicMachine {
 }
 
 impl Logic {
-    /// That the other run is possible and ends with the values of this one.
+    /// Returns the condition that the other run is possible and ends with the values of this one.
     fn is_possible_with(&mut self, run: &Observed, other: &Observed) -> Term {
         let mut both = self.truth(true);
         for &condition in &other.path {

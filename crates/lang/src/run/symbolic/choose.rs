@@ -1,9 +1,8 @@
-//! `choose` where the bounds depend on what is not known.
+//! `choose` with unknown bounds.
 //!
-//! Every value that is possible is an outcome, as where the bounds are known, and the path
-//! condition says that it lies between them. So a choice is concrete in every run, and two runs
-//! that chose differently are two runs. Where the solver does not know that there are few values,
-//! the run ends undecided.
+//! As with known bounds, every possible value is an outcome; the path condition says that it lies
+//! between the bounds. So a choice is concrete in every run, and runs that choose differently are
+//! different runs. If the solver cannot show that there are few values, the run ends undecided.
 
 use mazurka_core::Outcome;
 use mazurka_smt::{Sort, Term};
@@ -15,11 +14,11 @@ use crate::code::Compare;
 use crate::code::fault::Fault;
 use crate::run::{Halt, Obstacle, StepInProgress, choose};
 
-/// More values than this are not tried one after the other.
+/// Ranges with more values than this are not enumerated.
 const MOST: i64 = 256;
 
 impl TermDomain<'_> {
-    /// A value between two bounds.
+    /// Chooses a value between two bounds.
     pub fn choose_value(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -35,7 +34,7 @@ impl TermDomain<'_> {
         Ok(self.logic.constant(outcome.value))
     }
 
-    /// A value, and where the possible ones end.
+    /// Returns a value, and one beyond the greatest possible one.
     fn choose_between(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -58,7 +57,7 @@ impl TermDomain<'_> {
         let given = step.given();
         let from = given.unwrap_or(least);
         if from < least {
-            // It was possible on another path.
+            // The given value was possible on another path.
             return Err(Halt::Obstacle(Obstacle::NoSuchOutcome));
         }
         let mut possible = |value: &i64| {
@@ -82,7 +81,7 @@ impl TermDomain<'_> {
         Ok(Outcome { value, end })
     }
 
-    /// The value that was chosen when the run was recorded.
+    /// Returns the value that was chosen when the run was recorded.
     fn guided_choice(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -104,7 +103,7 @@ impl TermDomain<'_> {
         Ok(Outcome { value, end })
     }
 
-    /// That a value may be chosen.
+    /// Returns the conditions under which a value may be chosen.
     fn between(&mut self, first: Term, end: Term, value: i64) -> [Term; 2] {
         let value = self.logic.constant(value);
         [
@@ -113,8 +112,8 @@ impl TermDomain<'_> {
         ]
     }
 
-    /// The least value that some valuation allows, and one beyond the greatest; none if there may
-    /// be more than a few between.
+    /// Returns the least value of the lower bound on this path, and the greatest of the upper
+    /// bound; `None` if the range may be large.
     fn values_between(&mut self, first: Term, end: Term) -> Option<(i64, i64)> {
         let model = self.logic.model(self.path)?;
         let value = |cpu: &Self, term: Term| {
@@ -127,8 +126,8 @@ impl TermDomain<'_> {
         (beyond.checked_sub(least)? <= MOST).then_some((least, beyond))
     }
 
-    /// The farthest value that a bound can have, from one that it has, downwards (-1) or upwards
-    /// (1); none if that is far away.
+    /// Returns the extreme value of a bound, downwards (-1) or upwards (1) from a value that it can
+    /// have; `None` if that is far away.
     fn extreme(&mut self, bound: Term, some: i64, direction: i64) -> Option<i64> {
         if self.logic.known(bound).is_some() {
             return Some(some);
@@ -136,7 +135,7 @@ impl TermDomain<'_> {
         let (low, high) = match self.logic.terms.sort(bound) {
             Sort::Signed(bits) if bits < 64 => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
             Sort::Unsigned(bits) if bits < 64 => (0, (1 << bits) - 1),
-            // Larger ones would be negative here.
+            // Larger values would be negative here.
             Sort::Unsigned(_) if some < 0 => return None,
             Sort::Unsigned(_) => (0, i64::MAX),
             _ => (i64::MIN, i64::MAX),

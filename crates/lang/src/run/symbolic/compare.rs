@@ -1,9 +1,9 @@
-//! Symbolic states as wholes and as sums of parts, and when one stands for another.
+//! Symbolic states, whole and as sums of parts, and when one covers another.
 //!
-//! A condition is a part of the process that has decided it: so a step changes the same parts, by
-//! the same amounts, after any steps that are independent of it, and two orders of steps with the
-//! same conditions have the same sum. Sums compare terms as they are written; where they differ,
-//! the solver may still find the states equal ([`Semantics::covers`]).
+//! A condition is a part of the process that decided it. So a step changes the same parts, by the
+//! same amounts, after any steps independent of it, and two orders of steps with the same
+//! conditions have the same sum. Sums compare terms syntactically; if they differ, the solver may
+//! still find the states equal ([`Semantics::covers`]).
 
 use mazurka_core::{Fairness, Fingerprint, ProcessId, Semantics};
 use mazurka_smt::Term;
@@ -17,7 +17,7 @@ use super::logic::Logic;
 use super::state::{SymbolicProcess, SymbolicState};
 
 impl SymbolicMachine {
-    /// All of a process that can matter later, as a fingerprint.
+    /// Returns the fingerprint of everything of a process that can matter later.
     fn essence(&self, logic: &mut Logic, id: ProcessId, process: &SymbolicProcess) -> Fingerprint {
         let r = &process.registers;
         let mut all = self.table.name(id);
@@ -44,8 +44,8 @@ impl SymbolicMachine {
         all
     }
 
-    /// The terms that must have equal values if two states are to be the same; none if they cannot
-    /// be.
+    /// Returns the pairs of terms that must be equal for two states to be the same; `None` if the
+    /// states cannot be.
     fn to_compare(&self, one: &SymbolicState, other: &SymbolicState) -> Option<Vec<(Term, Term)>> {
         let logic = self.logic.borrow();
         let mut pairs: Vec<(Term, Term)> = Vec::new();
@@ -97,12 +97,12 @@ impl Semantics for SymbolicMachine {
         self.code.fairness
     }
 
-    /// Dead locals are left out, processes stand by their names, and it does not matter in which
-    /// order conditions were decided, and how often.
+    /// Omits dead locals. Processes are identified by their names. The order and repetition of
+    /// conditions do not matter.
     fn fingerprint(&self) -> Fingerprint {
         let logic = &mut *self.logic.borrow_mut();
         let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
-        // No process starts like this.
+        // No fingerprint of a process starts like this.
         let mut all = Fingerprint::EMPTY.then(u64::MAX);
         for &value in variables {
             all = all.then_all(logic.print(value));
@@ -113,7 +113,7 @@ impl Semantics for SymbolicMachine {
                 owner => all.then_all(self.table.name(ProcessId(owner as u32 - 1))),
             };
         }
-        // A loop that comes back to its state decides its test again, and assumes nothing new.
+        // A loop that returns to its state decides its test again, which adds nothing new.
         let mut path: SmallVec<[Term; 32]> = SmallVec::from_slice(&self.state.path);
         path.sort_unstable();
         path.dedup();
@@ -143,7 +143,7 @@ impl Semantics for SymbolicMachine {
         }
     }
 
-    /// With the conditions that it has decided.
+    /// Includes the conditions that the process has decided.
     fn process(&self, process: ProcessId) -> Fingerprint {
         match self.state.processes.get(process.index()) {
             Some(state) if state.registers.life != Life::Unborn => {
@@ -159,8 +159,8 @@ impl Semantics for SymbolicMachine {
         false
     }
 
-    /// For every valuation that takes the other's path: it takes the path of this one too, and both
-    /// are the same state. What the solver cannot decide is a no.
+    /// Whether every valuation that takes the other's path takes this path too, and both states are
+    /// then equal. False if the solver cannot decide it.
     fn covers(&self, other: &SymbolicState) -> bool {
         let Some(pairs) = self.to_compare(&self.state, other) else {
             return false;

@@ -1,4 +1,4 @@
-//! Runs of a program with concrete initial values, told over initial values that are symbolic.
+//! Concolic runs: runs from concrete initial values, with the values as terms over symbolic ones.
 
 use std::sync::Arc;
 
@@ -16,25 +16,25 @@ use crate::code::Code;
 use crate::code::compile::compile_symbolic;
 use crate::code::fault::{Fault, Site};
 
-/// Every prefix of every permutation is a query, so none may take long; what is given up is
-/// reported.
+/// The solver's limit. Every prefix of every permutation is a query, so none may take long.
+/// Abandoned queries are reported.
 const CONFLICTS: u64 = 2_000;
 
-/// Whether something with these mishaps was broken off.
+/// Whether one of these mishaps says that a step was broken off.
 fn is_broken_off(mishaps: &[Mishap]) -> bool {
     let mut kinds = mishaps.iter().map(|mishap| mishap.kind);
     kinds.any(|kind| kind == MishapKind::BrokenOff)
 }
 
-/// A step of a run that was followed.
+/// A step of the run that is followed.
 #[derive(Clone, Debug)]
 struct Followed {
     step: ScheduledStep,
     way: Way,
 }
 
-/// Follows runs of a program as its initial values make them, and says for which other initial
-/// values they would be the same: path(θ).
+/// Follows runs of a program from its own initial values, and says for which other initial values
+/// they would be the same: path(θ).
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -54,12 +54,12 @@ pub struct Concolic {
 }
 
 impl Concolic {
-    /// Before any step. `max_local`: how many jumps and calls one step may take.
+    /// Makes a machine before its first step. `max_local`: the most jumps and calls in one step.
     pub fn new(code: &Code, max_local: u64) -> Self {
         Self::until(code, max_local, Patience::default())
     }
 
-    /// The same, and a run with a step that takes longer than this cannot be followed.
+    /// The same, except that a run with a step that takes longer than this cannot be followed.
     pub fn until(code: &Code, max_local: u64, patience: Patience) -> Self {
         Self::with(code, max_local, None, patience)
     }
@@ -69,7 +69,7 @@ impl Concolic {
         Self::solving_until(code, max_local, Deadline::default(), Patience::default())
     }
 
-    /// The same with a solver that gives up then.
+    /// The same with a solver that gives up at the deadline.
     pub fn solving_until(
         code: &Code,
         max_local: u64,
@@ -120,9 +120,9 @@ impl Concolic {
         }
     }
 
-    /// Follows a run. What it has in common with the last one is not made again. The error says
-    /// that the run cannot be followed over terms, which is no fault of the program: a `choose`
-    /// between bounds that are not known, numbers beyond 64 bits, a step that was broken off.
+    /// Follows a run. The prefix that it shares with the last run is not repeated. The error says
+    /// that the run cannot be followed over terms, which is not a failure of the program: a
+    /// `choose` between unknown bounds, numbers beyond 64 bits, or a step that was broken off.
     pub fn follow(&mut self, schedule: &Schedule) -> Result<(), StepError> {
         let pairs = self.run.iter().zip(&schedule.0);
         let same = pairs.take_while(|(made, step)| made.step == **step).count();
@@ -147,8 +147,8 @@ impl Concolic {
         Ok(())
     }
 
-    /// The same steps, in any order and from any initial values. `events`: those of the run from
-    /// its own initial values.
+    /// Returns the same steps, to be made in any order and from any initial values. `events`: those
+    /// of the run from its own initial values.
     pub fn from_any_start(self, events: &[Event]) -> AnyStart {
         let processes = self.machine.processes().len();
         let mut steps: Vec<Vec<Recorded>> = vec![Vec::new(); processes];
@@ -168,13 +168,13 @@ impl Concolic {
         self.machine.show_term(self.machine.condition())
     }
 
-    /// Whether the run would be the same if these were the initial values, one for each cell; none
-    /// if they lead beyond 64 bits.
+    /// Whether the run would be the same from these initial values, one for each cell; `None` if
+    /// they lead to numbers beyond 64 bits.
     pub fn holds(&self, cells: &[i64]) -> Option<bool> {
         self.machine.holds(cells)
     }
 
-    /// The shared variables at its end, over the initial values.
+    /// Returns the shared variables at the end of the run, over the initial values.
     pub fn state(&self) -> Vec<Binding> {
         self.machine.substitution()
     }

@@ -1,5 +1,5 @@
-//! What the current run says about the values that it is possible for, as terms: the parts of which
-//! `condition` builds its formulas.
+//! Terms about the values for which the current run is possible: the parts of the formulas
+//! of `condition`.
 
 use mazurka_core::{Mishap, MishapKind};
 use mazurka_smt::{Model, Solver, Term, Terms};
@@ -17,22 +17,22 @@ impl From<Model> for Valuation {
 }
 
 impl SymbolicMachine {
-    /// The values for which the current run is possible.
+    /// Returns the condition under which the current run is possible.
     pub fn path_term(&self) -> Term {
         let path = self.state.path.iter().copied();
         self.logic.borrow_mut().terms.all(path)
     }
 
-    /// The values for which the current run is possible and has a mishap, which is its own or that
-    /// of its initial or final state.
+    /// Returns the condition under which the current run is possible and has this mishap, which
+    /// belongs to one of its steps, its initial state or its final state.
     pub fn breach(&self, mishap: &Mishap) -> Term {
         let broken = self.broken_by(mishap).unwrap_or(Term::TRUE);
         let path = self.path_term();
         self.logic.borrow_mut().terms.and(path, broken)
     }
 
-    /// The values for which the current run is possible and a property, which is not about points,
-    /// does not hold in its state.
+    /// Returns the condition under which the current run is possible and its state breaks a
+    /// property. The property must not be about points.
     pub fn breaks(&self, property: &Property) -> Term {
         let holds = self.condition_of(property, &|cell| self.term_of(cell), &[]);
         let path = self.path_term();
@@ -41,7 +41,7 @@ impl SymbolicMachine {
         terms.and(path, broken)
     }
 
-    /// The values for which two results are not the same.
+    /// Returns the condition under which two results differ.
     pub fn differ(&self, one: &Observed, other: &Observed) -> Term {
         let logic = &mut *self.logic.borrow_mut();
         let mut same = logic.truth(true);
@@ -53,12 +53,12 @@ impl SymbolicMachine {
         logic.condition(differ)
     }
 
-    /// Whether all processes have done the work before their first step.
+    /// Whether all processes have done the local work before their first step.
     pub fn has_started(&self) -> bool {
         self.between_marks == 0
     }
 
-    /// Whether a false `assume` before a first step discards everything that the current run has.
+    /// Whether a false `assume` before a first step discards the current run.
     pub fn is_discarded_at_start(&self) -> bool {
         let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
         let starts = self.taken.iter().zip(&self.run);
@@ -67,12 +67,12 @@ impl SymbolicMachine {
             || starts.any(|(_, event)| event.mishaps.iter().any(discards))
     }
 
-    /// Whether terms are about two inputs of one name and two types.
+    /// Whether terms use one input name with two types.
     pub fn is_ambiguous(&self, conditions: &[Term]) -> bool {
         self.logic.borrow().is_ambiguous(conditions)
     }
 
-    /// Works with the terms of this machine and its solver; none if it has none.
+    /// Calls `work` with the terms of this machine and its solver; `None` if there is no solver.
     pub fn with_terms<T>(&self, work: impl FnOnce(&mut Terms, &mut dyn Solver) -> T) -> Option<T> {
         let logic = &mut *self.logic.borrow_mut();
         let (terms, solver) = logic.parts()?;

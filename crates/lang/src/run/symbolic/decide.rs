@@ -1,10 +1,9 @@
-//! What happens next where that depends on a condition that is not known: an outcome of the step
-//! says which side to take.
+//! Decides unknown conditions: an outcome of the step says which side to take.
 //!
-//! Sides that no values take are not offered. Nor are those that the solver does not decide: the
-//! search gives them up, and its verdict says so ([`Doubts`](super::Doubts)). So the path condition
-//! of a run has a solution if `requires` has one, and what fails there fails for some values. To
-//! follow undecided sides would be no better: what is found there may not exist, and a search for a
+//! Infeasible sides are not offered. Nor are sides that the solver cannot decide: the search gives
+//! them up, and its verdict says so ([`Doubts`](super::Doubts)). So the path condition of a run is
+//! satisfiable if `requires` is, and a failure of the run occurs for some values. Following
+//! undecided sides would be no better: what is found there may not exist, and a search for a
 //! verdict would stop at it.
 
 use mazurka_core::Outcome;
@@ -15,12 +14,12 @@ use crate::code::Range;
 use crate::code::fault::Fault;
 use crate::run::{Halt, Obstacle, StepInProgress};
 
-/// How much local work a decision counts for: each splits the run, so a few hundred in one step are
-/// a lot.
+/// The local work that a decision counts for. Each decision splits the run, so a few hundred in one
+/// step are many.
 pub(super) const DECISION: u64 = 4000;
 
 impl TermDomain<'_> {
-    /// Which side of a condition to go on with.
+    /// Decides which side of a condition to take.
     pub fn side(&mut self, step: &mut StepInProgress<'_>, condition: Term) -> Result<bool, Halt> {
         match self.guided(condition, true) {
             Some(decided) => decided,
@@ -28,7 +27,7 @@ impl TermDomain<'_> {
         }
     }
 
-    /// Whether an operation is defined.
+    /// Decides whether an operation is defined.
     pub fn defined(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -70,8 +69,8 @@ impl TermDomain<'_> {
         Ok(value == 1)
     }
 
-    /// The test of an `if` or `while` that is known. Taken literally, rules COND and WHILE have two
-    /// successors even then.
+    /// Takes a side of the test of an `if` or `while` that is known. Taken literally, the rules
+    /// COND and WHILE have two successors even then.
     pub fn literal_side(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -88,11 +87,11 @@ impl TermDomain<'_> {
         Ok(value == 1)
     }
 
-    /// The least outcome of a decision and the end of all of them. A side that the solver does not
-    /// decide is not offered, and becomes a doubt.
+    /// Returns the least outcome of a decision, and one beyond the greatest. A side that the solver
+    /// cannot decide is not offered, and becomes a doubt.
     fn sides(&mut self, condition: Term, opposite: Term) -> Result<(i64, i64), Halt> {
         let no = self.possible(opposite);
-        // One of the sides is possible, for the path is.
+        // The path is feasible, so at least one side is.
         if no == Ok(false) {
             return Ok((1, 2));
         }
@@ -114,7 +113,7 @@ impl TermDomain<'_> {
         }
     }
 
-    /// Whether a condition is possible here, or why that is not known.
+    /// Whether a condition can hold on this path, or why that is unknown.
     fn possible(&mut self, condition: Term) -> Result<bool, Why> {
         let condition = self.logic.condition(condition);
         self.path.push(condition);
@@ -123,13 +122,13 @@ impl TermDomain<'_> {
         possible
     }
 
-    /// Whether a condition may be possible here: if that is not known, it may.
+    /// Whether a condition may hold on this path; true if that is unknown.
     pub fn may_hold(&mut self, condition: Term) -> bool {
         self.possible(condition) != Ok(false)
     }
 
-    /// Whether a condition is possible here. If that is not known, it is given up and becomes a
-    /// doubt.
+    /// Whether a condition can hold on this path. If that is unknown, the side is given up and
+    /// becomes a doubt.
     pub fn does_hold(&mut self, condition: Term) -> bool {
         self.possible(condition).unwrap_or_else(|why| {
             self.logic.doubt(why);
@@ -137,7 +136,7 @@ impl TermDomain<'_> {
         })
     }
 
-    /// Each element of an array that an index may select, one after the other.
+    /// Fixes the element that an index selects, as an outcome of the step.
     pub fn pick_one(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -156,7 +155,7 @@ impl TermDomain<'_> {
         let value = (first..range.len).find(|&at| self.can_be(index, at, &mut undecided));
         let value = match (value, &undecided) {
             (Some(value), _) => value,
-            // It was offered when the solver was sure.
+            // The element was offered when the solver was sure.
             (None, Some((at, _))) if given == Some(i64::from(*at)) => *at,
             (None, _) if given.is_some() => return Err(Halt::Obstacle(Obstacle::NoSuchOutcome)),
             (None, _) => {
@@ -178,7 +177,7 @@ impl TermDomain<'_> {
         Ok(range.first + value)
     }
 
-    /// Whether an index can be this one; notes the first index for which that is not known.
+    /// Whether an index can have this value. Records the first value for which that is unknown.
     fn can_be(&mut self, index: Term, at: u32, undecided: &mut Option<(u32, Why)>) -> bool {
         let here = self.logic.is_at(index, at);
         self.possible(here).unwrap_or_else(|why| {

@@ -1,8 +1,8 @@
-//! The domain of terms: values over initial values and inputs that are not known.
+//! The domain of terms: values over unknown initial values and inputs.
 //!
-//! Where what happens next depends on a condition that is not known, the step *decides*: which side
-//! to take is an outcome of the step, as what a `choose` gives, and the condition joins the path
-//! condition (`decide`). A [`Guide`] may decide instead (`guide`).
+//! If the step depends on an unknown condition, it *decides*: the side it takes is an outcome of
+//! the step, like the value of a `choose`, and the condition joins the path condition (`decide`). A
+//! [`Guide`] may decide instead (`guide`).
 
 use mazurka_core::{Access, AccessKind, ProcessId, ProcessPath};
 use mazurka_smt::{Kind, Term};
@@ -29,52 +29,52 @@ pub(super) struct TermDomain<'a> {
     pub logic: &'a mut Logic,
     /// φ, the path condition.
     pub path: &'a mut Vec<Term>,
-    /// For each outcome of all events of the run.
+    /// The cause of each outcome of all events of the run.
     pub causes: &'a mut Vec<Cause>,
-    /// Whether to stop at the first condition that is not known.
+    /// Whether to stop at the first unknown condition.
     pub probing: bool,
-    /// Whether to follow both sides of every test.
+    /// Whether to follow both sides of every test, even of a constant one.
     pub literal: bool,
-    /// Decides what is not known, if there is one.
+    /// Decides unknown conditions, if present.
     pub guide: &'a mut Option<Guide>,
-    /// For the accesses that the event has made so far: the index, where the element is not known.
+    /// For each access of the event so far, the number of its index if the element is unknown.
     pub indices: &'a mut Vec<Option<u32>>,
     /// The inputs that the run has asked for.
     pub asked: &'a mut Vec<(ProcessId, u32, Term)>,
-    /// The invariants over elements that the step may have written, and when it has.
+    /// The invariants over elements that the step may have written, with the conditions under which
+    /// it has.
     pub maybe_written: Vec<(u32, Term)>,
-    /// Whether and where steps end in front of conditions.
+    /// Whether and where steps end before conditions.
     pub resting: Resting,
 }
 
-/// In front of which conditions over inputs processes rest.
+/// The conditions over inputs before which processes rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Apart {
     /// None.
     #[default]
     Nothing,
-    /// Those from which on no `assume` comes before the next mark.
+    /// Those without an `assume` between them and the next mark.
     Branches,
     /// All.
     Conditions,
 }
 
-/// How the step that is being made ends in front of a condition over inputs.
+/// How the current step ends before a condition over inputs.
 #[derive(Debug, Default)]
 pub(super) struct Resting {
-    /// In front of which conditions processes rest.
+    /// The conditions before which processes rest.
     pub apart: Apart,
-    /// Whether the step goes on from such a condition, which is not yet decided.
+    /// Whether the step continues from such a condition and has not decided it yet.
     pub decides: bool,
-    /// The operand that it goes on with.
+    /// The operand with which it continues.
     pub operand: Option<Term>,
-    /// How many inputs had been asked for where the process may rest, if it may.
+    /// If the process may rest: the number of inputs asked for at that place.
     place: Option<usize>,
 }
 
 impl Resting {
-    /// `decides`: whether the step is no more than local work, so that it takes the first
-    /// condition.
+    /// `decides`: whether the step is only local work, so that it decides the first condition.
     pub fn new(apart: Apart, decides: bool, operand: Option<Term>) -> Self {
         Self {
             apart,
@@ -89,7 +89,7 @@ impl Resting {
         self.place.is_some()
     }
 
-    /// Notes that a condition has been decided.
+    /// Records that a condition has been decided.
     pub fn decided(&mut self) {
         self.decides = false;
         self.place = None;
@@ -142,7 +142,7 @@ impl Domain for TermDomain<'_> {
     type Unknown = Term;
     type Extra = Decisions;
 
-    /// What index each has is kept beside them.
+    /// The index of each access is kept beside it.
     const KEEPS_ACCESSES: bool = true;
 
     fn values(&mut self) -> &mut Logic {
@@ -284,7 +284,8 @@ impl Domain for TermDomain<'_> {
         self.choose_value(step, first, end)
     }
 
-    /// A variable, named by process and order, so that equivalent runs ask for the same.
+    /// Returns a variable named by process and number, so that equivalent runs ask for the
+    /// same input.
     fn input(
         &mut self,
         _: &Code,
@@ -316,7 +317,7 @@ impl Domain for TermDomain<'_> {
         all
     }
 
-    /// Whether it holds is decided, as every condition.
+    /// Decides whether it holds, like any condition.
     fn invariant(
         &mut self,
         step: &mut StepInProgress<'_>,

@@ -1,19 +1,17 @@
-//! Steps that go a way that is known: concolic execution, and the same way again from other initial
-//! values.
+//! Steps along a known path: concolic execution, and the same path again from other initial values.
 //!
 //! Guarded-command paper, sections 4 and 5.1.
 //!
 //! | paper | here |
 //! |---|---|
 //! | a step of the concolic semantics | [`SymbolicMachine::step_from`] |
-//! | the guards of a label, and which side of its choices was taken | [`Way`] |
+//! | the guards of a label, and the sides taken of its choices | [`Way`] |
 //! | a label of a permutation | [`SymbolicMachine::step_along`] |
 //! | path(θ), Definition 6 | [`SymbolicMachine::condition`] of a machine that has followed θ |
 //!
-//! Where it deviates: path(θ) is computed forwards, one step at a time, and not backwards by
-//! substitution; both say of the initial state what the guards say of the states on the way. What a
-//! division or an index needs to be defined is part of it. What the program requires is part of it,
-//! too.
+//! Deviation: path(θ) is computed forwards, step by step, and not backwards by substitution. Both
+//! express the guards of later states over the initial state. Conditions under which a division or
+//! an index is defined are part of it, and so is what the program requires.
 
 use mazurka_core::{ProcessId, StepError};
 use mazurka_smt::{Evaluator, Model, Term};
@@ -23,27 +21,27 @@ use super::state::initial_cells;
 use super::{Life, SymbolicMachine};
 use crate::run::{Halt, Obstacle};
 
-/// The way that a step went: its tests, in order.
+/// The path that a step took: the outcomes of its tests, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Way(Vec<u32>);
 
-/// Who decides what is not known.
+/// What decides unknown conditions.
 #[derive(Debug)]
 pub(super) enum Guide {
-    /// The initial values; what they decide is written down.
+    /// The initial values; their decisions are recorded.
     Values(Evaluator, Way),
-    /// A way that was written down.
+    /// A recorded way.
     Way {
         way: Way,
-        /// How far it has been followed.
+        /// How much of it has been followed.
         at: usize,
-        /// Whether the initial values decide which lock is taken: a way names one.
+        /// Whether an unknown index has selected a lock, which the way records.
         selects: bool,
     },
 }
 
 impl Guide {
-    /// What was written down comes next, or what is to be written down.
+    /// Returns the next recorded decision, or records a new one.
     fn next(&mut self, found: impl FnOnce(&mut Evaluator) -> Option<u32>) -> Option<u32> {
         match self {
             Guide::Values(values, way) => {
@@ -60,9 +58,9 @@ impl Guide {
 }
 
 impl TermDomain<'_> {
-    /// Which side of a condition to go on with, where the guide knows. `test`: it is one of the
-    /// program's tests, and not only what an operation needs to be defined, which is taken to be
-    /// so.
+    /// Returns the side of a condition that the guide prescribes. `test`: whether the condition is
+    /// a test of the program. Otherwise it says that an operation is defined, which holds on any
+    /// recorded way.
     pub(super) fn guided(&mut self, condition: Term, test: bool) -> Option<Result<bool, Halt>> {
         let guide = self.guide.as_mut()?;
         let known = self.logic.known(condition);
@@ -92,7 +90,7 @@ impl TermDomain<'_> {
         Some(Ok(wanted))
     }
 
-    /// The element that an unknown index selects, where the guide knows.
+    /// Returns the element that the guide prescribes for an unknown index.
     pub(super) fn guided_element(&mut self, index: Term, len: u32) -> Option<Result<u32, Halt>> {
         let guide = self.guide.as_mut()?;
         if let Guide::Way { selects, .. } = guide {
@@ -108,9 +106,9 @@ impl TermDomain<'_> {
         Some(Ok(wanted))
     }
 
-    /// Notes an element that an index selects which is known, so that ways are as long wherever
-    /// they are followed. In another order it may be another one: to take another lock of an array
-    /// is no other way.
+    /// Records the element that a known index selects, so that a way has the same length wherever
+    /// it is followed. In another order the index may select another element: acquiring another
+    /// lock of an array is not another way.
     pub(super) fn guided_known(&mut self, at: u32) {
         if let Some(guide) = self.guide.as_mut() {
             guide.next(|_| Some(at));
@@ -119,13 +117,13 @@ impl TermDomain<'_> {
 }
 
 impl SymbolicMachine {
-    /// Says what the initial values of the shared variables are, one for each cell, for
+    /// Sets the initial values of the shared variables, one for each cell, for
     /// [`step_from`](Self::step_from).
     pub fn start_from(&mut self, cells: &[i64]) {
         self.values = Some(Evaluator::new(self.model(cells)));
     }
 
-    /// The initial values as a model of the terms.
+    /// Returns the initial values as a model of the terms.
     fn model(&self, cells: &[i64]) -> Model {
         let variables = initial_cells(&self.code, &mut self.logic.borrow_mut());
         let logic = self.logic.borrow();
@@ -138,18 +136,20 @@ impl SymbolicMachine {
         model
     }
 
-    /// Whether the path condition holds for these initial values; none if they lead beyond 64 bits.
+    /// Whether the path condition holds for these initial values; `None` if they lead to numbers
+    /// beyond 64 bits.
     pub fn holds(&self, cells: &[i64]) -> Option<bool> {
         self.value(self.condition(), cells).map(|value| value != 0)
     }
 
-    /// The value of a term for these initial values; none if they lead beyond 64 bits.
+    /// Returns the value of a term for these initial values; `None` if they lead to numbers beyond
+    /// 64 bits.
     pub(super) fn value(&self, term: Term, cells: &[i64]) -> Option<i64> {
         let mut values = Evaluator::new(self.model(cells));
         values.eval(&self.logic.borrow().terms, term)
     }
 
-    /// Makes the step that a process makes from those initial values, and tells which way that is.
+    /// Makes the step that a process makes from those initial values. Returns its way.
     pub fn step_from(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Way, StepError> {
         let Some(values) = self.values.take() else {
             return Err(StepError::NotReady);
@@ -165,8 +165,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// Makes the step of a process that goes this way: the path condition says for which initial
-    /// values it does. An error if it plainly does so for none.
+    /// Makes the step of a process along this way. The path condition says for which initial values
+    /// the step takes it. An error if it clearly does so for none.
     pub fn step_along(
         &mut self,
         process: ProcessId,
@@ -196,7 +196,7 @@ impl SymbolicMachine {
         })
     }
 
-    /// The path condition as one term, simplified.
+    /// Returns the path condition as one simplified term.
     pub fn condition(&self) -> Term {
         let mut logic = self.logic.borrow_mut();
         let mut path = self.state.path.clone();
@@ -208,7 +208,7 @@ impl SymbolicMachine {
         }
     }
 
-    /// A term as the source would write it.
+    /// Returns a term as the source would write it.
     pub fn show_term(&self, term: Term) -> String {
         self.logic.borrow().terms.show(term)
     }

@@ -1,8 +1,8 @@
-//! Terms as the values of a run, and what a solver says about them.
+//! Terms as the values of a run, and queries to the solver.
 //!
-//! A value that is known is always a constant of sort `int`, whatever its type: so equal values
-//! are equal terms, and computing with known values needs no term. Where a known
-//! value meets one that is not, it gets the other's sort.
+//! A known value is always a constant of sort `int`, whatever its type. So equal values are equal
+//! terms, and computing with known values makes no terms. When a known value meets an unknown one,
+//! it gets the other's sort.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -28,27 +28,27 @@ pub(super) fn sort_of(ty: Type) -> Sort {
     }
 }
 
-/// What a solver could not decide, and what was done about it.
+/// What the solver could not decide, and the consequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Doubts {
-    /// Branches were given up that have no solution in which every `int` fits into so many bits.
+    /// Branches were given up that have no solution in which every `int` fits into this many bits.
     pub within: Option<u8>,
-    /// Branches were given up because it is not known whether they are possible, and why not.
+    /// Branches were given up whose feasibility is unknown, for this reason.
     pub undecided: Option<String>,
-    /// The same, because the time was over.
+    /// Branches were given up because the time was over.
     pub out_of_time: bool,
-    /// A property was given up because a number in it leaves 64 bits.
+    /// A property was given up because a number in it exceeds 64 bits.
     pub out_of_range: bool,
 }
 
-/// The terms of a machine, and the solver that knows them.
+/// The terms of a machine, and the solver for them.
 pub(super) struct Logic {
     pub terms: Terms,
     solver: Option<Box<dyn Solver>>,
     prints: FxHashMap<Term, Fingerprint>,
-    /// The terms that have been used as indices.
+    /// The terms used as indices.
     indices: Vec<Term>,
-    /// The terms that have numbers for engines of weak memory models, and these.
+    /// The terms that have numbers for engines of weak memory models, and these numbers.
     numbered: (Vec<Term>, FxHashMap<Term, u32>),
     pub doubts: Doubts,
 }
@@ -72,18 +72,18 @@ impl Logic {
         }
     }
 
-    /// The same for several machines, whose terms can then be compared.
+    /// Shares it between several machines, so that their terms can be compared.
     pub fn shared(self) -> Rc<RefCell<Self>> {
         Rc::new(RefCell::new(self))
     }
 
-    /// The value of a term, if it is known.
+    /// Returns the value of a term, if it is known.
     #[inline]
     pub fn known(&self, term: Term) -> Option<i64> {
         self.terms.value(term)
     }
 
-    /// A known value.
+    /// Returns the term of a known value.
     #[inline]
     pub fn constant(&mut self, value: i64) -> Term {
         self.terms.constant(Sort::Int, value)
@@ -93,7 +93,7 @@ impl Logic {
         self.constant(i64::from(truth))
     }
 
-    /// A value as a term of a sort.
+    /// Returns a value as a term of this sort.
     pub fn typed(&mut self, term: Term, sort: Sort) -> Term {
         match self.known(term) {
             Some(value) => self.terms.constant(sort, value),
@@ -101,7 +101,7 @@ impl Logic {
         }
     }
 
-    /// A term as a value.
+    /// Returns a term as a value: a constant has the sort `int`.
     fn plain(&mut self, term: Term) -> Term {
         match self.known(term) {
             Some(value) => self.constant(value),
@@ -148,7 +148,7 @@ impl Logic {
         }
     }
 
-    /// Where the divisor is not known, the caller must have found out that it is not 0.
+    /// If the divisor is unknown, the caller must have ensured that it is not 0.
     pub fn arith(&mut self, op: Arith, ty: Type, a: Term, b: Term) -> Result<Term, Fault> {
         if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
             return Ok(self.constant(numbers::arith(op, ty, a, b)?));
@@ -195,8 +195,8 @@ impl Logic {
         self.plain(result)
     }
 
-    /// That two values are equal, as a condition, simplified: sums in another order are the same
-    /// sum, and a SAT solver finds that hard.
+    /// Returns the simplified condition that two values are equal. Sums in another order are then
+    /// the same sum, which is hard for a SAT solver to find.
     pub fn equal(&mut self, a: Term, b: Term) -> Term {
         let equal = self.compare(Compare::Eq, false, a, b);
         match self.known(equal) {
@@ -208,12 +208,12 @@ impl Logic {
         }
     }
 
-    /// Whether an index that is not known lies within an array, as a condition.
+    /// Returns the condition that an unknown index lies within an array.
     pub fn within(&mut self, index: Term, len: u32) -> Term {
         let sort = self.terms.sort(index);
         let zero = self.terms.constant(sort, 0);
         let low = self.terms.at_least(index, zero);
-        // A small type may not even have the length among its values.
+        // The length may exceed the range of a small type.
         let fits = numbers::wrap(i64::from(len), type_of(sort)) == i64::from(len);
         let high = if fits {
             let end = self.terms.constant(sort, i64::from(len));
@@ -225,7 +225,7 @@ impl Logic {
         self.plain(both)
     }
 
-    /// That an index is this one, as a condition.
+    /// Returns the condition that an index has this value.
     pub fn is_at(&mut self, index: Term, at: u32) -> Term {
         let sort = self.terms.sort(index);
         if numbers::wrap(i64::from(at), type_of(sort)) != i64::from(at) {
@@ -236,7 +236,7 @@ impl Logic {
         self.plain(here)
     }
 
-    /// The number of a term that is used as an index.
+    /// Returns the number of a term that is used as an index.
     pub fn number(&mut self, index: Term) -> u32 {
         let known = self.indices.iter().position(|&known| known == index);
         let number = known.unwrap_or_else(|| {
@@ -246,7 +246,7 @@ impl Logic {
         number as u32
     }
 
-    /// The number of a term, the same from now on.
+    /// Returns the number of a term, which never changes.
     pub fn numbered(&mut self, term: Term) -> u32 {
         let (terms, numbers) = &mut self.numbered;
         *numbers.entry(term).or_insert_with(|| {
@@ -255,12 +255,12 @@ impl Logic {
         })
     }
 
-    /// The term that has this number.
+    /// Returns the term with this number.
     pub fn of_number(&self, number: u32) -> Term {
         self.numbered.0[number as usize]
     }
 
-    /// That two indices select the same element, as a condition.
+    /// Returns the condition that two indices select the same element.
     pub fn same_element(&mut self, one: u32, other: u32) -> Term {
         let (one, other) = (self.indices[one as usize], self.indices[other as usize]);
         match self.terms.sort(one) == self.terms.sort(other) {
@@ -268,17 +268,17 @@ impl Logic {
                 let equal = self.terms.equal(one, other);
                 self.plain(equal)
             }
-            // Nothing says otherwise.
+            // Terms of different sorts may be equal.
             false => self.truth(true),
         }
     }
 
-    /// That an index of this number selects this element, as a condition.
+    /// Returns the condition that the index with this number selects this element.
     pub fn selects(&mut self, index: u32, at: u32) -> Term {
         self.is_at(self.indices[index as usize], at)
     }
 
-    /// The element that an index within the array selects.
+    /// Returns the element that an index within the array selects.
     pub fn element(&mut self, ty: Type, elements: &[Term], index: Term) -> Term {
         let typed: Vec<Term> = elements
             .iter()
@@ -288,13 +288,13 @@ impl Logic {
         self.plain(chosen)
     }
 
-    /// A value as a condition.
+    /// Returns a value as a condition.
     pub fn condition(&mut self, value: Term) -> Term {
         self.typed(value, Sort::Bool)
     }
 
-    /// Whether the conditions can all hold at once, or why that is not known. Without a solver:
-    /// unless the last is plainly false.
+    /// Whether the conditions are satisfiable, or why that is unknown. Without a solver: unless the
+    /// last one is the constant false.
     pub fn possible(&mut self, conditions: &[Term]) -> Result<bool, Why> {
         if self.solver.is_none() {
             return Ok(conditions.last() != Some(&Term::FALSE));
@@ -306,8 +306,7 @@ impl Logic {
         }
     }
 
-    /// Whether some values are known for which all conditions hold. If that is not known, it is
-    /// noted.
+    /// Whether the solver finds values that satisfy all conditions. An unknown answer is a doubt.
     pub fn holds_for_some(&mut self, conditions: &[Term]) -> bool {
         match self.ask(conditions) {
             Answer::Sat(_) => true,
@@ -319,7 +318,7 @@ impl Logic {
         }
     }
 
-    /// Something is given up because of this.
+    /// Records why something is given up.
     pub fn doubt(&mut self, why: Why) {
         match why {
             Why::Time => self.doubts.out_of_time = true,
@@ -333,8 +332,7 @@ impl Logic {
         }
     }
 
-    /// Whether the conditions can all hold at once, as far as is known: what is not decided is
-    /// a doubt.
+    /// Whether the conditions are satisfiable; true, with a doubt, if that is unknown.
     pub fn feasible(&mut self, conditions: &[Term]) -> bool {
         self.possible(conditions).unwrap_or_else(|why| {
             self.doubt(why);
@@ -342,7 +340,7 @@ impl Logic {
         })
     }
 
-    /// What the solver has done.
+    /// Returns the statistics of the solver.
     pub fn statistics(&self) -> Statistics {
         let solver = self.solver.as_ref();
         solver.map(|solver| solver.statistics()).unwrap_or_default()
@@ -358,8 +356,8 @@ impl Logic {
         self.ask(&all) == Answer::Unsat
     }
 
-    /// Whether conditions are about two inputs of one name: two paths have asked for different
-    /// types there, and no list of inputs can give both.
+    /// Whether conditions mention two inputs with one name: two paths have asked for different
+    /// types there, so no list of inputs can give both.
     pub fn is_ambiguous(&self, conditions: &[Term]) -> bool {
         let variables = self.terms.variables();
         let mut names = FxHashSet::default();
@@ -378,26 +376,27 @@ impl Logic {
         !used.all(|variable| names.insert(name(variable)))
     }
 
-    /// The terms, and the solver that knows them, if there is one.
+    /// Returns the terms and the solver, if there is one.
     pub fn parts(&mut self) -> Option<(&mut Terms, &mut dyn Solver)> {
         let solver = self.solver.as_mut()?;
         Some((&mut self.terms, solver.as_mut()))
     }
 
-    /// What the solver says about conditions.
+    /// Asks the solver whether the conditions are satisfiable.
     pub fn ask(&mut self, conditions: &[Term]) -> Answer {
         let Some(solver) = &mut self.solver else {
             return Answer::Unknown(Why::Failed("there is no solver".to_owned()));
         };
         let answer = solver.check(&mut self.terms, conditions);
-        // Whatever is built on it would be wrong, too.
+        // Anything built on a defective answer would be wrong, too.
         if let Answer::Unknown(why @ Why::Defect(_)) = &answer {
             panic!("{why}");
         }
         answer
     }
 
-    /// Values under which all conditions hold; none if there are none, or the solver finds none.
+    /// Returns values that satisfy all conditions; `None` if there are none, or the solver
+    /// finds none.
     pub fn model(&mut self, conditions: &[Term]) -> Option<Model> {
         match self.ask(conditions) {
             Answer::Sat(model) => Some(model),
@@ -405,7 +404,7 @@ impl Logic {
         }
     }
 
-    /// A term as 128 bits that do not depend on what other terms there are.
+    /// Returns 128 bits for a term that do not depend on which other terms exist.
     pub fn print(&mut self, term: Term) -> Fingerprint {
         if let Some(value) = self.known(term) {
             return Fingerprint::EMPTY.then(0).then(value as u64);

@@ -9,28 +9,27 @@
 //! | Σ | the processes, [`Symbolic::pool`] |
 //! | COND, WHILE: two symbolic states | one step with two outcomes, see [`domain`] |
 //!
-//! Where it deviates:
-//! - What is decided by a condition that is not known is an *outcome* of the step, as what a
-//!   `choose` gives. So every explorer runs here unchanged. A side that the solver knows to be
-//!   impossible is no outcome, nor is one that it cannot decide; that becomes a doubt, and a step
-//!   of which both sides are undecided halts its process. An outcome is there whenever the term is
-//!   not constant, even if only one side is possible: terms are the same in equivalent runs
-//!   (Corollary 3), what is possible depends on everything that was decided before.
-//! - A guard that holds for some values only is both open and closed (the paper's section 6.3 looks
-//!   at the open side). So the step of such a process has an outcome in which it *stays*: nothing
-//!   changes but the path condition. Then the process waits, until something that its step may
-//!   touch has another value. Whether it can make such a step depends on the terms alone, so for
-//!   each valuation of the variables this is a concrete program that looks at its guards now and
-//!   then.
-//! - What a process does before its first step may depend on an input. Then this is a step of its
-//!   own, without accesses; all such steps come before all others, in the order of the processes.
+//! Deviations:
+//! - A decision about an unknown condition is an *outcome* of the step, like the value of a
+//!   `choose`. So every explorer runs here unchanged. A side that the solver finds infeasible is
+//!   not an outcome. Nor is one that it cannot decide: that becomes a doubt, and if both sides are
+//!   undecided, the process halts. There is an outcome whenever the term is not constant, even if
+//!   only one side is feasible: terms are the same in equivalent runs (Corollary 3), but
+//!   feasibility depends on all earlier decisions.
+//! - A guard that holds for some values only is both open and closed (section 6.3 of the paper
+//!   considers the open side). So the step of such a process has an outcome in which it *stays*:
+//!   only the path condition changes. Then the process waits until something that its step may
+//!   touch has another value. Whether it can make such a step depends only on the terms. So for
+//!   each valuation of the variables this is a concrete program that tests its guards now and then.
+//! - What a process does before its first step may depend on an input. Then this is a separate step
+//!   without accesses; all such steps come before all others, in the order of the processes.
 //! - For nets, a condition over inputs that a step meets in the local work after its access is a
-//!   step of its own, too ([`SymbolicMachine::with_branches_apart`]). Until then the process
-//!   *rests* in front of the condition.
-//! - An index that is not known selects from all elements, as a term; it claims the whole array.
-//!   Whether two such accesses meet depends on the path (section 6.1): who wants to know asks
-//!   [`apart`](mazurka_core::Symbolic::apart). Explorers cannot ask; for them arrays are split
-//!   ([`SymbolicMachine::with_arrays_split`]).
+//!   separate step, too ([`SymbolicMachine::with_branches_apart`]). Until then the process *rests*
+//!   before the condition.
+//! - An unknown index selects from all elements, as a term; it claims the whole array. Whether two
+//!   such accesses overlap depends on the path (section 6.1), which
+//!   [`apart`](mazurka_core::Symbolic::apart) decides. Explorers cannot ask this; for them arrays
+//!   are split ([`SymbolicMachine::with_arrays_split`]).
 
 mod any_start;
 mod beside;
@@ -80,7 +79,7 @@ use crate::code::{Claim, Code, Op, Waits};
 use crate::run::state::{Life, Registers};
 use crate::run::{Cpu, Fuel, Log, Obstacle, Reached, Recorder, StepInProgress, Undo};
 
-/// What is needed to take a step back.
+/// What is needed to take back a step.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     process: ProcessId,
@@ -92,12 +91,13 @@ struct Taken {
     asked: usize,
     unfinished: usize,
     between_marks: usize,
-    /// Whether it was no more than local work: that before the first step, or from a condition on
-    /// in front of which the process rested.
+    /// Whether the step was only local work: before the first step, or from a condition on before
+    /// which the process rested.
     local: bool,
 }
 
-/// Runs a compiled program with symbolic values, forwards and backwards.
+/// A program in the middle of a run with symbolic values: the state over terms, the path condition,
+/// and a log to undo steps. Explorers drive it forwards and backwards, as an [`Execution`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -115,7 +115,7 @@ struct Taken {
 #[derive(Debug)]
 pub struct SymbolicMachine {
     code: Arc<Code>,
-    /// The program as it was read, for runs with values: in `code` arrays may be split.
+    /// The original program, for runs with values: in `code` arrays may be split.
     told: Arc<Code>,
     logic: Rc<RefCell<Logic>>,
     state: SymbolicState,
@@ -131,32 +131,32 @@ pub struct SymbolicMachine {
     dirty: Vec<u32>,
     initial: Vec<Mishap>,
     guards: Claims,
-    /// How many processes have been started and have not ended.
+    /// The number of processes that have started and not ended.
     unfinished: usize,
-    /// How many have local work to do before their next mark, because it depends on inputs: before
-    /// their first step, or from where they rest.
+    /// The number of processes with local work before their next mark that depends on inputs:
+    /// before their first step, or from where they rest.
     between_marks: usize,
     max_local: u64,
     patience: Patience,
-    /// For the accesses of the last step: the index, where the element is not known.
+    /// For each access of the last step, the number of its index if the element is unknown.
     indices: Vec<Option<u32>>,
-    /// Whether steps end at the first condition that is not known.
+    /// Whether steps stop at the first unknown condition.
     probing: bool,
-    /// Whether tests have two sides even where they are constant.
+    /// Whether even constant tests have two sides.
     literal: bool,
-    /// Whether processes do local work in any order, each when it likes.
+    /// Whether processes may do local work in any order.
     any_order: bool,
-    /// In front of which conditions processes rest.
+    /// The conditions before which processes rest.
     apart: Apart,
-    /// What decides conditions that are not known, if anything does.
+    /// What decides unknown conditions, if anything.
     guide: Option<Guide>,
-    /// The initial values, where they are known though terms do not say so.
+    /// The initial values, if they are known although the terms are symbolic.
     values: Option<mazurka_smt::Evaluator>,
-    /// Whether a step that was to go a given way took a lock that the initial values select.
+    /// Whether a step along a recorded way acquired a lock that an unknown index selects.
     selects: bool,
     /// A machine to try steps on.
     trial: RefCell<Option<Box<SymbolicMachine>>>,
-    /// Notes what steps pass, if a search wants to know.
+    /// Records what steps pass, if a search wants to know.
     recorder: Option<Recorder>,
 }
 
@@ -165,21 +165,21 @@ pub struct SymbolicMachine {
 enum Possible {
     Yes,
     No,
-    /// For some values of the variables, perhaps.
+    /// Perhaps for some values of the variables.
     Depends,
 }
 
 impl SymbolicMachine {
-    /// A machine in the initial state: a variable without an initial value is symbolic, and what
-    /// the program requires holds. Without a solver every side of a condition that is not constant
-    /// is taken to be possible.
+    /// Makes a machine in the initial state: a variable without an initial value is symbolic, and
+    /// what the program requires holds. Without a solver, every side of a condition that is not
+    /// constant counts as feasible.
     pub fn new(code: Arc<Code>, max_local: u64, solver: Option<Box<dyn Solver>>) -> Self {
         Self::until(code, max_local, solver, Patience::default(), None)
     }
 
-    /// The same, and a step that works for long is broken off when the search no longer waits for
-    /// it. It ends with a mishap; what comes after it means nothing. What processes reach, from
-    /// their start on, is noted if wanted.
+    /// The same, but breaks off a step with long work when the search no longer waits. Such a step
+    /// ends with a mishap, and the state after it is meaningless. `reached`: records what
+    /// processes reach.
     pub fn until(
         code: Arc<Code>,
         max_local: u64,
@@ -192,7 +192,7 @@ impl SymbolicMachine {
         Self::with_cells(code, max_local, (logic.shared(), cells), patience, reached)
     }
 
-    /// The same, where cells start with these terms.
+    /// The same, with these terms as the initial values of the cells.
     fn with_cells(
         code: Arc<Code>,
         max_local: u64,
@@ -219,14 +219,14 @@ impl SymbolicMachine {
         machine
     }
 
-    /// Follows both sides of every test, even where it is constant, as the rules COND and WHILE of
-    /// the paper say.
+    /// Follows both sides of every test, even of a constant one, as the rules COND and WHILE of the
+    /// paper say.
     pub fn literally(mut self) -> Self {
         self.literal = true;
         self
     }
 
-    /// A machine in some state, with no events before it.
+    /// Makes a machine in this state, without earlier events.
     fn at(
         code: Arc<Code>,
         logic: Rc<RefCell<Logic>>,
@@ -266,7 +266,7 @@ impl SymbolicMachine {
         }
     }
 
-    /// Runs a process to its next mark, writing down what happens.
+    /// Runs a process to its next mark and fills in its event.
     fn run_to_mark(
         &mut self,
         process: ProcessId,
@@ -373,14 +373,15 @@ impl SymbolicMachine {
                 self.unfinished -= usize::from(self.life(process) == Life::Ended);
                 self.sum_up(process, taken.path);
             }
-            // Some values of the variables close its way, and these are the values from here on.
+            // For some values of the variables the process must wait; the path condition now
+            // restricts the run to these.
             Err(Obstacle::Blocked { joins, .. })
                 if self.state.path.len() > taken.path && self.guide.is_none() =>
             {
                 self.undo_to(taken.undo);
                 event.spawned.clear();
                 event.joined.clear();
-                // A child that failed at its birth has not been born after all.
+                // Drops the mishaps of a child whose start is undone.
                 event.mishaps.clear();
                 event.stayed = true;
                 let seen = self.seen_by(process);
@@ -401,7 +402,7 @@ impl SymbolicMachine {
         Ok(())
     }
 
-    /// Adds the conditions since a place of the path to those that a process has decided.
+    /// Adds the conditions from this position of the path on to those that a process has decided.
     fn sum_up(&mut self, process: ProcessId, since: usize) {
         let mut logic = self.logic.borrow_mut();
         let decided = &mut self.state.processes[process.index()].extra.decided;
@@ -438,9 +439,9 @@ impl SymbolicMachine {
             .count()
     }
 
-    /// Whether a process has local work to do before its next mark: it is alive and rests at none.
-    /// Such work touches nothing shared, so it is done first, one process after the other: as if it
-    /// had been done before the start, or in the step before.
+    /// Whether a process is alive but not at a mark, so that it has local work to do first. Such
+    /// work touches nothing shared, so it is done first, one process after the other, as if it had
+    /// been done before the start or in the step before.
     fn is_between_marks(&self, process: ProcessId) -> bool {
         self.life(process) == Life::Alive && self.resting(process).is_none()
     }
@@ -451,7 +452,7 @@ impl SymbolicMachine {
             .count()
     }
 
-    /// The step at which a process rests, if it is alive.
+    /// Returns the step at which a process rests, if it is alive.
     fn resting(&self, process: ProcessId) -> Option<u32> {
         let registers = &self.state.processes.get(process.index())?.registers;
         match self.code.ops[registers.pc as usize] {
@@ -466,7 +467,7 @@ impl SymbolicMachine {
         &process.stack[r.frame as usize..r.top as usize]
     }
 
-    /// What the next step of a process claims. Gives the claims' key.
+    /// Finds the claims of the next step of a process. Returns their key.
     fn claim(&self, process: ProcessId, into: &mut Claims) -> u32 {
         into.clear();
         let Some(step) = self.resting(process) else {
@@ -510,7 +511,7 @@ impl SymbolicMachine {
         0
     }
 
-    /// The values of all that the next step of a process may touch.
+    /// Returns the values of everything that the next step of a process may touch.
     fn seen_by(&self, process: ProcessId) -> Fingerprint {
         let mut claims = Claims::new();
         self.claim(process, &mut claims);
@@ -566,7 +567,7 @@ impl SymbolicMachine {
         }
         let result = trial.advance(process, &[]);
         if trial.table.len() != self.table.len() {
-            // It met processes that we have not met: they would have other numbers here.
+            // The trial met new processes; they may have other numbers in this machine.
             *place = None;
         }
         match result {
@@ -577,8 +578,8 @@ impl SymbolicMachine {
     }
 }
 
-/// What steps may touch that wait for a condition. To take a lock that an index selects is to wait
-/// for one, where the index is not known.
+/// Returns what steps that wait for a condition may touch. Acquiring a lock with an unknown index
+/// counts as waiting for a condition.
 fn guards_of(code: &Code) -> Claims {
     let mut guards = code.guards.clone();
     for info in &code.steps {
@@ -591,7 +592,7 @@ fn guards_of(code: &Code) -> Claims {
     guards
 }
 
-/// What is wrong with a state of which this should hold.
+/// Returns the mishap of a state in which this property should hold but may not.
 fn broken(
     logic: &mut Logic,
     code: &Code,
@@ -627,7 +628,7 @@ impl Promises for SymbolicMachine {
 
     fn future(&self, process: ProcessId, into: &mut Claims) {
         into.clear();
-        // Of those that are not at a mark nothing is known.
+        // Nothing is known about a process between two marks.
         if self.between_marks > 0 {
             return into.push(Access::ANYTHING);
         }
@@ -684,7 +685,7 @@ impl Execution for SymbolicMachine {
         };
         let info = &self.code.steps[step as usize];
         match info.wait {
-            // One lock for certain, if it is known which.
+            // Certainly one lock, if its index is known.
             Wait::Lock if info.fixed.is_none() => {
                 let mut claims = Claims::new();
                 self.claim(process, &mut claims);
@@ -756,7 +757,7 @@ impl Execution for SymbolicMachine {
         broken.collect()
     }
 
-    /// The terms of what is observed. Two different ones may still have equal values.
+    /// The terms of what is observed. Different terms may still have equal values.
     fn observation(&self) -> Fingerprint {
         let mut logic = self.logic.borrow_mut();
         let cells = self.code.observed.iter();
@@ -777,8 +778,8 @@ impl Symbolic for SymbolicMachine {
 
     fn apart(&self, one: (Access, Option<u32>), other: (Access, Option<u32>)) -> bool {
         let mut logic = self.logic.borrow_mut();
-        // Two accesses with unknown elements are of the whole array, so an element counts from its
-        // start.
+        // Two accesses with unknown elements are to the whole array, so an element counts from
+        // its start.
         let same = match (one, other) {
             ((_, Some(one)), (_, Some(other))) => logic.same_element(one, other),
             ((all, Some(index)), (access, None)) | ((access, None), (all, Some(index)))

@@ -1,4 +1,4 @@
-//! Properties and indices as terms: evaluated whole, without deciding anything.
+//! Properties and indices as terms, evaluated as a whole without deciding conditions.
 
 use mazurka_smt::Term;
 
@@ -10,14 +10,15 @@ use crate::run::{Piece, peek};
 
 use super::logic::{Logic, sort_of};
 
-/// The value of an index, if it is known.
+/// A known index.
 pub(super) enum Index {
     Known(i64),
-    /// It fails before it has a value.
+    /// Its evaluation fails.
     Failed,
 }
 
-/// A value, and the condition under which it is one: no division by zero, no index out of bounds.
+/// A value, and the condition under which it is defined: no division by zero, no index out
+/// of bounds.
 #[derive(Clone, Copy)]
 struct Partial {
     value: Term,
@@ -25,13 +26,13 @@ struct Partial {
 }
 
 impl Logic {
-    /// That a property over shared variables holds, and has a value at all.
+    /// Returns the term that a property over shared variables is defined and holds.
     pub fn property(&mut self, code: &Code, cells: &[Term], expr: &Expr) -> Result<Term, Fault> {
         let Partial { value, defined } = self.partial(code, cells, expr)?;
         Ok(self.and(defined, value))
     }
 
-    /// The value of an expression over shared variables that always has one.
+    /// Returns the value of an expression over shared variables that is always defined.
     pub fn value(&mut self, code: &Code, cells: &[Term], expr: &Expr) -> Result<Term, Fault> {
         Ok(self.partial(code, cells, expr)?.value)
     }
@@ -145,7 +146,7 @@ impl Logic {
                     defined: self.and(test.defined, defined),
                 }
             }
-            // A property has neither locals nor inputs; the checker sees to that.
+            // The checker ensures that a property has neither locals nor inputs.
             ExprKind::Local(_)
             | ExprKind::LocalElement(..)
             | ExprKind::Input
@@ -153,7 +154,7 @@ impl Logic {
         })
     }
 
-    /// An index over locals; none if it is not known.
+    /// Evaluates an index over locals; `None` if it is unknown.
     pub fn local_expression(&mut self, snippet: &[Op], locals: &[Term]) -> Option<Index> {
         match peek(self, Piece::whole(snippet), &[], locals, &mut Vec::new())? {
             Ok(value) => self.known(value).map(Index::Known),
@@ -162,7 +163,7 @@ impl Logic {
     }
 }
 
-/// An operator as arithmetic or as a comparison.
+/// Classifies an operator as arithmetic or as a comparison.
 fn arithmetic(op: BinaryOp) -> Result<crate::code::Arith, Compare> {
     use crate::code::Arith;
     Ok(match op {

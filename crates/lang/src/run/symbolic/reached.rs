@@ -1,4 +1,4 @@
-//! Whether a state that a symbolic run has reached has a property, for some values that lead there.
+//! Whether a property holds in a state of a symbolic run, for some values that lead there.
 
 use mazurka_core::{Execution, ProcessId, ProcessPath};
 use mazurka_smt::{Answer, Model, Term, Terms};
@@ -9,23 +9,23 @@ use crate::tell::property::Property;
 use super::SymbolicMachine;
 use super::tell::Concrete;
 
-/// What a step of a symbolic run is.
+/// The kind of a step of a symbolic run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastStep {
     /// A step of the program.
     Step,
     /// The local work before the first step of a process.
     Start,
-    /// Local work from a condition over inputs on.
+    /// The local work from a condition over inputs on.
     Branch,
-    /// The process has found its way closed, and stays.
+    /// The process found that it must wait, and stays.
     Stay,
 }
 
 impl SymbolicMachine {
-    /// Makes a condition over inputs a step of its own, if only local work is left of the step that
-    /// meets it. So what other processes do after that step does not depend on the side that is
-    /// taken. There are as many traces, of more events.
+    /// Makes a condition over inputs a separate step, if only local work is left of the step that
+    /// meets it. So later steps of other processes do not depend on the side that is taken. The
+    /// number of traces stays the same; they have more events.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -44,15 +44,15 @@ impl SymbolicMachine {
         self
     }
 
-    /// Lets each process do its local work before its first step, and from where it rests in front
-    /// of a condition, when it likes, so that no process waits for others without touching what
-    /// they touch. There are no more traces than if all of it is done first, but many more orders.
+    /// Lets each process do its local work at any time: before its first step, and from where it
+    /// rests before a condition. So no process waits for another without touching what it touches.
+    /// There are no more traces than if all of this is done first, but many more orders.
     pub fn starting_in_any_order(mut self) -> Self {
         self.any_order = true;
         self
     }
 
-    /// The processes whose end the next step of a process may wait for.
+    /// Adds the processes whose end the next step of a process may wait for.
     pub(super) fn joinable(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
         let (logic, locals) = (self.logic.borrow(), self.locals(process));
         // Handles are always known.
@@ -66,13 +66,13 @@ impl SymbolicMachine {
         resting.joinable(|slot| ProcessId(known(slot) as u32), into);
     }
 
-    /// The value of a cell, as a term.
+    /// Returns the value of a cell, as a term.
     pub fn term_of(&self, cell: u32) -> Option<Term> {
         self.state.cells.get(cell as usize).copied()
     }
 
-    /// The line of the next step of a process, if it is alive; 0 before it has done the local work
-    /// before that step.
+    /// Returns the line of the next step of a live process; 0 if the local work before that step is
+    /// not done yet.
     pub fn line(&self, process: ProcessId) -> Option<usize> {
         if self.is_between_marks(process) {
             return Some(0);
@@ -83,8 +83,8 @@ impl SymbolicMachine {
     }
 
     /// Whether a property can hold here, for some values that take the path of the current run.
-    /// `value` says what is in its cells, `at` which of its points are so. It is not asked before
-    /// the processes that it is about are at their next steps: between them they are nowhere.
+    /// `value` gives its cells, `at` says which of its points hold. False if a process of a point
+    /// is between two marks: it is at no point then.
     pub fn may_hold(
         &self,
         property: &Property,
@@ -103,8 +103,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// That a property holds where cells have these values. Where a number in it leaves 64 bits, it
-    /// does not, and that is a doubt.
+    /// Returns the condition that a property holds for these cells. If a number in it exceeds 64
+    /// bits, that is false, and a doubt.
     pub(super) fn condition_of(
         &self,
         property: &Property,
@@ -129,8 +129,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// Values under which a concrete run follows the current one and ends where a property holds.
-    /// None if there are none, or the solver finds none.
+    /// Returns values for which a concrete run follows the current one and ends where a property
+    /// holds. `None` if there are none, or the solver finds none.
     pub fn concrete_where(&self, property: &Property, at: &[bool]) -> Option<Concrete> {
         let here = |cell: u32| self.term_of(cell);
         let mut conditions = self.state.path.clone();
@@ -139,14 +139,14 @@ impl SymbolicMachine {
         Some(self.with(&model))
     }
 
-    /// The conditions that the last step has added to the path, as terms.
+    /// Returns the conditions that the last step has added to the path, as terms.
     pub fn last_terms(&self) -> Vec<Term> {
         let first = self.taken.last().map_or(0, |taken| taken.path);
         self.state.path[first..].to_vec()
     }
 
-    /// What the solver says of conditions that are built from the terms of this machine, and of
-    /// what the current run needs.
+    /// Asks the solver about conditions built from the terms of this machine, together with the
+    /// path condition of the current run.
     pub fn ask<Error>(
         &self,
         build: impl FnOnce(&mut Terms) -> Result<Vec<Term>, Error>,
@@ -157,7 +157,7 @@ impl SymbolicMachine {
         Ok(logic.ask(&conditions))
     }
 
-    /// What the last step was.
+    /// Returns the kind of the last step.
     pub fn last_step(&self) -> LastStep {
         match (self.taken.last(), self.events().last()) {
             (Some(taken), _) if taken.local && taken.registers.steps == 0 => LastStep::Start,
@@ -167,7 +167,7 @@ impl SymbolicMachine {
         }
     }
 
-    /// The conditions that the last step has added to the path: the constraint of a branch.
+    /// Returns the conditions that the last step has added to the path: the constraint of a branch.
     pub fn last_conditions(&self) -> Vec<String> {
         let logic = self.logic.borrow();
         let new = self.last_terms().into_iter();

@@ -1,4 +1,4 @@
-//! Whether two runs can have the same inputs and different results.
+//! Whether two runs with the same inputs can have different results.
 
 use mazurka_smt::{Answer, Model, Sort, Term, Why};
 use rustc_hash::FxHashSet;
@@ -13,28 +13,27 @@ use super::tell::{Concrete, Observed};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Valuation(pub(super) Model);
 
-/// What two results have to do with each other.
+/// How two results compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// They are the same whenever both runs are possible.
+    /// They are equal whenever both runs are possible.
     Agree,
-    /// Both runs are possible for these values, and end differently.
+    /// For these values both runs are possible and end differently.
     Differ(Valuation),
     /// The solver does not know, and why.
     Unknown(String),
 }
 
 impl Observed {
-    /// That these are the results and these the conditions of a run, so that equal runs need not be
-    /// compared twice.
+    /// Whether the results are equal as terms, so that equal runs need not be compared twice.
     pub fn same_values(&self, other: &Observed) -> bool {
         self.values == other.values
     }
 }
 
 impl Logic {
-    /// The conditions under which both runs are possible and their results differ; none if one
-    /// excludes the other.
+    /// Returns the conditions under which both runs are possible and their results differ; `None`
+    /// if their paths exclude each other.
     fn both_and_differ(&mut self, one: &Observed, other: &Observed) -> Option<Vec<Term>> {
         let held: FxHashSet<Term> = one.path.iter().copied().collect();
         for &condition in &other.path {
@@ -73,7 +72,7 @@ impl SymbolicMachine {
             Answer::Sat(model) => Agreement::Differ(Valuation(model)),
             Answer::Unknown(why) => {
                 let text = why.to_string();
-                // A limit has cut the search. What no solver knows is the caller's to judge.
+                // A limit has cut the search. Other unknown answers are for the caller to judge.
                 if why == Why::Time {
                     logic.doubt(why);
                 }
@@ -82,7 +81,7 @@ impl SymbolicMachine {
         }
     }
 
-    /// For which values both runs are possible and differ, simplified.
+    /// Returns the simplified condition under which both runs are possible and differ.
     pub fn condition_of_difference(&self, one: &Observed, other: &Observed) -> String {
         let logic = &mut *self.logic.borrow_mut();
         let conditions = logic.both_and_differ(one, other);
@@ -96,14 +95,14 @@ impl SymbolicMachine {
         }
     }
 
-    /// The current run with these values.
+    /// Returns the current run with these values.
     pub fn concrete_with(&self, valuation: &Valuation) -> Concrete {
         self.with(&valuation.0)
     }
 }
 
 impl SymbolicMachine {
-    /// The inputs that the current run has asked for, by name, and what they are.
+    /// Returns the inputs that the current run has asked for, by name and sort.
     pub fn inputs_asked(&self) -> Vec<(String, Sort)> {
         let logic = self.logic.borrow();
         let mut asked = self.asked.clone();

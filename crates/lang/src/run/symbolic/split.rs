@@ -1,23 +1,23 @@
-//! Arrays of which what the program requires keeps the accesses apart.
+//! Splits arrays whose accesses are kept apart by what the program requires.
 //!
 //! SymPaths paper, section 6.1: `a[i] := 1` and `a[j] := 2` commute if the path condition implies
-//! that i and j differ. `symbolic` and `prove` ask that of two steps that were made. An explorer
-//! decides by what a step claims before it is made, for all values at once, and equivalent runs
-//! must have equal claims, so nothing that was decided on the way may count.
+//! that i and j differ. `symbolic` and `prove` ask this about two steps after making them. An
+//! explorer compares claims before the steps are made, for all values at once. Equivalent runs must
+//! have equal claims, so decisions of the run must not matter.
 //!
-//! So the question is asked once, before the search. Where every index of an array is computed from
-//! variables that no process writes, each index is one element in all of a run. Indices that may be
-//! equal, by what is required, form a *group*; no element belongs to two groups. Then each group
-//! gets a copy of the array and its accesses go there, and the array is never touched. For given
-//! values, the copy of a group has in its elements what the array would have in them, and in all
-//! others the initial values; so the program fails, waits and ends as before, two final states
-//! differ in the array if and only if they differ in a copy, and steps on different groups touch
-//! nothing common. An array with an access by any other index, in the code or in a property, stays
-//! whole, and so does an array that an invariant is about: to write any element of it is to write a
-//! variable of the invariant.
+//! So the question is asked once, before the search. If every index of an array is computed from
+//! variables that no process writes, each index selects the same element throughout a run. Indices
+//! that may be equal, given what is required, form a *group*; no element belongs to two groups.
+//! Each group then gets a copy of the array, which its accesses use; the array itself is never
+//! touched. For given values, the copy of a group has the array's values in the elements of the
+//! group, and initial values in all others. So the program fails, waits and ends as before, two
+//! final states differ in the array if and only if they differ in a copy, and steps on different
+//! groups touch nothing in common. An array stays whole if any other index accesses it, in the code
+//! or in a property. It also stays whole if an invariant reads it, because a write to any element
+//! is a write to a variable of the invariant.
 //!
-//! The code has the same instructions at the same places, only with other cells. Runs that are
-//! shown with values are runs of the program as it was read.
+//! The instructions and their places stay the same; only the cells differ. Runs shown with values
+//! are runs of the original program.
 
 use std::sync::Arc;
 
@@ -35,14 +35,14 @@ use crate::code::Code;
 use crate::code::compile::compile_symbolic;
 use crate::run::Reached;
 
-/// An array with more indices than this stays whole: each pair is a question to the solver.
+/// An array with more indices than this stays whole: each pair is a query to the solver.
 const MOST_INDICES: usize = 12;
 
-/// No more cells than this are added for one array.
+/// The most cells that are added for one array.
 const MOST_CELLS: usize = 1 << 12;
 
 impl Program {
-    /// The variable that an access to an element really goes to: the array, or a copy of it.
+    /// Returns the variable that an access to an element uses: the array, or a copy of it.
     pub(crate) fn accessed(&self, array: VarId, index: &Expr) -> VarId {
         let mut copies = self.split.iter().filter(|split| split.array == array);
         let copy = copies.find(|split| split.indices.iter().any(|known| known.same(index)));
@@ -51,8 +51,8 @@ impl Program {
 }
 
 impl SymbolicMachine {
-    /// As [`until`](SymbolicMachine::until), for an explorer: arrays are split where accesses to
-    /// them can never meet.
+    /// See [`until`](SymbolicMachine::until); for an explorer, arrays are split if accesses to them
+    /// can never overlap.
     ///
     /// ```
     /// use mazurka_core::{Execution, Patience, ProcessId};
@@ -92,9 +92,9 @@ impl SymbolicMachine {
         }
     }
 
-    /// The shared variables as the program has them that was read.
+    /// Returns the shared variables of the original program.
     pub(super) fn told_cells(&self) -> Vec<Term> {
-        // Copies come after all variables that were read.
+        // Copies come after all original variables.
         let mut told = self.state.cells[..self.told.first_lock as usize].to_vec();
         let mut logic = self.logic.borrow_mut();
         for Split {
@@ -123,16 +123,16 @@ impl SymbolicMachine {
         told
     }
 
-    /// The program whose cells the machine has: with arrays split, if they are.
+    /// Returns the program whose cells the machine has, in which arrays may be split.
     pub fn code(&self) -> &Arc<Code> {
         &self.code
     }
 }
 
-/// The program with its arrays split, if there is one to split.
+/// Returns the program with its arrays split, if any can be.
 fn split(code: &Code, cells: &[Term], logic: &mut Logic) -> Option<Code> {
     let program = &code.program;
-    // With a step for each access, an index is read in an earlier step than the element.
+    // If each access is a step, an index is read in an earlier step than the element.
     if program.atomicity == Atomicity::Access {
         return None;
     }
@@ -183,7 +183,7 @@ fn split(code: &Code, cells: &[Term], logic: &mut Logic) -> Option<Code> {
     Some(split)
 }
 
-/// For each index the number of its group: those that may be equal are in one.
+/// Returns the group of each index: indices that may be equal are in the same one.
 fn groups(indices: &[Term], required: &[Term], logic: &mut Logic) -> Vec<usize> {
     let mut group: Vec<usize> = (0..indices.len()).collect();
     for one in 0..indices.len() {
@@ -221,16 +221,17 @@ fn may_meet(one: Term, other: Term, required: &[Term], logic: &mut Logic) -> boo
     same.is_none_or(|same| !logic.excluded(required, same))
 }
 
-/// That an index selects this element; none if it is no element of any array.
+/// Returns the condition that an index selects this element; `None` if no array has such
+/// an element.
 fn is_at(index: Term, at: i64, logic: &mut Logic) -> Option<Term> {
     u32::try_from(at).ok().map(|at| logic.is_at(index, at))
 }
 
-/// How a program accesses the elements of its arrays, and which variables it writes.
+/// How a program accesses elements of arrays, and which variables it writes.
 struct Accesses<'a> {
     elements: Vec<(VarId, &'a Expr)>,
     written: FxHashSet<VarId>,
-    /// The arrays that invariants are about.
+    /// The arrays that invariants read.
     watched: FxHashSet<VarId>,
 }
 
@@ -251,7 +252,7 @@ impl<'a> Accesses<'a> {
                 places.iter().for_each(|place| all.write(place));
             }
         }
-        // What is required is of the initial values, which the array keeps.
+        // `requires` is about initial values, which the array keeps.
         let stated = |property: &'a Property| &property.expr;
         let stated = program.ensures.iter().map(stated);
         let stated = stated.chain(&program.conditions);
@@ -295,7 +296,7 @@ impl<'a> Accesses<'a> {
         }
     }
 
-    /// The arrays that can be split, each with its different indices.
+    /// Returns the arrays that can be split, each with its different indices.
     fn by_array(&self, program: &Program) -> Vec<(VarId, Vec<&'a Expr>)> {
         let arrays = (0..program.vars.len() as u32).map(VarId);
         let whole = |array: &VarId| self.watched.contains(array) || !self.written.contains(array);
@@ -310,14 +311,14 @@ impl<'a> Accesses<'a> {
                     indices.push(index);
                 }
             }
-            // Elements with known indices are apart anyway.
+            // Constant indices have separate cells anyway.
             let all_known = indices.iter().all(|i| matches!(i.kind, ExprKind::Const(_)));
             (!all_known && indices.len() <= MOST_INDICES).then_some((array, indices))
         });
         with_indices.collect()
     }
 
-    /// Whether an expression has one value in all of a run, and always has one.
+    /// Whether an expression always has a value, and the same one throughout a run.
     fn is_constant(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Const(_) => true,

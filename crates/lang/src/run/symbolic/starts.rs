@@ -1,11 +1,11 @@
-//! Work before the first step that depends on inputs, and the ways through it that count.
+//! Work before the first step that depends on inputs, and which of its paths count.
 //!
-//! What a process does before its first step is in the past of everything: with a false `assume`
-//! there no run counts. A machine with concrete values does all of it at once; here it is a step of
-//! each process, which a failure of another process does not depend on. Both agree, because inputs
-//! belong to processes and such work touches nothing shared: how one process starts does not
-//! restrict how another does. So
-//! - if a process has no way to start but by a false `assume`, nothing counts
+//! Everything happens after the work before the first steps: with a false `assume` there, no run
+//! counts. A machine with concrete values does all of it at once. Here it is a step of each
+//! process, on which failures of other processes do not depend. Both agree: inputs belong to
+//! processes and this work touches nothing shared, so the start of one process does not restrict
+//! that of another. So
+//! - if a process can start only with a false `assume`, nothing counts
 //!   ([`SymbolicMachine::foresee_starts`]), and
 //! - else a failure counts however the others start, and inputs that show it let all of them start
 //!   ([`SymbolicMachine::start_all`]).
@@ -16,33 +16,32 @@ use mazurka_smt::Why;
 use super::{Life, SymbolicMachine, broken};
 use crate::code::fault::Site;
 
-/// More ways to start than this are not looked at.
+/// The most ways to start that are tried.
 const MOST_WAYS: usize = 4096;
 
-/// How a process can start.
+/// The result of starting a process.
 enum Start {
     /// The step has been made.
     Made,
-    /// Every way has a false `assume`; this is one of them.
+    /// Every way to start has a false `assume`; this is one of these mishaps.
     Discarded(Option<Mishap>),
-    /// There are too many ways to look at.
+    /// There are too many ways to start.
     Unknown,
 }
 
 impl SymbolicMachine {
-    /// Lets all processes do their local work before their first step, and assumes what is
-    /// required.
+    /// Lets all processes do the local work before their first step, and assumes what is required.
     pub(super) fn start(&mut self) {
         let mut event = Event::new(ProcessId(0), 0);
         self.probing = true;
         for process in 0..self.code.processes.len() as u32 {
-            // Local work can neither block nor choose.
+            // Local work neither blocks nor chooses.
             let (mark, asked) = (self.undo.len(), self.asked.len());
             if self
                 .run_to_mark(ProcessId(process), &mut event, &[], false)
                 .is_err()
             {
-                // What it does depends on an input: then it will be a step.
+                // It depends on an input, so it becomes a step.
                 self.undo_to(mark);
                 self.asked.truncate(asked);
             }
@@ -57,7 +56,7 @@ impl SymbolicMachine {
             match logic.property(&self.code, &self.state.cells, &property.expr) {
                 Ok(required) if logic.known(required) == Some(1) => {}
                 Ok(required) => self.state.path.push(logic.condition(required)),
-                // Which values it allows shows when it is computed with numbers.
+                // The values that it allows are known only when it is computed with numbers.
                 Err(_) => logic.doubts.out_of_range = true,
             }
         }
@@ -68,7 +67,7 @@ impl SymbolicMachine {
         }
     }
 
-    /// Notes that nothing counts if some process cannot start without a false `assume`.
+    /// Adds the mishap that nothing counts if some process can start only with a false `assume`.
     pub(super) fn foresee_starts(&mut self) {
         for process in self.between_marks() {
             match self.start_process(process) {
@@ -83,8 +82,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// Lets all processes start that have not, each in a way that no `assume` discards, and those
-    /// go on that rest in front of a condition. False if one has no such way.
+    /// Starts all processes that have not started, without a false `assume`, and continues those
+    /// that rest before a condition. Returns false if that is impossible for one of them.
     pub fn start_all(&mut self) -> bool {
         while let Some(&process) = self.between_marks().first() {
             if !matches!(self.start_process(process), Start::Made) {
@@ -100,7 +99,7 @@ impl SymbolicMachine {
             .collect()
     }
 
-    /// Lets a process start: without any mishap if it can, else with one that is no false `assume`.
+    /// Starts a process: without a mishap if possible, else with one that is not a false `assume`.
     fn start_process(&mut self, process: ProcessId) -> Start {
         let depth = self.taken.len();
         let mut wrong: Option<Vec<i64>> = None;
@@ -133,7 +132,7 @@ impl SymbolicMachine {
     }
 }
 
-/// The outcomes that follow those of an event in lexicographic order; none after the last.
+/// Returns the next outcomes in lexicographic order; `None` after the last.
 fn outcomes_after(event: &Event) -> Option<Vec<i64>> {
     let last = event.outcomes.iter().rposition(|o| o.value + 1 < o.end)?;
     let outcomes = event.outcomes[..=last].iter().map(|o| o.value);

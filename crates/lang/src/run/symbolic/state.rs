@@ -10,34 +10,33 @@ use super::logic::{Logic, sort_of};
 use crate::code::Code;
 use crate::run::state::{Life, Process};
 
-/// Initial values between two looks at the clock.
+/// The number of initial values made between two looks at the clock.
 const BETWEEN_LOOKS: u32 = 1 << 13;
 
-/// Why a process waits, if it has found out in a step of its own: until one of these is no longer
-/// so.
+/// Why a process waits, if a step found out that it must. It waits until one of these changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Stayed {
-    /// The values of all that its step may touch.
+    /// The values of everything that its step may touch.
     pub seen: Fingerprint,
-    /// The process that had not ended.
+    /// The process whose end it waits for.
     pub joins: Option<ProcessId>,
 }
 
-/// How a process rests in front of a condition.
+/// How a process rests before a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Rests {
     /// What is left on the operand stack.
     pub operand: Option<Term>,
-    /// How much local work it may still do before its next mark.
+    /// The local work that it may still do before its next mark.
     pub fuel: u64,
 }
 
-/// What a process of a symbolic run is beside its registers and locals.
+/// What the symbolic machine keeps for a process besides its registers and locals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decisions {
     pub stayed: Option<Stayed>,
     pub rests: Option<Rests>,
-    /// The conditions that its steps have decided, as a sum.
+    /// The conditions that its steps have decided, as a sum of fingerprints.
     pub decided: Fingerprint,
 }
 
@@ -55,7 +54,7 @@ impl Default for Decisions {
 pub(super) type SymbolicProcess = Process<Term, Decisions>;
 
 impl SymbolicProcess {
-    /// Where it rests, and where the calls that it is in return to; each with the frame there.
+    /// Returns where it rests, then the return addresses of its calls, each with its frame.
     pub fn stands_at(&self, terms: &Terms) -> SmallVec<[(u32, usize); 4]> {
         let (mut pc, mut frame) = (self.registers.pc, self.registers.frame as usize);
         let mut all = SmallVec::new();
@@ -64,13 +63,13 @@ impl SymbolicProcess {
             if frame == 0 {
                 return all;
             }
-            // These are always known.
+            // Return addresses and frames are always known.
             let number = |slot: usize| terms.value(self.stack[slot]).unwrap_or(0);
             (pc, frame) = (number(frame - 2) as u32, number(frame - 1) as usize);
         }
     }
 
-    /// Everything that can matter later.
+    /// Returns everything that can matter later.
     fn essence(&self) -> Essence<'_> {
         let r = &self.registers;
         let here = || {
@@ -88,8 +87,8 @@ impl SymbolicProcess {
     }
 }
 
-/// Program point, frame, numbers of children and inputs, why it waits and how it rests, and locals,
-/// while it is alive.
+/// For a live process: program point, frame, numbers of children and inputs, why it waits and how
+/// it rests, and locals.
 type Essence<'a> = (
     Life,
     Option<(
@@ -102,7 +101,7 @@ type Essence<'a> = (
     )>,
 );
 
-/// A state of a symbolic run. Terms are those of the machine that it comes from.
+/// A state of a symbolic run. Its terms belong to the machine that made it.
 #[derive(Clone, Debug)]
 pub struct SymbolicState {
     /// σ: for each cell a term over initial values and inputs.
@@ -142,13 +141,14 @@ impl Hash for SymbolicState {
     }
 }
 
-/// The initial values: a variable of its own name for each that the program does not give.
+/// Returns the initial values. An initial value that the program leaves open is a variable
+/// with its name.
 pub(super) fn initial_cells(code: &Code, logic: &mut Logic) -> Vec<Term> {
     initial_cells_until(code, logic, &Patience::default()).0
 }
 
-/// The same, and whether these are all: of a large array there are as many variables, which are not
-/// waited for for ever.
+/// The same, and whether these are all. A large array needs many variables, and patience limits the
+/// time to make them.
 pub(super) fn initial_cells_until(
     code: &Code,
     logic: &mut Logic,

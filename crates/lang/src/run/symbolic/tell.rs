@@ -1,4 +1,4 @@
-//! A symbolic state in words, and the values that make a run concrete.
+//! Symbolic states as text, and values that make a run concrete.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::run::state::Life;
 use super::domain::Cause;
 use super::{Doubts, SymbolicMachine};
 
-/// The product of two numbers up to this fits 64 bits, and so do many sums of such products.
+/// The product of two numbers up to this fits into 64 bits, and so do many sums of such products.
 const SMALL: i64 = 1 << 20;
 
-/// A symbolic run with values for all that is symbolic in it.
+/// A symbolic run with values for everything symbolic in it.
 #[derive(Clone, Debug)]
 pub struct Concrete {
     /// The program with these initial values.
@@ -28,7 +28,7 @@ pub struct Concrete {
     pub values: Vec<Binding>,
 }
 
-/// What determinism is about, for all values that take the path of a run.
+/// The observed values of a final state, for all values that take the path of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Observed {
     pub(super) values: Vec<Term>,
@@ -36,7 +36,7 @@ pub struct Observed {
 }
 
 impl SymbolicMachine {
-    /// The path condition ⌈φ⌉, as the conditions that must hold together.
+    /// Returns the path condition ⌈φ⌉, as conditions that must all hold.
     pub fn path_condition(&self) -> Vec<String> {
         let mut logic = self.logic.borrow_mut();
         let path = self.state.path.iter();
@@ -53,7 +53,8 @@ impl SymbolicMachine {
         conditions
     }
 
-    /// The substitution σ: each shared variable with its value over initial values and inputs.
+    /// Returns the substitution σ: each shared variable with its value over initial values
+    /// and inputs.
     pub fn substitution(&self) -> Vec<Binding> {
         let vars = self.told.program.vars.iter().enumerate();
         let all = self.told_cells();
@@ -76,8 +77,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// The program points of the thread pool Σ: where each process is, and nothing of what it
-    /// knows.
+    /// Returns the program points of the thread pool Σ: the positions of the processes without
+    /// their locals.
     pub(super) fn program_points(&self) -> Fingerprint {
         let logic = self.logic.borrow();
         let mut all = Fingerprint::EMPTY;
@@ -99,38 +100,39 @@ impl SymbolicMachine {
         all
     }
 
-    /// What the solver has done so far.
+    /// Returns the statistics of the solver.
     pub fn solver_statistics(&self) -> mazurka_smt::Statistics {
         self.logic.borrow().statistics()
     }
 
-    /// What the solver could not decide so far.
+    /// Returns what the solver could not decide so far.
     pub fn doubts(&self) -> Doubts {
         self.logic.borrow().doubts.clone()
     }
 
-    /// The same, whenever it is asked, also when the machine is in use elsewhere or gone.
+    /// Returns a function for the same, which works even while the machine is in use
+    /// elsewhere or gone.
     pub fn doubts_so_far(&self) -> impl Fn() -> Doubts + use<> {
         let logic = Rc::clone(&self.logic);
         move || logic.borrow().doubts.clone()
     }
 
-    /// False if certainly no values satisfy what the program requires. If it is not known whether
-    /// any do, that is a doubt: what is verified may be about nothing.
+    /// False if certainly no values satisfy what the program requires. If that is unknown, it is a
+    /// doubt: a verified property may be about nothing.
     pub fn can_start(&self) -> bool {
         let start = self.taken.first().map_or(self.state.path.len(), |t| t.path);
         let required = &self.state.path[..start];
         !required.contains(&Term::FALSE) && self.logic.borrow_mut().feasible(required)
     }
 
-    /// Values under which a concrete run follows the current one and, if a mishap of the initial or
-    /// of the final state is named, shows that too. None if there are none, or the solver finds
-    /// none.
+    /// Returns values for which a concrete run follows the current one and, if a mishap of the
+    /// initial or of the final state is given, shows that too. `None` if there are none, or the
+    /// solver finds none.
     pub fn concrete(&self, mishap: Option<&Mishap>) -> Option<Concrete> {
         self.concrete_if(mishap, &[])
     }
 
-    /// The same with small numbers for every `int`, so that sums and products of them stay small.
+    /// The same with small numbers for every `int`, so that their sums and products stay small.
     pub fn concrete_and_small(&self, mishap: Option<&Mishap>) -> Option<Concrete> {
         let mut logic = self.logic.borrow_mut();
         let variables = logic.terms.variables().iter().map(|v| v.term);
@@ -155,7 +157,8 @@ impl SymbolicMachine {
         Some(self.with(&model))
     }
 
-    /// The condition that a property of the initial or of the final state does not hold here.
+    /// Returns the condition that a property of the initial or of the final state does not
+    /// hold here.
     pub(super) fn broken_by(&self, mishap: &Mishap) -> Option<Term> {
         let program = &self.code.program;
         let property = match (mishap.process, Site::decode(mishap.site)?) {
@@ -169,7 +172,7 @@ impl SymbolicMachine {
         Some(logic.condition(broken))
     }
 
-    /// The current run under a model.
+    /// Returns the current run under a model.
     pub(super) fn with(&self, model: &Model) -> Concrete {
         let logic = self.logic.borrow();
         let mut code = Code::clone(&self.told);
@@ -213,8 +216,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// The run without what only a symbolic run has: work before the start, steps that stay, and
-    /// decisions.
+    /// Returns the run without what only a symbolic run has: work before the start, steps that
+    /// stay, and decisions.
     pub fn concrete_schedule(&self) -> Schedule {
         let mut causes = self.causes.iter();
         let mut steps = Vec::new();
@@ -246,13 +249,13 @@ impl SymbolicMachine {
         all.iter().all(&mut holds)
     }
 
-    /// What a mishap is, in a sentence, and where.
+    /// Returns a sentence about a mishap, and its place.
     pub fn explain(&self, mishap: &Mishap) -> (String, Option<mazurka_core::record::Place>) {
         self.code.explain(mishap)
     }
 
-    /// The shared cells for given initial values and inputs, by name; none if these do not take the
-    /// path of the current run, or lead beyond 64 bits.
+    /// Returns the shared cells for given initial values and inputs, by name; `None` if these do
+    /// not take the path of the current run, or lead to numbers beyond 64 bits.
     pub fn under(&self, value: impl Fn(&str) -> Option<i64>) -> Option<Vec<i64>> {
         let cells = self.told_cells();
         let logic = self.logic.borrow();
@@ -268,7 +271,7 @@ impl SymbolicMachine {
         cells.iter().map(|&cell| of(cell)).collect()
     }
 
-    /// What determinism is about, in this state.
+    /// Returns what is observed in this state.
     pub fn observed(&self) -> Observed {
         let cells = self.code.observed.iter();
         Observed {

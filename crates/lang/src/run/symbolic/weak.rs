@@ -1,10 +1,10 @@
-//! What engines of weak memory models ask of a program whose values are not all known.
+//! What engines for weak memory models need to know about a program with unknown values.
 //!
-//! A value of the engine is a number: that of a term, or the value itself if it is known and not
-//! too large. Terms are kept once, so equal numbers are equal terms in all executions of a search.
-//! A condition over them is a step of its own
+//! A value of the engine is a number: the value itself if it is known and not too large, else the
+//! number of a term. Equal terms are the same term, so equal numbers mean equal terms in all
+//! executions of a search. A condition over unknown values is a separate step
 //! ([`with_conditions_apart`](SymbolicMachine::with_conditions_apart)), and so a decision of the
-//! execution graph: the engine asks which outcomes are feasible beside the other decisions.
+//! execution graph: the engine asks which outcomes are feasible together with the other decisions.
 
 use mazurka_core::{AccessOrder, Claims, Event, Execution, ProcessId, StepError, WeakMemory};
 use mazurka_smt::Term;
@@ -13,11 +13,11 @@ use super::SymbolicMachine;
 use super::domain::Apart;
 use super::logic::Logic;
 
-/// Values from here on are the numbers of terms.
+/// Values from here on stand for terms.
 const NAMED: i64 = 1 << 62;
 
 impl Logic {
-    /// A term as a value of the engine.
+    /// Returns the engine's value for a term.
     fn named(&mut self, term: Term) -> i64 {
         match self.known(term) {
             Some(value) if value < NAMED => value,
@@ -25,7 +25,7 @@ impl Logic {
         }
     }
 
-    /// The term of such a value.
+    /// Returns the term that such a value stands for.
     fn of_name(&mut self, value: i64) -> Term {
         if value < NAMED {
             self.constant(value)
@@ -36,15 +36,15 @@ impl Logic {
 }
 
 impl SymbolicMachine {
-    /// Lets processes rest in front of every condition that is not known, as
-    /// [`with_branches_apart`](Self::with_branches_apart) does, and in front of `assume` too, and
-    /// start in any order. It is for engines to which local work belongs to the access before it.
+    /// Lets processes rest before every unknown condition, as
+    /// [`with_branches_apart`](Self::with_branches_apart) does, and before `assume` too, and start
+    /// in any order. For engines that count local work as part of the access before it.
     pub fn with_conditions_apart(mut self) -> Self {
         self.apart = Apart::Conditions;
         self.starting_in_any_order()
     }
 
-    /// How many conditions there are that hold from the start.
+    /// Returns the number of conditions that hold from the start.
     fn required(&self) -> usize {
         self.taken
             .first()
@@ -123,7 +123,7 @@ impl WeakMemory for SymbolicMachine {
             };
             conditions.push(logic.condition(held));
         }
-        // Equal conditions are asked about once.
+        // Equal conditions need only one query.
         conditions.sort_unstable();
         conditions.dedup();
         logic.holds_for_some(&conditions)

@@ -1,4 +1,4 @@
-//! Expressions, by binding power.
+//! Parses expressions, by binding power.
 
 use super::super::ast::{Expr, ExprKind, Name, Selector};
 use super::super::token::Kind;
@@ -9,8 +9,8 @@ use mazurka_diagnostics::{Diagnostic, Span};
 /// Binding powers, weakest first.
 const OR: u8 = 1;
 const AND: u8 = 2;
-/// `!` binds weaker than a comparison: `!x == 0` then has the only reading that has a
-/// type where `x` is a number, and for truth values both readings mean the same.
+/// `!` binds weaker than a comparison. If `x` is a number, this is the only reading of `!x == 0`
+/// that has a type; for truth values both readings mean the same.
 const NOT: u8 = 3;
 const COMPARE: u8 = 4;
 const BIT_OR: u8 = 5;
@@ -45,7 +45,7 @@ fn binary(kind: Kind) -> Option<(BinaryOp, u8)> {
     })
 }
 
-/// Whether a token after `( … )` goes on with an expression.
+/// Whether a token after `( … )` continues an expression.
 pub(super) fn continues_expression(kind: Kind) -> bool {
     binary(kind).is_some()
 }
@@ -55,7 +55,7 @@ impl<'s> Parser<'s> {
         self.expr_above(0)
     }
 
-    /// An expression whose operators all bind tighter than `min`.
+    /// Parses an expression whose operators all bind tighter than `min`.
     fn expr_above(&mut self, min: u8) -> Parse<Expr<'s>> {
         if self.expr_depth >= MAX_EXPR_DEPTH {
             return Err(self.too_deep(
@@ -90,8 +90,8 @@ impl<'s> Parser<'s> {
         Ok(left)
     }
 
-    /// A node whose height is within the limit. Long sums grow to the left, so the
-    /// recursion of the parser alone would not notice them.
+    /// Makes a node whose height is within the limit. Long sums grow to the left, so the parser's
+    /// recursion depth alone would not bound them.
     pub(super) fn node(&mut self, kind: ExprKind<'s>, span: Span) -> Parse<Expr<'s>> {
         let below = match &kind {
             ExprKind::Unary(_, e) | ExprKind::Index(_, e) => e.depth,
@@ -138,7 +138,7 @@ impl<'s> Parser<'s> {
     fn chained_comparison(&mut self, left: Expr<'s>) -> Parse<Expr<'s>> {
         let sign = self.token();
         let shown = self.shown(sign);
-        // `x == 1 & y == 1`, as if `&` were between truth values.
+        // `x == 1 & y == 1`, as if `&` joined truth values.
         let help = match &left.kind {
             ExprKind::Binary(_, _, _, right) if matches!(right.kind, ExprKind::Binary(op, ..) if op.is_bitwise()) => {
                 "`&`, `|` and `^` work on bits: write `&&`, `||` and `!=` between conditions"
@@ -165,7 +165,7 @@ impl<'s> Parser<'s> {
         match token.kind {
             Kind::Int => {
                 self.bump();
-                // What is no number has been reported by the lexer.
+                // The lexer has reported an invalid number.
                 let kind = match self.text(start).parse() {
                     Ok(value) => ExprKind::Int(value),
                     Err(_) => ExprKind::Poison,
@@ -244,11 +244,11 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// What indices and fields select, after a name. An operation has a dot too, and arguments.
+    /// Parses indices and fields after a name. An operation has a dot too, and arguments.
     fn path(&mut self, name: Name<'s>) -> Parse<Expr<'s>> {
         let mut selectors = Vec::new();
         loop {
-            // Within a `select` the next alternative follows `[]`.
+            // Within a `select`, `[]` starts the next alternative.
             if !self.before_size && !self.at_alternative() && self.eat(Kind::LBracket) {
                 selectors.push(Selector::Index(self.expr()?));
                 self.expect(Kind::RBracket, " after the index")?;
@@ -275,7 +275,7 @@ impl<'s> Parser<'s> {
         self.node(kind, span)
     }
 
-    /// `(from: 1, kind: Ping)`, after the name of a `struct`.
+    /// Parses `(from: 1, kind: Ping)`, after the name of a `struct`.
     fn record(&mut self, name: Name<'s>) -> Parse<Expr<'s>> {
         self.bump();
         let mut fields = Vec::new();
@@ -292,7 +292,7 @@ impl<'s> Parser<'s> {
         self.node(ExprKind::Record(name, fields), span)
     }
 
-    /// `.x`, `.a[i]`, after a process with its number.
+    /// Parses `.x`, `.a[i]`, after a process with its number.
     fn local_of(&mut self, process: Name<'s>, instance: Expr<'s>) -> Parse<Expr<'s>> {
         self.bump();
         let (local, index) = self.name_and_index("the name of a local")?;
@@ -306,7 +306,7 @@ impl<'s> Parser<'s> {
         self.node(kind, span)
     }
 
-    /// `.load(acquire)`, after a variable or an element.
+    /// Parses `.load(acquire)`, after a variable or an element.
     fn operation(&mut self, place: Expr<'s>) -> Parse<Expr<'s>> {
         self.bump();
         let operation = self.name("an operation, such as `load`")?;
@@ -320,7 +320,7 @@ impl<'s> Parser<'s> {
         self.node(kind, span)
     }
 
-    /// `( e, f, … )`
+    /// Parses `( e, f, … )`.
     pub(super) fn arguments(&mut self) -> Parse<Vec<Expr<'s>>> {
         self.expect(Kind::LParen, "")?;
         let mut args = Vec::new();
@@ -334,7 +334,7 @@ impl<'s> Parser<'s> {
         Ok(args)
     }
 
-    /// A bound of a range that is a type: brackets behind it are the size of an array.
+    /// Parses a bound of a range that is a type: brackets after it are the size of an array.
     pub(super) fn bound(&mut self) -> Parse<Expr<'s>> {
         let outer = std::mem::replace(&mut self.before_size, true);
         let bound = self.expr_above(COMPARE);
@@ -375,7 +375,7 @@ impl<'s> Parser<'s> {
         self.node(kind, span)
     }
 
-    /// `e .. f`
+    /// Parses `e .. f`.
     pub(super) fn bounds(&mut self) -> Parse<(Expr<'s>, Expr<'s>)> {
         let from = self.expr()?;
         if !self.at(Kind::DotDot) {
@@ -387,7 +387,7 @@ impl<'s> Parser<'s> {
         Ok((from, to))
     }
 
-    /// A name with an optional index, as in `lock(m[i])`.
+    /// Parses a name with an optional index, as in `lock(m[i])`.
     pub(super) fn name_and_index(&mut self, what: &str) -> Parse<(Name<'s>, Option<Expr<'s>>)> {
         let name = self.name(what)?;
         if !self.eat(Kind::LBracket) {

@@ -15,7 +15,7 @@ const CHANNEL: &str =
 const INCLUDE: &str = "write `include \"name.maz\"` on a line of its own, outside of all blocks";
 const TEMPORAL: &str = "write `always e`, `eventually e`, `infinitely_often e` or `whenever e leads_to f` (docs/temporal.md)";
 
-/// Words that open a statement in other languages, and what to write instead.
+/// Words that start a statement in other languages, and what to write instead.
 const FOREIGN_WORDS: &[(&str, &str)] = &[
     (
         "thread",
@@ -174,8 +174,8 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Functions of other languages whose value is used, and what to write instead. All that reads and
-/// writes is one step: in two, another process could come between them.
+/// Functions of other languages whose value is used, and what to write instead. The replacement
+/// reads and writes in one step: with two steps, another process could run in between.
 const FOREIGN_VALUES: &[(&[&str], &str)] = &[
     (
         &["try_lock", "trylock", "tryLock", "try_acquire"],
@@ -209,16 +209,16 @@ const FOREIGN_VALUES: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// What to write instead of a function of another language.
+/// Returns what to write instead of a function of another language.
 pub(crate) fn foreign_value(name: &str) -> Option<&'static str> {
     let named = |(names, _): &&(&[&str], &str)| names.contains(&name);
     FOREIGN_VALUES.iter().find(named).map(|(_, advice)| *advice)
 }
 
-/// Words that open a statement where no other meaning fits, and are names elsewhere.
+/// Words that start a statement where no other meaning fits, and are names elsewhere.
 const STATEMENT_WORDS: [&str; 6] = ["select", "match", "print", "break", "continue", "return"];
 
-/// What to write instead of a word of another language, or of a misspelt one.
+/// Returns what to write instead of a word of another language, or of a misspelt one.
 pub(super) fn advice(word: &str, known: impl Fn(Kind) -> bool) -> Option<String> {
     if let Some(advice) = foreign(word) {
         return Some(advice.to_owned());
@@ -229,13 +229,14 @@ pub(super) fn advice(word: &str, known: impl Fn(Kind) -> bool) -> Option<String>
     Some(format!("did you mean `{near}`?"))
 }
 
-/// What to write instead of a word of another language.
+/// Returns what to write instead of a word of another language.
 pub(crate) fn foreign(word: &str) -> Option<&'static str> {
     let found = FOREIGN_WORDS.iter().find(|(foreign, _)| *foreign == word);
     found.map(|(_, advice)| *advice)
 }
 
-/// Operators that are words elsewhere: how they are written here, and as which they are read.
+/// Returns the operator that a word of another language stands for: how to write it here, and the
+/// token to continue with.
 pub(super) fn operator(word: &str) -> Option<(&'static str, Kind)> {
     Some(match word {
         "mod" | "rem" => ("%", Kind::Percent),

@@ -1,4 +1,4 @@
-//! Declarations and processes.
+//! Parses declarations and processes.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::check::hir::{Atomicity, Type};
 use mazurka_core::{Kind as Violation, Kinds};
 use mazurka_diagnostics::Span;
 
-/// So many messages can wait in a channel without a capacity, unless the file says how many.
+/// The default limit of waiting messages in a channel without a capacity.
 const USUAL_LIMIT: u64 = 16;
 
 impl<'s> Parser<'s> {
@@ -33,7 +33,7 @@ impl<'s> Parser<'s> {
             if read.is_err() {
                 self.skip_item(start);
             } else if !self.at_item() && !self.at(Kind::Semi) {
-                // What stands on a new line is a mistake of its own.
+                // A token on a new line is a separate mistake.
                 if self.diagnostics.len() == before || self.on_new_line() {
                     self.wrong_item_tail();
                 }
@@ -62,7 +62,7 @@ impl<'s> Parser<'s> {
         self.at_word("refines") && self.kind_after(1) == Kind::Str
     }
 
-    /// Whether this is `include "file.maz"`, and no name.
+    /// Whether this is `include "file.maz"`, and not a name.
     fn at_include(&self) -> bool {
         self.at_word("include") && self.kind_after(1) == Kind::Str
     }
@@ -78,7 +78,7 @@ impl<'s> Parser<'s> {
         self.at_word("cover") && self.kind_after(1).opens_expression()
     }
 
-    /// The word of a declaration that is a name elsewhere, if one begins here.
+    /// Returns the keyword of a declaration that begins here, if the keyword is a name elsewhere.
     fn word_of_item(&self) -> Option<&'static str> {
         let words = [
             ("enum", Kind::LBrace),
@@ -92,8 +92,8 @@ impl<'s> Parser<'s> {
         found.map(|(word, _)| *word)
     }
 
-    /// The kind of object that is declared here, and how many words say so. Their words are names
-    /// elsewhere: no other declaration begins with two names.
+    /// Returns the kind of object that is declared here, and the number of its words. These words
+    /// are names elsewhere, but no other declaration begins with two names.
     fn object_here(&self) -> Option<(ObjectKind, usize)> {
         let kind = |at: usize| {
             let token = self.token_at(self.pos + at);
@@ -107,8 +107,8 @@ impl<'s> Parser<'s> {
         kind(0).map(|(_, kind)| (*kind, 1))
     }
 
-    /// The word of the language in `chan in[2]`, which would be the declaration of an object but
-    /// for its name.
+    /// Returns the keyword in `chan in[2]`, which would declare an object if its name were not
+    /// a keyword.
     pub(super) fn word_for_object(&self) -> Option<Span> {
         let text = self.text(self.token().span);
         let next = self.token_at(self.pos + 1).span;
@@ -116,7 +116,7 @@ impl<'s> Parser<'s> {
         (opens && word(self.text(next)) != Kind::Ident).then_some(next)
     }
 
-    /// `semaphore s[3] = 1, t = 2`, `cond c, d`, `chan c[..]: int`
+    /// Parses `semaphore s[3] = 1, t = 2`, `cond c, d`, `chan c[..]: int`.
     fn objects(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
         let Some((kind, words)) = self.object_here() else {
             return Err(self.not_an_item());
@@ -190,7 +190,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `enum`, `struct` or `fn`
+    /// Parses `enum`, `struct` or `fn`.
     fn worded_item(&mut self) -> Parse<Item<'s>> {
         let word = self.word_of_item().unwrap_or_default();
         self.bump();
@@ -216,13 +216,13 @@ impl<'s> Parser<'s> {
         Ok(item)
     }
 
-    /// Goes to where the next declaration begins.
+    /// Skips to the next declaration.
     fn skip_item(&mut self, start: usize) {
         let failed = self.pos;
         self.pos = start + 1;
         while self.pos < failed || !self.at_item() {
             let next = self.partner_of(self.pos).max(self.pos) + 1;
-            // A block that was not reached is read for its mistakes.
+            // A block that was not reached is parsed for its mistakes.
             if self.at(Kind::LBrace) && self.pos >= failed {
                 let _ = self.block("");
             } else {
@@ -262,7 +262,7 @@ impl<'s> Parser<'s> {
                 self.bump();
                 items.push(self.constant()?);
             }
-            // The SymPaths paper's word for a process.
+            // The SymPaths paper writes `proc` for a process.
             Kind::Proc if self.kind_after(1) == Kind::LBrace => {
                 self.bump();
                 items.push(self.process()?);
@@ -380,9 +380,9 @@ impl<'s> Parser<'s> {
         token.kind == Kind::Equals && self.text(token.span) == "↦"
     }
 
-    /// A program as the guarded-command paper writes it: a state σ, then the statement g of the
-    /// initial process, as in `x ↦ 0, y ↦ 1, x := 1; y := 2`, or several of them in parallel, as in
-    /// `x ↦ 1, { x := x + 1 ∥ x := 3 }`.
+    /// Parses a program in the notation of the guarded-command paper: a state σ, then the statement
+    /// g of the initial process, as in `x ↦ 0, y ↦ 1, x := 1; y := 2`, or several of them in
+    /// parallel, as in `x ↦ 1, { x := x + 1 ∥ x := 3 }`.
     fn state_and_program(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
         while self.at_maplet() {
             let names = vec![self.name("the name of a variable")?];
@@ -422,7 +422,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// The index of the next token of a kind that stands in no bracket that opens after the start.
+    /// Returns the index of the next token of the wanted kind that is not in a nested bracket.
     fn next_at_this_depth(&self, start: usize, end: usize, wanted: impl Fn(Kind) -> bool) -> usize {
         let mut at = start;
         while at < end && !wanted(self.token_at(at).kind) {
@@ -431,7 +431,7 @@ impl<'s> Parser<'s> {
         at.min(end)
     }
 
-    /// `↦ v`, which says the type too.
+    /// Parses `↦ v`, which determines the type too.
     fn mapped(&mut self) -> Parse<(TypeExpr<'s>, Option<Init<'s>>)> {
         let span = self.bump().span;
         let base = match self.kind() {
@@ -447,7 +447,7 @@ impl<'s> Parser<'s> {
         Ok((ty, Some(self.init()?)))
     }
 
-    /// `eventually done: x == 1`, `whenever e leads_to f`
+    /// Parses `eventually done: x == 1`, `whenever e leads_to f`.
     fn temporal(&mut self) -> Parse<Item<'s>> {
         let start = self.token().span;
         let kind = match self.bump().kind {
@@ -481,7 +481,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// `failure, deadlock`
+    /// Parses `failure, deadlock`.
     fn kinds_of_violations(&mut self) -> Parse<Kinds> {
         let mut kinds = Kinds::NONE;
         loop {
@@ -541,7 +541,7 @@ impl<'s> Parser<'s> {
         Ok(Item::Var { names, ty, init })
     }
 
-    /// The value of a variable whose type is missing: checked as far as it goes.
+    /// Parses the value of a variable whose type is missing, for its mistakes.
     fn value_of_untyped(&mut self) -> Option<Init<'s>> {
         if !matches!(self.kind(), Kind::Equals | Kind::Assign) {
             return None;
@@ -563,7 +563,7 @@ impl<'s> Parser<'s> {
         Ok(Item::Const { name, value })
     }
 
-    /// `(a: int, b, c: bool)`
+    /// Parses `(a: int, b, c: bool)`.
     pub(super) fn params(&mut self, proc: Name<'s>) -> Parse<Vec<Param<'s>>> {
         if !self.at(Kind::LParen) {
             let help = format!("write `proc {}() {{ … }}`", proc.text);
@@ -575,7 +575,7 @@ impl<'s> Parser<'s> {
         Ok(params)
     }
 
-    /// `a: int, b, c: bool`, up to a closing bracket.
+    /// Parses `a: int, b, c: bool`, up to a closing bracket.
     fn fields(&mut self, close: Kind, what: &str) -> Parse<Vec<Param<'s>>> {
         let mut fields: Vec<Param<'s>> = Vec::new();
         while !self.at(close) {
@@ -610,7 +610,7 @@ impl<'s> Parser<'s> {
         let mut range = None;
         if self.eat(Kind::LParen) {
             if self.at(Kind::RParen) {
-                // `process p() { … }` says the same as `process p { … }`.
+                // `process p() { … }` means the same as `process p { … }`.
             } else {
                 let name = self.name("the name of the parameter")?;
                 if !self.at(Kind::In) {

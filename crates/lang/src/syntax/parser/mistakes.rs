@@ -1,9 +1,9 @@
-//! Mistakes that are made often, each with the words that mend it.
+//! Frequent mistakes, each with a message that says how to fix it.
 
 use super::super::ast::{Base, Expr, ExprKind, Name, Stmt, StmtKind, TypeExpr};
 use super::super::token::Kind;
 use super::foreign::{self, advice};
-use super::{Parse, Parser, Stop};
+use super::{Parse, ParseStop, Parser};
 use crate::check::hir::BinaryOp;
 use mazurka_diagnostics::{Diagnostic, Span, said_behind};
 
@@ -12,7 +12,7 @@ fn opens_any_statement(kind: Kind) -> bool {
 }
 
 impl<'s> Parser<'s> {
-    /// A condition: an expression where `=` and `:=` are taken for `==`.
+    /// Parses a condition: an expression where `=` and `:=` are taken for `==`.
     pub(super) fn condition(&mut self) -> Parse<Expr<'s>> {
         let test = self.expr()?;
         let token = self.token();
@@ -34,7 +34,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// `x = e` as a statement; goes on as if it were `:=`.
+    /// Reports `x = e` as a statement; the parser continues as if it were `:=`.
     pub(super) fn equals_for_assignment(&mut self) {
         let span = self.token().span;
         self.report(
@@ -44,7 +44,7 @@ impl<'s> Parser<'s> {
         );
     }
 
-    /// `var x: int := 0` and the like; goes on as if it were `=`.
+    /// Reports `var x: int := 0` and the like; the parser continues as if it were `=`.
     pub(super) fn assign_for_equals(&mut self) {
         let span = self.token().span;
         self.report(
@@ -70,7 +70,7 @@ impl<'s> Parser<'s> {
         );
     }
 
-    /// What follows a statement and can neither belong to it nor open the next.
+    /// Reports a token after a statement that neither belongs to it nor starts the next.
     pub(super) fn wrong_tail(&mut self) {
         let previous = self.token_at(self.pos - 1);
         if self.at(Kind::Assign) && matches!(previous.kind, Kind::Skip | Kind::End | Kind::Join) {
@@ -139,8 +139,8 @@ impl<'s> Parser<'s> {
         (second.kind == Kind::Equals || doubled).then_some(second.kind)
     }
 
-    /// An expression where a statement is expected.
-    pub(super) fn no_statement(&mut self, expr: Expr<'s>) -> Stop {
+    /// Reports an expression where a statement is expected.
+    pub(super) fn no_statement(&mut self, expr: Expr<'s>) -> ParseStop {
         if let Some(second) = self.foreign_assignment() {
             let (first, second_span) = (self.token(), self.token_at(self.pos + 1).span);
             let span = first.span.to(second_span);
@@ -154,7 +154,7 @@ impl<'s> Parser<'s> {
             );
         }
         if self.already_reported(self.token()) {
-            return Stop::Unexpected;
+            return ParseStop::Unexpected;
         }
         if self.at(Kind::RParen) && self.guard_sign_missing() {
             let text = self.quoted(expr.span);
@@ -165,7 +165,7 @@ impl<'s> Parser<'s> {
             );
         }
         match &expr.kind {
-            ExprKind::Poison => Stop::Unexpected,
+            ExprKind::Poison => ParseStop::Unexpected,
             ExprKind::Name(name) => self.lonely_name(*name),
             ExprKind::Call(name, _) => {
                 let text = name.text;
@@ -218,7 +218,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Source text for a message, unless it is long.
+    /// Returns source text for a message, unless it is long.
     fn quoted(&self, span: Span) -> &'s str {
         let text = self.text(span);
         if text.len() > 60 || text.contains('\n') {
@@ -228,7 +228,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Whether what follows `( e )` could be what it guards.
+    /// Whether the tokens after `( e )` could be the body of a guard.
     fn guard_sign_missing(&self) -> bool {
         let (close, next) = (self.token(), self.token_at(self.pos + 1));
         let between = Span {
@@ -240,7 +240,7 @@ impl<'s> Parser<'s> {
         follows && !self.text(between).contains('\n')
     }
 
-    fn lonely_name(&mut self, name: Name<'s>) -> Stop {
+    fn lonely_name(&mut self, name: Name<'s>) -> ParseStop {
         if let Some(help) = advice(name.text, opens_any_statement) {
             return self.foreign_word(name, help);
         }
@@ -262,7 +262,7 @@ impl<'s> Parser<'s> {
         )
     }
 
-    fn foreign_word(&mut self, name: Name<'s>, help: String) -> Stop {
+    fn foreign_word(&mut self, name: Name<'s>, help: String) -> ParseStop {
         self.report(
             Diagnostic::new(
                 "M0109",
@@ -274,11 +274,11 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// A token that can open no statement.
-    pub(super) fn not_a_statement(&mut self) -> Stop {
+    /// Reports a token that starts no statement.
+    pub(super) fn not_a_statement(&mut self) -> ParseStop {
         let token = self.token();
         if self.already_reported(token) {
-            return Stop::Unexpected;
+            return ParseStop::Unexpected;
         }
         let text = self.text(token.span);
         match token.kind {
@@ -310,8 +310,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The operator here, where some words of other languages are taken for the one they
-    /// mean (and reported when they are read).
+    /// Returns the operator here. Some words of other languages are taken for the operator they
+    /// mean, and reported.
     pub(super) fn operator_here(&mut self) -> Kind {
         let token = self.token();
         if token.kind != Kind::Ident || self.on_new_line() {
@@ -333,12 +333,12 @@ impl<'s> Parser<'s> {
             .label("not an operator of this language")
             .help(format!("write `{meant}`")),
         );
-        // Read as what is meant from now on, so that it is reported once.
+        // Replaces the token, so that it is reported once.
         self.tokens[self.pos].kind = kind;
         kind
     }
 
-    /// `= {1, 2}` for `= [1, 2]`.
+    /// Reports `= {1, 2}` for `= [1, 2]`.
     pub(super) fn list_in_braces(&mut self) -> Expr<'s> {
         let start = self.token().span;
         self.unexpected_with(
@@ -354,7 +354,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `assert(e, "why")`: what is meant is clear, so it is reported and read.
+    /// Reports and parses `assert(e, "why")`, whose meaning is clear.
     pub(super) fn assert_as_call(&mut self) -> Option<Stmt<'s>> {
         let close = self.partner_of(self.pos);
         let as_call = self.at(Kind::LParen)
@@ -374,7 +374,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    pub(super) fn needless_parentheses(&mut self, form: &str) -> Stop {
+    pub(super) fn needless_parentheses(&mut self, form: &str) -> ParseStop {
         let span = self.token().span;
         self.report(
             Diagnostic::new("M0120", span, "this is a statement, not a call")
@@ -383,11 +383,11 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// A word of the language where a name is needed, reported once for each word.
-    pub(super) fn word_as_name(&mut self, span: Span, what: &str) -> Stop {
+    /// Reports a keyword where a name is needed, once for each keyword.
+    pub(super) fn word_as_name(&mut self, span: Span, what: &str) -> ParseStop {
         let text = self.text(span);
         if !self.words_reported.insert(text) {
-            return Stop::Unexpected;
+            return ParseStop::Unexpected;
         }
         self.report(
             Diagnostic::new("M0110", span, format!("`{text}` is a word of the language"))
@@ -396,12 +396,12 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// A word that is kept for later, reported once for each word.
-    pub(super) fn reserved(&mut self) -> Stop {
+    /// Reports a reserved word, once for each word.
+    pub(super) fn reserved(&mut self) -> ParseStop {
         let span = self.token().span;
         let text = self.text(span);
         if !self.words_reported.insert(text) {
-            return Stop::Unexpected;
+            return ParseStop::Unexpected;
         }
         self.report(
             Diagnostic::new("M0110", span, format!("`{text}` is reserved for later"))
@@ -410,7 +410,7 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// `include "file.maz"`, whose text stands behind it, or the reason why it does not.
+    /// Checks that the text of `include "file.maz"` follows it, and reports the reason if not.
     pub(super) fn included(&mut self, span: Span) {
         let label = match said_behind(self.source, span) {
             Ok(true) => return,
@@ -424,7 +424,7 @@ impl<'s> Parser<'s> {
         );
     }
 
-    fn misplaced(&mut self, message: String, help: String) -> Stop {
+    fn misplaced(&mut self, message: String, help: String) -> ParseStop {
         let span = self.token().span;
         self.report(
             Diagnostic::new("M0112", span, message)
@@ -433,12 +433,12 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// A token that can open no declaration.
-    pub(super) fn not_an_item(&mut self) -> Stop {
+    /// Reports a token that starts no declaration.
+    pub(super) fn not_an_item(&mut self) -> ParseStop {
         let token = self.token();
-        // A `}` too many closed the process early: that was reported.
+        // A `}` too many closed the process early, which was reported.
         if self.already_reported(token) || self.stray_brace {
-            return Stop::Unexpected;
+            return ParseStop::Unexpected;
         }
         let text = self.text(token.span);
         match token.kind {
@@ -449,7 +449,7 @@ impl<'s> Parser<'s> {
                     return self.word_as_name(next, "the name of what is declared");
                 }
                 let is_item = |kind: Kind| kind.opens_item() || kind == Kind::Lock;
-                // `start := 1` is a statement at the wrong place, whatever its variable is called.
+                // `start := 1` is a misplaced statement, whatever the name of the variable.
                 let next = self.kind_after(1);
                 let declares = match foreign::foreign(text) {
                     Some(_) if next == Kind::Equals => self.kind_after(2) == Kind::LBrace,
@@ -478,15 +478,15 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn outside(&mut self) -> Stop {
+    fn outside(&mut self) -> ParseStop {
         self.misplaced(
             "a statement stands outside of all processes".to_owned(),
             "statements stand inside `process { … }` or `proc p() { … }`".to_owned(),
         )
     }
 
-    /// `int x` for `var x: int`.
-    pub(super) fn type_before_name(&mut self, word: &str) -> Stop {
+    /// Reports `int x` for `var x: int`.
+    pub(super) fn type_before_name(&mut self, word: &str) -> ParseStop {
         let token = self.token();
         let ty = self.text(token.span);
         let name = match self.token_at(self.pos + 1) {
@@ -506,7 +506,7 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// `var x = 0`.
+    /// Reports `var x = 0`.
     pub(super) fn missing_type(&mut self, name: Name<'s>) -> Parse<TypeExpr<'s>> {
         if !matches!(self.kind(), Kind::Equals | Kind::Assign)
             && !self.kind().opens_item()
@@ -517,7 +517,7 @@ impl<'s> Parser<'s> {
         Ok(self.no_type(name, "var "))
     }
 
-    /// `x int` for `x: int`; goes on as if `:` were there.
+    /// Reports `x int` for `x: int`; the parser continues as if `:` were there.
     pub(super) fn missing_colon(&mut self, name: Name<'s>) {
         let ty = self.text(self.token().span);
         let help = format!("write `{}: {ty}`", name.text);
@@ -546,7 +546,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    pub(super) fn constant_with_type(&mut self, name: Name<'s>) -> Stop {
+    pub(super) fn constant_with_type(&mut self, name: Name<'s>) -> ParseStop {
         let help = format!(
             "write `const {} = …`: a constant takes the type of its context",
             name.text
@@ -554,7 +554,7 @@ impl<'s> Parser<'s> {
         self.unexpected_with("`=`", Some(help))
     }
 
-    pub(super) fn let_without_value(&mut self, name: Name<'s>) -> Stop {
+    pub(super) fn let_without_value(&mut self, name: Name<'s>) -> ParseStop {
         let help = format!("a local needs a value: `let {} = 0`", name.text);
         self.unexpected_with("`=`", Some(help))
     }
@@ -567,7 +567,7 @@ impl<'s> Parser<'s> {
         );
     }
 
-    pub(super) fn spawn_in_assignment(&mut self) -> Stop {
+    pub(super) fn spawn_in_assignment(&mut self) -> ParseStop {
         let span = self.token().span;
         self.report(
             Diagnostic::new("M0310", span, "a process cannot be assigned")
@@ -576,7 +576,7 @@ impl<'s> Parser<'s> {
         )
     }
 
-    pub(super) fn not_assignable(&mut self, span: Span) -> Stop {
+    pub(super) fn not_assignable(&mut self, span: Span) -> ParseStop {
         self.report(
             Diagnostic::new("M0118", span, "this cannot be assigned")
                 .label("expected a variable or an element of an array")
@@ -584,7 +584,7 @@ impl<'s> Parser<'s> {
         )
     }
 
-    pub(super) fn needs_parentheses(&mut self, what: &str) -> Stop {
+    pub(super) fn needs_parentheses(&mut self, what: &str) -> ParseStop {
         let span = self.token().span;
         self.report(
             Diagnostic::new("M0111", span, format!("{what} needs parentheses"))
@@ -593,7 +593,7 @@ impl<'s> Parser<'s> {
         )
     }
 
-    pub(super) fn lock_without_parentheses(&mut self, word: Kind) -> Stop {
+    pub(super) fn lock_without_parentheses(&mut self, word: Kind) -> ParseStop {
         let word = if word == Kind::Lock { "lock" } else { "unlock" };
         let help = match self.kind() {
             Kind::Ident => format!("write `{word}({})`", self.text(self.token().span)),
@@ -602,7 +602,7 @@ impl<'s> Parser<'s> {
         self.unexpected_with("`(`", Some(help))
     }
 
-    pub(super) fn for_of_c(&mut self) -> Stop {
+    pub(super) fn for_of_c(&mut self) -> ParseStop {
         let span = self.token().span;
         self.report(
             Diagnostic::new("M0109", span, "a `for` counts through a range")
@@ -611,13 +611,13 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// A block, or the one statement that stands where it should be.
+    /// Parses a block, or a single statement in its place.
     pub(super) fn body(&mut self, after: &str) -> Parse<Vec<Stmt<'s>>> {
         if self.at(Kind::LBrace) {
             return self.block(after);
         }
         if self.already_reported(self.token()) {
-            return Err(Stop::Unexpected);
+            return Err(ParseStop::Unexpected);
         }
         if matches!(self.kind(), Kind::Semi | Kind::RBrace | Kind::Eof) {
             return Err(self.no_block(after));
@@ -643,16 +643,16 @@ impl<'s> Parser<'s> {
             if self.at(Kind::LBrace) {
                 return self.block(after);
             }
-            return Err(Stop::Unexpected);
+            return Err(ParseStop::Unexpected);
         }
         Ok(vec![self.stmt()?])
     }
 
-    pub(super) fn no_block(&mut self, after: &str) -> Stop {
+    pub(super) fn no_block(&mut self, after: &str) -> ParseStop {
         self.unexpected(&format!("`{{` after {after}"))
     }
 
-    pub(super) fn no_expression(&mut self) -> Stop {
+    pub(super) fn no_expression(&mut self) -> ParseStop {
         let token = self.token();
         let help = match token.kind {
             Kind::Plus => Some("there is no unary `+`: leave it out".to_owned()),

@@ -1,8 +1,8 @@
 //! From balanced tokens to the syntax tree, by recursive descent.
 //!
-//! A function that cannot go on reports why and returns [`Stop`]; the list of
-//! statements or items around it skips to where the next one begins. Common mistakes
-//! are reported and read as what was meant, so that nothing is skipped at all.
+//! A function that cannot continue reports why and returns [`ParseStop`]; the list of statements or
+//! items around it skips to the next one. Frequent mistakes are reported and read as what was
+//! meant, so that nothing is skipped.
 
 mod expr;
 mod foreign;
@@ -25,19 +25,19 @@ use super::lexer::lex;
 use super::token::{Kind, Token};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// Expressions may be this deep, operators and brackets counted, so that no walk over them can
-/// overflow the stack.
+/// The greatest depth of an expression, counting operators and brackets, so that no walk over it
+/// overflows the stack.
 const MAX_EXPR_DEPTH: u16 = 256;
 
-/// Statements may be nested this deep.
+/// The deepest nesting of statements.
 const MAX_STMT_DEPTH: u16 = 128;
 
-/// What the parser found.
+/// The result of parsing a file.
 pub(crate) struct Parsed<'s> {
     pub file: File<'s>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Names in parts that could not be read. They may have been declared there, so
-    /// there should be no complaint that they are unknown.
+    /// Names in parts that could not be parsed. They may be declared there, so they are not
+    /// reported as unknown.
     pub tainted: FxHashSet<&'s str>,
 }
 
@@ -75,17 +75,18 @@ pub(crate) fn parse(source: &str) -> Parsed<'_> {
     }
 }
 
-/// Why a function gave up. The reason has been reported.
+/// Why a function gave up. The reason was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stop {
-    /// What stands here fits nowhere.
+enum ParseStop {
+    /// The token here fits nowhere.
     Unexpected,
-    /// The program is nested too deeply; do not look inside what is skipped.
+    /// The program is nested too deeply, so nothing inside the skipped part is parsed.
     TooDeep,
 }
 
-type Parse<T> = Result<T, Stop>;
+type Parse<T> = Result<T, ParseStop>;
 
+/// A recursive-descent parser at a position in the balanced tokens, with the mistakes found so far.
 struct Parser<'s> {
     source: &'s str,
     tokens: Vec<Token>,
@@ -95,23 +96,23 @@ struct Parser<'s> {
     diagnostics: Vec<Diagnostic>,
     expr_depth: u16,
     stmt_depth: u16,
-    /// Also counts blocks that are read only to find mistakes in them.
+    /// Also counts blocks that are parsed only to find mistakes in them.
     block_depth: u16,
     tainted: FxHashSet<&'s str>,
-    /// Words that were used as names, and that was reported.
+    /// Keywords that were used as names, which was reported.
     words_reported: FxHashSet<&'s str>,
-    /// Too deep a nesting was reported for this declaration or process.
+    /// Whether too deep a nesting was reported for this declaration or process.
     depth_reported: bool,
-    /// Brackets behind the name here belong to the type around it.
+    /// Whether brackets after the name here belong to the enclosing type.
     before_size: bool,
-    /// Whether it reads the alternatives of a `select`.
+    /// Whether it parses the alternatives of a `select`.
     in_select: bool,
-    /// Whether it reads the body of an operation.
+    /// Whether it parses the body of an operation.
     in_operation: bool,
 }
 
 impl<'s> Parser<'s> {
-    /// The token at an index; the end of the file beyond it.
+    /// Returns the token at an index; beyond the last one, the end of the file.
     fn token_at(&self, index: usize) -> Token {
         let last = self.tokens.len() - 1;
         self.tokens[index.min(last)]
@@ -137,7 +138,7 @@ impl<'s> Parser<'s> {
         span.text(self.source)
     }
 
-    /// The span of the token read last.
+    /// Returns the span of the previous token.
     fn previous(&self) -> Span {
         self.token_at(self.pos.saturating_sub(1)).span
     }
@@ -150,7 +151,7 @@ impl<'s> Parser<'s> {
         token
     }
 
-    /// Whether the name here is this word, which is a word of the language only in some places.
+    /// Whether the name here is this word, which is a keyword only in some places.
     fn at_word(&self, word: &str) -> bool {
         self.at(Kind::Ident) && self.text(self.token().span) == word
     }
@@ -163,17 +164,17 @@ impl<'s> Parser<'s> {
         here
     }
 
-    /// Index of the partner of the bracket at an index.
+    /// Returns the index of the partner of the bracket at an index.
     fn partner_of(&self, index: usize) -> usize {
         self.partner.get(index).map_or(index, |at| *at as usize)
     }
 
-    fn report(&mut self, diagnostic: Diagnostic) -> Stop {
+    fn report(&mut self, diagnostic: Diagnostic) -> ParseStop {
         self.diagnostics.push(diagnostic);
-        Stop::Unexpected
+        ParseStop::Unexpected
     }
 
-    /// How messages call a token.
+    /// Returns the name of a token in messages.
     fn shown(&self, token: Token) -> String {
         match token.kind {
             Kind::Ident | Kind::Int | Kind::TypeName | Kind::Reserved => {
@@ -184,8 +185,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Whether what is wrong here was reported by an earlier stage, or where a word of the
-    /// language was used as a name first.
+    /// Whether the mistake here was reported by an earlier stage, or at the first use of a keyword
+    /// as a name.
     fn already_reported(&self, token: Token) -> bool {
         token.kind == Kind::Bad
             || (token.span.start == token.span.end && token.kind != Kind::Eof)
@@ -193,14 +194,14 @@ impl<'s> Parser<'s> {
     }
 
     /// Reports that something else was expected here.
-    fn unexpected(&mut self, expected: &str) -> Stop {
+    fn unexpected(&mut self, expected: &str) -> ParseStop {
         self.unexpected_with(expected, None)
     }
 
-    fn unexpected_with(&mut self, expected: &str, help: Option<String>) -> Stop {
+    fn unexpected_with(&mut self, expected: &str, help: Option<String>) -> ParseStop {
         let token = self.token();
         if self.already_reported(token) {
-            return Stop::Unexpected;
+            return ParseStop::Unexpected;
         }
         let found = self.shown(token);
         self.report(
@@ -221,7 +222,7 @@ impl<'s> Parser<'s> {
         Err(self.unexpected(&format!("{}{where_}", kind.describe())))
     }
 
-    /// Reads a name; says so if it is a word of the language.
+    /// Parses a name; reports a keyword.
     fn name(&mut self, what: &str) -> Parse<Name<'s>> {
         let token = self.token();
         let text = self.text(token.span);
@@ -244,7 +245,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Notes every name in a range of tokens as possibly declared there.
+    /// Marks every name in a range of tokens as possibly declared there.
     fn taint(&mut self, from: usize, to: usize) {
         for index in from..to.min(self.tokens.len()) {
             let token = self.tokens[index];
@@ -256,10 +257,10 @@ impl<'s> Parser<'s> {
     }
 
     /// Reports that an expression or statement is nested too deeply.
-    fn too_deep(&mut self, what: &str, limit: u16, counted: &str) -> Stop {
+    fn too_deep(&mut self, what: &str, limit: u16, counted: &str) -> ParseStop {
         let span = self.token().span;
         if self.depth_reported {
-            return Stop::TooDeep;
+            return ParseStop::TooDeep;
         }
         self.depth_reported = true;
         self.report(
@@ -267,6 +268,6 @@ impl<'s> Parser<'s> {
                 .label(format!("this is more than {limit} {counted} deep"))
                 .help("split it: give a part of it a name of its own"),
         );
-        Stop::TooDeep
+        ParseStop::TooDeep
     }
 }

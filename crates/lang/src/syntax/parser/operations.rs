@@ -2,7 +2,7 @@
 
 use super::super::ast::{Expr, Item, OperationResult, Spec};
 use super::super::token::Kind;
-use super::{Parse, Parser, Stop};
+use super::{Parse, ParseStop, Parser};
 
 const SPEC: &str = "write `spec object for 2 clients of 3 operations { … }`";
 
@@ -21,7 +21,7 @@ impl<'s> Parser<'s> {
             && matches!(self.kind_after(2), Kind::For | Kind::LBrace)
     }
 
-    /// A procedure, and that it is an operation.
+    /// Parses a procedure, and marks it as an operation.
     pub(super) fn operation_item(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
         let start = self.token().span;
         self.bump();
@@ -47,18 +47,18 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// The specification, at its first word.
+    /// Parses the specification, at its first word.
     pub(super) fn spec(&mut self) -> Parse<Item<'s>> {
         let start = self.token().span;
         self.bump();
         self.bump();
         let Ok((clients, operations)) = self.spec_clients() else {
-            // What stands in the braces is not looked at.
+            // Skips the contents of the braces.
             while !self.at(Kind::LBrace) && !self.at(Kind::Eof) {
                 self.bump();
             }
             self.pos = self.partner_of(self.pos) + 1;
-            return Err(Stop::Unexpected);
+            return Err(ParseStop::Unexpected);
         };
         let head = start.to(self.previous());
         let end = self.partner_of(self.pos);
@@ -79,7 +79,7 @@ impl<'s> Parser<'s> {
         }))
     }
 
-    /// `for 2 clients of 3 operations`, before a brace.
+    /// Parses `for 2 clients of 3 operations`, before a brace.
     fn spec_clients(&mut self) -> Parse<(Expr<'s>, Expr<'s>)> {
         let help = || Some(SPEC.to_owned());
         if !self.eat(Kind::For) {

@@ -1,6 +1,6 @@
-//! Expressions over many values, `match`, and functions.
+//! Parses expressions over many values, `match`, and functions.
 //!
-//! Their words are names elsewhere: each is recognised by what follows it.
+//! Their keywords are names elsewhere: each is recognised by what follows it.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ impl<'s> Parser<'s> {
             && self.quantifier_here().is_some()
     }
 
-    /// `forall i in 0..n: e`, `sum v in a: v`
+    /// Parses `forall i in 0..n: e`, `sum v in a: v`.
     pub(super) fn quantified(&mut self) -> Parse<Expr<'s>> {
         let quantifier = self.quantifier_here().unwrap_or(Quantifier::Forall);
         let start = self.bump().span;
@@ -52,7 +52,7 @@ impl<'s> Parser<'s> {
         self.node(ExprKind::Quantified(Box::new(quantified)), span)
     }
 
-    /// Whether this is `match e {`, and no name.
+    /// Whether this is `match e {`, and not a name.
     pub(super) fn at_match(&self) -> bool {
         if !self.at_word("match") {
             return false;
@@ -67,7 +67,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// What is matched, and whether `{` follows.
+    /// Parses the subject of a `match`, and checks that `{` follows.
     fn matched(&mut self) -> Parse<Expr<'s>> {
         self.bump();
         let value = self.expr()?;
@@ -80,7 +80,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The members of a case: `Busy, Done`.
+    /// Parses the members of a case: `Busy, Done`.
     fn members(&mut self) -> Parse<Vec<Name<'s>>> {
         let mut names = vec![self.name("a member of the `enum`, or `else`")?];
         while self.eat(Kind::Comma) {
@@ -89,7 +89,7 @@ impl<'s> Parser<'s> {
         Ok(names)
     }
 
-    /// `match s { Idle: 0, Busy, Done: 1, else: 2 }`
+    /// Parses `match s { Idle: 0, Busy, Done: 1, else: 2 }`.
     pub(super) fn match_expr(&mut self) -> Parse<Expr<'s>> {
         let start = self.token().span;
         let value = self.matched()?;
@@ -119,7 +119,7 @@ impl<'s> Parser<'s> {
         self.node(ExprKind::Match(Box::new(value), cases), span)
     }
 
-    /// `match s { Idle { … } Busy, Done { … } else { … } }`
+    /// Parses `match s { Idle { … } Busy, Done { … } else { … } }`.
     pub(super) fn match_stmt(&mut self) -> Parse<StmtKind<'s>> {
         let value = self.matched()?;
         let mut cases = Cases {
@@ -144,7 +144,7 @@ impl<'s> Parser<'s> {
         Ok(StmtKind::Match(value, cases))
     }
 
-    /// `fn f(a: int): int { e }`, after `fn`.
+    /// Parses `fn f(a: int): int { e }`, after `fn`.
     pub(super) fn function(&mut self) -> Parse<Item<'s>> {
         let name = self.name("the name of a function")?;
         let params = self.params(name)?;

@@ -5,7 +5,7 @@ use super::super::token::Kind;
 use super::{Parse, Parser};
 
 impl<'s> Parser<'s> {
-    /// The declaration, at its first word, with a string behind it.
+    /// Parses the declaration, at its first word, which a string follows.
     pub(super) fn refines(&mut self) -> Parse<Item<'s>> {
         let start = self.token().span;
         self.bump();
@@ -36,7 +36,7 @@ impl<'s> Parser<'s> {
         Ok(Item::Refines { file, via, span })
     }
 
-    /// A name, and fields of it.
+    /// Parses a name with fields.
     fn dotted(&mut self) -> Parse<Dotted> {
         let first = self.name("the name of a shared variable")?;
         let mut name = first.text.to_owned();

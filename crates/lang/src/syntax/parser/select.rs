@@ -3,14 +3,15 @@
 use super::super::ast::{Alternative, Gate, Stmt, StmtKind};
 use super::super::token::Kind;
 use super::foreign::foreign;
-use super::{Parse, Parser, Stop};
+use super::{Parse, ParseStop, Parser};
 use mazurka_diagnostics::{Diagnostic, nearest};
 
-/// The alternatives of a `select`, and what stands behind `else`.
+/// The alternatives of a `select`, and the `else` alternative.
 type Alternatives<'s> = (Vec<Alternative<'s>>, Option<Vec<Stmt<'s>>>);
 
 impl<'s> Parser<'s> {
-    /// Whether this is `select {`, perhaps misspelt, and no name: no other statement opens so.
+    /// Whether this is `select {`, perhaps misspelt, and not a name: no other statement begins
+    /// like this.
     pub(super) fn at_select(&self) -> bool {
         self.at(Kind::Ident)
             && self.kind_after(1) == Kind::LBrace
@@ -18,7 +19,7 @@ impl<'s> Parser<'s> {
             && nearest(self.text(self.token().span), ["select"]).is_some()
     }
 
-    /// `select { e |> s [] c ? x |> t [] else |> u }`
+    /// Parses `select { e |> s [] c ? x |> t [] else |> u }`.
     pub(super) fn select_stmt(&mut self) -> Parse<StmtKind<'s>> {
         if !self.at_word("select") {
             self.misspelt_select();
@@ -67,7 +68,7 @@ impl<'s> Parser<'s> {
         self.separates(self.pos)
     }
 
-    /// Whether the token at an index begins a `[]` within a `select`, where no index is empty.
+    /// Whether the token at an index begins a `[]` within a `select`; an index is never empty.
     pub(super) fn separates(&self, at: usize) -> bool {
         self.in_select
             && self.token_at(at).kind == Kind::LBracket
@@ -84,7 +85,7 @@ impl<'s> Parser<'s> {
         );
     }
 
-    fn else_not_last(&mut self) -> Stop {
+    fn else_not_last(&mut self) -> ParseStop {
         let span = self.token().span.to(self.token_at(self.pos + 1).span);
         self.report(
             Diagnostic::new("M0101", span, "an alternative stands behind `else`")
@@ -93,7 +94,7 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// Where the next `[]` stands that separates two alternatives of this `select`.
+    /// Returns where the next `[]` is that separates two alternatives of this `select`.
     fn separator_before(&self, end: usize) -> Option<usize> {
         let mut at = self.pos;
         while at < end {
@@ -108,7 +109,7 @@ impl<'s> Parser<'s> {
         None
     }
 
-    /// When an alternative is open.
+    /// Parses the condition under which an alternative is open.
     fn gate(&mut self) -> Parse<Gate<'s>> {
         if self.at(Kind::Lock) {
             return Ok(Gate::Does(Box::new(self.plain()?)));

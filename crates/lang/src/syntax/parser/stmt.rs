@@ -1,14 +1,14 @@
-//! Statements.
+//! Parses statements.
 
 use super::super::ast::{Expr, ExprKind, Kept, Name, Spawned, Stmt, StmtKind, Text};
 use super::super::token::Kind;
 use super::expr::continues_expression;
-use super::{MAX_STMT_DEPTH, Parse, Parser, Stop};
+use super::{MAX_STMT_DEPTH, Parse, ParseStop, Parser};
 use crate::check::hir::Leave;
 use mazurka_diagnostics::Span;
 
 impl<'s> Parser<'s> {
-    /// `{ … }`
+    /// Parses `{ … }`.
     pub(super) fn block(&mut self, after: &str) -> Parse<Vec<Stmt<'s>>> {
         if !self.at(Kind::LBrace) {
             return Err(self.no_block(after));
@@ -16,8 +16,8 @@ impl<'s> Parser<'s> {
         Ok(self.statements_in_brackets())
     }
 
-    /// The statements between the bracket here and its partner. Never gives up: what
-    /// cannot be read is skipped, statement by statement.
+    /// Parses the statements between the bracket here and its partner. Never gives up: a statement
+    /// that cannot be parsed is skipped.
     pub(super) fn statements_in_brackets(&mut self) -> Vec<Stmt<'s>> {
         let end = self.partner_of(self.pos);
         if self.block_depth > MAX_STMT_DEPTH {
@@ -33,7 +33,7 @@ impl<'s> Parser<'s> {
         list
     }
 
-    /// The statements up to a token.
+    /// Parses the statements up to a token.
     pub(super) fn statements_up_to(&mut self, end: usize) -> Vec<Stmt<'s>> {
         self.block_depth += 1;
         let mut list = Vec::new();
@@ -49,7 +49,7 @@ impl<'s> Parser<'s> {
                     let wrong =
                         self.pos < end && !self.at(Kind::Semi) && self.has_wrong_tail(before);
                     list.push(if wrong {
-                        self.skip_statement(start, end, Stop::Unexpected)
+                        self.skip_statement(start, end, ParseStop::Unexpected)
                     } else {
                         stmt
                     });
@@ -63,8 +63,8 @@ impl<'s> Parser<'s> {
         list
     }
 
-    /// After a statement that no `;` follows: whether it cannot end here at all. If only
-    /// the `;` is missing, that is reported, and the next statement begins here.
+    /// Called after a statement without a `;`. Returns whether the statement cannot end here at
+    /// all. If only the `;` is missing, that is reported, and the next statement begins here.
     fn has_wrong_tail(&mut self, before: usize) -> bool {
         if self.token_at(self.pos - 1).kind == Kind::RBrace {
             return false;
@@ -87,9 +87,9 @@ impl<'s> Parser<'s> {
             || matches!(kind, Kind::If | Kind::LBrace | Kind::Ident | Kind::LParen)
     }
 
-    /// Goes to the end of a statement that could not be read, but reads the blocks in
-    /// it, for the mistakes they may have.
-    fn skip_statement(&mut self, start: usize, end: usize, stop: Stop) -> Stmt<'s> {
+    /// Skips to the end of a statement that could not be parsed, but parses the blocks in it for
+    /// their mistakes.
+    fn skip_statement(&mut self, start: usize, end: usize, stop: ParseStop) -> Stmt<'s> {
         let failed = self.pos;
         let mut index = start;
         let mut blocks = Vec::new();
@@ -97,7 +97,7 @@ impl<'s> Parser<'s> {
         while index < end {
             match self.token_at(index).kind {
                 Kind::Semi => break,
-                Kind::LBrace if index >= failed && stop != Stop::TooDeep => {
+                Kind::LBrace if index >= failed && stop != ParseStop::TooDeep => {
                     self.taint(unread, index);
                     let partner = self.partner_of(index);
                     self.pos = index;
@@ -115,11 +115,11 @@ impl<'s> Parser<'s> {
                 }
                 Kind::LBrace | Kind::LParen | Kind::LBracket => {
                     index = self.partner_of(index).max(index) + 1;
-                    // A block that is not looked into ends its statement all the same.
+                    // A skipped block ends its statement, too.
                     if index >= failed
                         && self.token_at(index - 1).kind == Kind::RBrace
                         && self.token_at(index).kind != Kind::Else
-                        && stop == Stop::TooDeep
+                        && stop == ParseStop::TooDeep
                     {
                         break;
                     }
@@ -145,8 +145,8 @@ impl<'s> Parser<'s> {
         self.deeper(Self::guarded)
     }
 
-    /// Reads something one level deeper. What stands in brackets behind a guard, a choice or a test
-    /// is one level with them.
+    /// Parses something one level deeper. Brackets after a guard, a choice or a test are on the
+    /// same level as these.
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.stmt_depth >= MAX_STMT_DEPTH {
             return Err(self.too_deep("statements are", MAX_STMT_DEPTH, "statements"));
@@ -157,7 +157,7 @@ impl<'s> Parser<'s> {
         result
     }
 
-    /// A guard and what it guards, or a choice, or a plain statement.
+    /// Parses a guard with its body, a choice, or a plain statement.
     fn guarded(&mut self) -> Parse<Stmt<'s>> {
         let stmt = if self.at_expression() && !self.at_worded() {
             let test = self.expr()?;
@@ -180,7 +180,7 @@ impl<'s> Parser<'s> {
             return Err(self.unexpected_with("a statement", Some(help)));
         }
         let body = Box::new(match self.kind() {
-            // The statements in it are one level deeper than the guard, like those of an `if`.
+            // The statements in the block are one level deeper than the guard, as in an `if`.
             Kind::LBrace | Kind::LParen if !self.at_expression() => self.guarded()?,
             _ => self.stmt()?,
         });
@@ -192,7 +192,7 @@ impl<'s> Parser<'s> {
         Ok(Stmt { kind, span })
     }
 
-    /// `s <| e |> t`, where `s` has been read.
+    /// Parses the rest of `s <| e |> t`, after `s`.
     fn choice(&mut self, then: Stmt<'s>) -> Parse<Stmt<'s>> {
         if !self.eat(Kind::Choice) {
             return Ok(then);
@@ -215,7 +215,7 @@ impl<'s> Parser<'s> {
         Ok(stmt)
     }
 
-    /// The second branch of a choice: a statement without guard or choice.
+    /// Parses the second branch of a choice: a statement without guard or choice.
     fn branch(&mut self) -> Parse<Stmt<'s>> {
         if !self.at_expression() || self.at_worded() {
             return self.plain();
@@ -227,8 +227,8 @@ impl<'s> Parser<'s> {
         self.after_expression(first)
     }
 
-    /// Whether what stands here is to be read as an expression first. `(` opens an
-    /// expression iff an operator or a guard follows its partner.
+    /// Whether an expression is to be parsed here first. `(` opens an expression iff an operator or
+    /// a guard follows its partner.
     pub(super) fn at_expression(&self) -> bool {
         match self.kind() {
             Kind::LParen => {
@@ -241,7 +241,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// An assignment or a call, whose first expression has been read.
+    /// Parses the rest of an assignment or a call, after its first expression.
     pub(super) fn after_expression(&mut self, first: Expr<'s>) -> Parse<Stmt<'s>> {
         let start = first.span;
         match self.kind() {
@@ -281,7 +281,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Whether a statement may end before the token here, as far as its own form goes.
+    /// Whether the token here may follow a complete statement.
     pub(super) fn ends_statement(&self) -> bool {
         matches!(
             self.kind(),
@@ -291,7 +291,7 @@ impl<'s> Parser<'s> {
             || self.on_new_line()
     }
 
-    /// Whether a line ends between the token read last and the one here.
+    /// Whether a line ends between the previous token and the one here.
     pub(super) fn on_new_line(&self) -> bool {
         let between = Span {
             start: self.previous().end,
@@ -340,7 +340,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// A statement that opens with a word or a bracket.
+    /// Parses a statement that begins with a keyword or a bracket.
     pub(super) fn plain(&mut self) -> Parse<Stmt<'s>> {
         let start = self.token().span;
         let kind = match self.kind() {
@@ -445,7 +445,7 @@ impl<'s> Parser<'s> {
         Some(Text { quoted, span })
     }
 
-    /// `( s )`, or `( s; t )`, which is a block.
+    /// Parses `( s )`, or `( s; t )`, which is a block.
     fn parenthesised_stmt(&mut self) -> Parse<Stmt<'s>> {
         let start = self.token().span;
         let mut body = self.statements_in_brackets();
@@ -464,7 +464,7 @@ impl<'s> Parser<'s> {
         let test = self.condition()?;
         let then = self.body("the condition")?;
         let mut other = Vec::new();
-        // `if …; else` is read too, once `;` has been complained about.
+        // `if …; else` is parsed too, after the `;` was reported.
         if self.eat(Kind::Else) {
             other = match self.kind() {
                 Kind::If => vec![self.deeper(Self::if_stmt)?],
@@ -558,12 +558,13 @@ impl<'s> Parser<'s> {
         Ok(StmtKind::Let { name, ty, init })
     }
 
-    /// Whether this is `print "…"`, and no name.
+    /// Whether this is `print "…"`, and not a name.
     fn at_print(&self) -> bool {
         self.at_word("print") && self.kind_after(1) == Kind::Str
     }
 
-    /// Whether this is a label, `critical: x := 1`, and no declaration in the style of others.
+    /// Whether this is a label, `critical: x := 1`, and not a declaration in the style of
+    /// other languages.
     fn at_label(&self) -> bool {
         let [next, after] = [self.kind_after(2), self.kind_after(3)];
         self.at(Kind::Ident)
@@ -573,20 +574,20 @@ impl<'s> Parser<'s> {
             && !(next == Kind::Ident && matches!(after, Kind::Equals | Kind::Semi | Kind::RBrace))
     }
 
-    /// Whether this is `try lock(m)`, or the like, and no name.
+    /// Whether this is `try lock(m)`, or the like, and not a name.
     fn at_try(&self) -> bool {
         self.at_word("try") && matches!(self.kind_after(1), Kind::Ident | Kind::Lock)
     }
 
-    /// `try s`, with where its result goes.
+    /// Parses `try s`; `kept`: where its result is stored.
     fn tried(&mut self, kept: Kept<'s>) -> Parse<StmtKind<'s>> {
         self.bump();
-        // A choice around it is one of the whole statement.
+        // A choice around it applies to the whole statement.
         let operation = self.deeper(Self::branch)?;
         Ok(StmtKind::Try(kept, Box::new(operation)))
     }
 
-    /// Whether a name here is the word of a statement.
+    /// Whether a name here is the keyword of a statement.
     fn at_worded(&self) -> bool {
         self.at_new()
             || self.at_match()
@@ -596,7 +597,8 @@ impl<'s> Parser<'s> {
             || self.leave_here().is_some()
     }
 
-    /// `break`, `continue` or `return`, if this is no name: a name alone is no statement.
+    /// Returns which of `break`, `continue` or `return` this is, unless it is a name: a name alone
+    /// is not a statement.
     fn leave_here(&self) -> Option<Leave> {
         let text = match self.kind() {
             Kind::Ident => self.text(self.token().span),
@@ -636,8 +638,8 @@ impl<'s> Parser<'s> {
         Ok(StmtKind::Leave(leave))
     }
 
-    /// Whether this is `new(s)`, as the SymPaths paper writes `spawn { s }`, and no call of a
-    /// procedure of that name.
+    /// Whether this is `new(s)`, as the SymPaths paper writes `spawn { s }`, and not a call of a
+    /// procedure with that name.
     fn at_new(&self) -> bool {
         self.at(Kind::Ident)
             && self.kind_after(1) == Kind::LParen
@@ -645,7 +647,7 @@ impl<'s> Parser<'s> {
             && !self.source.contains("proc new(")
     }
 
-    /// `spawn { s }`, `spawn p(…)`; in the papers' notation `spawn(g)` and `new(s)`.
+    /// Parses `spawn { s }`, `spawn p(…)`, and the papers' notations `spawn(g)` and `new(s)`.
     fn spawned(&mut self) -> Parse<Spawned<'s>> {
         self.bump();
         if self.at(Kind::LBrace) || self.at(Kind::LParen) {
@@ -664,8 +666,8 @@ impl<'s> Parser<'s> {
         Ok(Spawned::Call(name, args))
     }
 
-    /// The name after `join`, if there is one. A name that begins the next statement
-    /// is none: there `;` is missing.
+    /// Parses the name after `join`, if there is one. If the name begins the next statement, it
+    /// does not count: a `;` is missing there.
     fn joined(&mut self) -> Parse<Option<Name<'s>>> {
         if !self.at(Kind::Ident) {
             return Ok(None);

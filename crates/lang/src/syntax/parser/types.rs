@@ -1,4 +1,4 @@
-//! Types, and the values that variables start with.
+//! Parses types and initial values.
 
 use super::super::ast::{Base, Expr, Init, Range, TypeExpr};
 use super::super::token::Kind;
@@ -8,7 +8,7 @@ use crate::check::hir::Type;
 use mazurka_diagnostics::Span;
 
 impl<'s> Parser<'s> {
-    /// A type: `int`, `u8[4]`, `State`, `0..N`.
+    /// Parses a type: `int`, `u8[4]`, `State`, `0..N`.
     pub(super) fn type_expr(&mut self) -> Parse<TypeExpr<'s>> {
         let start = self.token().span;
         let atomic = self.eat(Kind::Atomic).then_some(start);
@@ -52,7 +52,7 @@ impl<'s> Parser<'s> {
         next == Kind::DotDot || continues_expression(next)
     }
 
-    /// `a..b`; brackets behind `b` are the size of an array.
+    /// Parses `a..b`; brackets after `b` are the size of an array.
     fn type_bounds(&mut self) -> Parse<(Expr<'s>, Expr<'s>)> {
         let from = self.bound()?;
         if !self.at(Kind::DotDot) {
@@ -63,7 +63,7 @@ impl<'s> Parser<'s> {
         Ok((from, self.bound()?))
     }
 
-    /// An initial value.
+    /// Parses an initial value.
     pub(super) fn init(&mut self) -> Parse<Init<'s>> {
         if self.at(Kind::LBrace) {
             return Ok(Init::Value(self.list_in_braces()));
@@ -80,7 +80,7 @@ impl<'s> Parser<'s> {
         list
     }
 
-    /// `[e, f]`, `[e for i in a..b]`
+    /// Parses `[e, f]`, `[e for i in a..b]`.
     fn list(&mut self) -> Parse<Init<'s>> {
         let start = self.bump().span;
         let mut values = Vec::new();

@@ -1,9 +1,9 @@
-//! The lines in which a process can rest, from the code alone: an `at` that names no such line is a
-//! mistake, and "unreachable" would hide it.
+//! The lines at which a process can rest, computed from the code. An `at` that names another line
+//! is a mistake, which the answer "unreachable" would hide.
 //!
-//! What is found is never too little: all ways through the code count, whatever the conditions say.
-//! A process that is spawned has its name only while the program runs, so `0.1` may be every
-//! process that process 0 may spawn.
+//! The result is an over-approximation: all paths through the code count, whatever the conditions
+//! say. A spawned process gets its name only at run time, so `0.1` may be any process that process
+//! 0 may spawn.
 
 use mazurka_core::ProcessPath;
 use mazurka_diagnostics::Span;
@@ -12,12 +12,12 @@ use rustc_hash::FxHashSet;
 use crate::code::reach::followers;
 use crate::code::{Code, Op};
 
-/// Deeper nesting of atomic blocks is not followed: then every line is possible.
+/// Deeper nesting of atomic blocks is not followed; then every line is possible.
 const MOST_ATOMIC: u8 = 8;
-/// Lines that a message lists.
+/// The most lines that a message lists.
 const MOST_LISTED: usize = 12;
 
-/// A place in the code, and which marks the step that gets there still swallows.
+/// A position in the code, and which marks the step still swallows there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Place {
     pc: usize,
@@ -26,20 +26,20 @@ struct Place {
     open: bool,
 }
 
-/// What processes do that start in one of some places.
+/// What processes that start at some places may do.
 #[derive(Debug, Default)]
 struct Walk {
-    /// Places where a step can begin.
+    /// The places where a step can begin.
     rests: FxHashSet<usize>,
-    /// Where processes start that they spawn.
+    /// The places where the processes that they spawn start.
     spawns: FxHashSet<usize>,
-    /// A spawn can happen more often than it stands in the code.
+    /// Whether a spawn can happen more often than it occurs in the code.
     spawns_again: bool,
-    /// Not everything was followed.
+    /// Whether something was not followed.
     unknown: bool,
 }
 
-/// Refuses a point that no process can ever be at.
+/// Refuses a point at which no process can ever be.
 pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(), String> {
     let name = process.to_string();
     let mut numbers = name.split('.').map(|k| k.parse().unwrap_or(usize::MAX));
@@ -73,7 +73,7 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
         return Ok(());
     }
     let s = if lines.len() == 1 { "" } else { "s" };
-    // Lines beyond the program's own file have no number where it includes others.
+    // If the program includes files, a line beyond its own file has no number.
     let place = match line {
         usize::MAX => "there".to_owned(),
         line => format!("in line {}", shown_line(code, line)),
@@ -89,7 +89,7 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
     })
 }
 
-/// Lines as they are named: of the file that the text began with by their numbers alone.
+/// Returns lines as text: a line of the main file is only its number.
 fn shown(code: &Code, lines: &[(usize, Span)]) -> Vec<String> {
     let shown = |&(_, span): &(usize, Span)| {
         let (line, _) = span.line_column(&code.source);
@@ -101,7 +101,7 @@ fn shown(code: &Code, lines: &[(usize, Span)]) -> Vec<String> {
     lines.iter().map(shown).collect()
 }
 
-/// A line of the text as it is named.
+/// Returns a line of the text as text.
 fn shown_line(code: &Code, line: usize) -> String {
     let mut starts = code.source.match_indices('\n').map(|(at, _)| at as u32 + 1);
     let start = match line {
@@ -115,7 +115,7 @@ fn shown_line(code: &Code, line: usize) -> String {
 }
 
 impl Walk {
-    /// Follows all ways from some starts, into calls but not into what is spawned.
+    /// Follows all paths from some starts, into calls but not into spawned processes.
     fn from(code: &Code, starts: FxHashSet<usize>) -> Self {
         let mut walk = Self::default();
         let start = |&pc: &usize| Place {
@@ -137,7 +137,7 @@ impl Walk {
         walk
     }
 
-    /// Where a process goes from a place.
+    /// Returns the places that follow a place.
     fn after(&mut self, code: &Code, place: Place) -> Vec<Place> {
         let mut next = place;
         let swallows = place.atomic > 0 || place.merged;
@@ -176,7 +176,7 @@ impl Walk {
         followers(code, place.pc).map(to).collect()
     }
 
-    /// The lines in which steps begin, counted through all files, each with a step.
+    /// Returns the lines in which steps begin, counted through all files, each with a step.
     fn lines(&self, code: &Code) -> Vec<(usize, Span)> {
         let line = |&pc: &usize| match code.ops[pc] {
             Op::Mark(step) | Op::Open(step) => {
@@ -192,7 +192,8 @@ impl Walk {
     }
 }
 
-/// A call goes on in the procedure, and behind itself after any of the steps there.
+/// Returns the places that follow a call: the start of the procedure, and the place after the call,
+/// reached from any of the procedure's steps.
 fn called(code: &Code, place: Place, procedure: u32) -> Vec<Place> {
     let pc = code.procedures[procedure as usize].pc as usize;
     let mut places = vec![Place { pc, ..place }];
@@ -209,9 +210,9 @@ fn called(code: &Code, place: Place, procedure: u32) -> Vec<Place> {
     places
 }
 
-/// Whether a process that starts here may spawn more processes than there are starts in its code:
-/// two spawns that stand apart may start the same procedure, a spawn may stand in a loop, or in a
-/// procedure that is called.
+/// Whether a process that starts here may spawn more processes than there are starting places
+/// in its code: two spawns may start the same procedure, or a spawn is in a loop or in a
+/// called procedure.
 fn spawns_again(code: &Code, start: usize) -> bool {
     let own = own(code, [start]);
     let mut starts: FxHashSet<u32> = FxHashSet::default();
@@ -227,7 +228,7 @@ fn spawns_again(code: &Code, start: usize) -> bool {
     })
 }
 
-/// The instructions behind one, without those of calls and of what is spawned.
+/// Returns the instructions after one, without those of calls and of spawned processes.
 fn own_after(code: &Code, pc: usize) -> FxHashSet<usize> {
     own(code, beside(code, pc))
 }
@@ -241,7 +242,7 @@ fn own(code: &Code, starts: impl IntoIterator<Item = usize>) -> FxHashSet<usize>
     seen
 }
 
-/// The instructions of the same body that may follow one.
+/// Returns the instructions of the same body that may follow one.
 fn beside(code: &Code, pc: usize) -> Vec<usize> {
     match code.ops[pc] {
         Op::Call(_) | Op::SpawnCall(_) | Op::SpawnBlock(_) => vec![pc + 1],

@@ -30,11 +30,11 @@ enum Sort {
 /// The relations of a graph.
 struct Relations {
     nodes: Vec<Node>,
-    /// po within a thread, begin and end included.
+    /// po within a thread, including begin and end.
     sb: Matrix,
-    /// sb, and from a spawn to the begin, and from an end to its joins, and from initial writes.
+    /// sb, and edges from a spawn to the begin, from an end to its joins, and from initial writes.
     po: Matrix,
-    /// From a spawn to the begin, from an end to its joins.
+    /// Edges from a spawn to the begin, and from an end to its joins.
     starts: Matrix,
     rf: Matrix,
     mo: Matrix,
@@ -210,7 +210,7 @@ impl Relations {
         self.po.or(&self.sw()).plus()
     }
 
-    /// The pairs of a relation that are accesses of one place.
+    /// The pairs of a relation that are accesses of the same location.
     fn same_place(&self, relation: &Matrix) -> Matrix {
         let loc = |at: usize| self.nodes[at].loc;
         let same = |a, b| loc(a).is_some() && loc(a) == loc(b);

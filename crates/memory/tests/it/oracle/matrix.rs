@@ -1,4 +1,4 @@
-//! Relations over at most 64 events, as matrices of bits.
+//! Relations over at most 64 events, as bit matrices.
 
 /// A relation.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
-//! An oracle: all consistent graphs of a small program, by another construction.
+//! An oracle: finds all consistent graphs of a small program by a different construction.
 //!
-//! A graph is a value here. Graphs grow by any read that any thread can make, from any write, and
-//! by writes at any place of mo; equal graphs are merged by a key. The axioms are checked on
-//! matrices, as they are written. There are no clocks, revisits or stamps.
+//! A graph is a value here. Graphs grow by any read of any thread, from any write, and by writes at
+//! any position in mo; equal graphs are merged by a key. The axioms are checked on matrices, as
+//! they are written. There are no clocks, revisits or stamps.
 
 pub mod axioms;
 pub mod matrix;
@@ -48,11 +48,11 @@ pub struct Event {
     pub loc: Loc,
     pub order: MemoryOrder,
     pub value: Value,
-    /// What a read reads from; `None` is the initial write.
+    /// The write that a read reads from; `None` is the initial write.
     pub rf: Option<Name>,
-    /// Whether it is a part of an update, or an update that failed.
+    /// Whether it is a part of an update, or a failed update.
     pub locked: bool,
-    /// Whether it is the write of an update, whose read is the event before it.
+    /// Whether it is the write of an update; the event before it is the read.
     pub rmw: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct Graph {
     pub mo: BTreeMap<Loc, Vec<Name>>,
 }
 
-/// A key that equal graphs share, those of the engine too.
+/// A key that equal graphs share; also computed for the engine's graphs.
 pub type Key = Vec<i64>;
 
 impl Graph {
@@ -95,7 +95,7 @@ impl Graph {
         key
     }
 
-    /// The value of a write; that of the initial one if it is none.
+    /// The value of a write, or the initial value if there is no write.
     fn value(&self, program: &Litmus, loc: Loc, write: Option<Name>) -> Value {
         match write {
             Some(write) => self.event(write).value,
@@ -103,7 +103,7 @@ impl Graph {
         }
     }
 
-    /// Where a thread is started, if an event starts it.
+    /// The event that starts a thread, if there is one.
     fn spawn_of(&self, child: usize) -> Option<Name> {
         let all = self.threads.iter().enumerate();
         let mut all =
@@ -111,8 +111,8 @@ impl Graph {
         all.find(|&name| self.event(name).what == What::Spawn(child))
     }
 
-    /// How many events of each thread come before where a thread is, in program order and by what
-    /// reads read.
+    /// The number of events of each thread that precede the current position of a thread, by po and
+    /// rf.
     fn past(&self, thread: usize) -> Vec<usize> {
         let mut past = vec![0; self.threads.len()];
         let mut open = vec![(thread, self.threads[thread].len())];
@@ -133,7 +133,7 @@ impl Graph {
         past
     }
 
-    /// Whether a false assumption happens before where a thread is.
+    /// Whether a false assumption happens before the current position of a thread.
     fn discards_before(&self, thread: usize, actions: &[Option<Action>]) -> bool {
         let past = self.past(thread);
         let discarded = (0..actions.len()).filter(|&at| actions[at] == Some(Action::Discard));
@@ -157,7 +157,7 @@ impl Graph {
     }
 }
 
-/// The key of a graph of the engine. Awaits that are stuck are left out.
+/// The key of a graph of the engine, without awaits that are stuck.
 pub fn key_of(graph: &mazurka_memory::graph::Graph) -> Key {
     use mazurka_memory::graph::{Kind, Slot};
     let mut mine = Graph::default();
@@ -199,18 +199,18 @@ pub fn key_of(graph: &mazurka_memory::graph::Graph) -> Key {
     mine.key()
 }
 
-/// What the oracle finds.
+/// The oracle's answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The ends, but for blocked ones, which are the engine's own.
+    /// The ends, without blocked ones, which depend on the engine.
     pub ends: BTreeSet<(u8, Key)>,
-    /// Whether there is a data race. Then the ends are not all there.
+    /// Whether there is a data race. Then the ends are incomplete.
     pub races: bool,
-    /// The failures that threads meet.
+    /// The failures of threads.
     pub failures: BTreeSet<(ThreadId, u32)>,
 }
 
-/// Endings can be compared.
+/// Makes endings comparable.
 pub fn code(ending: Ending) -> u8 {
     match ending {
         Ending::Complete => 0,
@@ -230,14 +230,14 @@ struct Oracle<'a> {
     program: Litmus,
     memory: Memory,
     most: usize,
-    /// Whether the axioms are checked on each graph, or on those at the end only.
+    /// Whether the axioms are checked on each graph, or only on those at the end.
     early: bool,
     known: HashSet<Key>,
     open: Vec<Graph>,
     answer: &'a mut Answer,
 }
 
-/// All ends of a program, if the oracle meets at most so many graphs.
+/// All ends of a program, if the oracle visits at most `most` graphs.
 pub fn ends(
     program: &Litmus,
     memory: Memory,
@@ -267,7 +267,7 @@ pub fn ends(
 }
 
 impl Oracle<'_> {
-    /// What each thread wants to do in a graph.
+    /// The next action of each thread in a graph.
     fn actions(&mut self, graph: &Graph) -> Vec<Option<Action>> {
         let threads = graph.threads.len();
         self.program.rewind(&mut vec![0; threads]);
@@ -326,7 +326,7 @@ impl Oracle<'_> {
                     let stuck = self.effect(thread, action, last) == Effect::Wait;
                     reads.push((thread, action, stuck));
                 }
-                // Whatever the others do, this can come first.
+                // This action can come first, whatever the other threads do.
                 _ => return self.act(graph, thread, action),
             }
         }
@@ -384,7 +384,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// An action that reads nothing.
+    /// Makes an action that reads nothing.
     fn act(&mut self, graph: &Graph, thread: usize, action: Action) -> Result<(), TooLarge> {
         let event = |what| Event {
             what,
@@ -440,7 +440,7 @@ impl Oracle<'_> {
         Ok(())
     }
 
-    /// Whether a number below 8 gives all decisions their outcomes.
+    /// Whether some number below 8 gives all decisions their outcomes.
     fn is_possible(&self, graph: &Graph, decision: &Event) -> bool {
         let outcome = |question: u32, number: u32| match question {
             0 => number % 2,
@@ -460,7 +460,7 @@ impl Oracle<'_> {
         (0..8).any(fits)
     }
 
-    /// An action that reads, from every write.
+    /// Makes an action that reads, from every write.
     fn read(&mut self, graph: &Graph, thread: usize, action: Action) -> Result<(), TooLarge> {
         let (loc, order, failure, update) = match action {
             Action::Read { loc, order } | Action::Await { loc, order } => {
@@ -474,7 +474,7 @@ impl Oracle<'_> {
             Action::Lock { loc } => (loc, MemoryOrder::Acquire, MemoryOrder::Acquire, true),
             _ => unreachable!("{action:?}"),
         };
-        // Thread states are those of this graph only until another one is grown.
+        // The thread states belong to this graph only until another one is extended.
         self.actions(graph);
         for place in 0..=graph.writes(loc).len() {
             let rf = place.checked_sub(1).map(|at| graph.writes(loc)[at]);
@@ -503,7 +503,7 @@ impl Oracle<'_> {
                         rmw: true,
                         ..read
                     };
-                    // Any place: atomicity is an axiom.
+                    // At any position: atomicity is an axiom.
                     for place in 0..=graph.writes(loc).len() {
                         self.add(graph, thread, &[read, write], Some(place))?;
                     }
@@ -513,7 +513,7 @@ impl Oracle<'_> {
         Ok(())
     }
 
-    /// Adds events, the last of which is put at a place of mo.
+    /// Adds events; the last one gets a position in mo.
     fn add(
         &mut self,
         graph: &Graph,

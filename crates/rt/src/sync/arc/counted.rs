@@ -1,14 +1,14 @@
-//! The counts of references as shared objects, in interleavings.
+//! Reference counts as shared objects, in interleavings.
 //!
-//! Most programs cannot tell in which order references are made and dropped, so that is no event.
-//! A program can tell if it *asks* for a count (`try_unwrap`, `get_mut`, `upgrade`, `strong_count`,
-//! …) and another thread *changes* it, and neither is ordered before the other by spawn and join
-//! alone; or if a destructor makes steps, and another thread might have run it. Then the count
-//! becomes a shared object: to make and to drop a reference is a step that writes it, to ask is a
-//! step that reads it, and the search starts again.
+//! Most programs cannot observe in which order references are made and dropped, so these are not
+//! events. A program can observe it in two cases. Either it *asks* for a count (`try_unwrap`,
+//! `get_mut`, `upgrade`, `strong_count`, …) that another thread *changes*, and spawn and join alone
+//! do not order the two. Or a destructor makes steps, and another thread might have run it. Then
+//! the count becomes a shared object: making or dropping a reference is a step that writes it,
+//! asking is a step that reads it, and the search starts again.
 //!
-//! What spawn and join order is told by `Asking::family`: for each thread, the number of its uses
-//! of counts that happen before.
+//! `Asking::family` records what spawn and join order: for each thread, how many of its uses of
+//! counts happen before.
 
 use super::regions::Count;
 use crate::names::entry;
@@ -26,27 +26,27 @@ pub(super) enum Use {
     Updates,
 }
 
-/// For each thread, its last use of a count that asks, and its last that changes it.
+/// For each thread, its last use of a count that asks for it, and its last that changes it.
 #[derive(Default)]
 pub(super) struct Uses {
     asks: Vec<u32>,
     changes: Vec<u32>,
-    /// The step in which a thread asked last, and how often it did.
+    /// The thread that asked last, its step, and how often it asked in that step.
     again: (usize, u32, u32),
 }
 
-/// A thread that asks more often in one step waits for a change.
+/// A thread that asks more often than this in one step is waiting for a change.
 const MOST_ASKS: u32 = 100;
 
 impl Uses {
-    /// Forgets the execution before.
+    /// Forgets the previous execution.
     pub fn clear(&mut self) {
         self.asks.clear();
         self.changes.clear();
         self.again = (0, 0, 0);
     }
 
-    /// Notes that a thread asks in one of its steps. Returns whether it does so again and again.
+    /// Records that a thread asks in one of its steps. Returns whether it has asked too often.
     fn insists(&mut self, thread: usize, step: u32) -> bool {
         self.again = match self.again {
             (who, when, times) if (who, when) == (thread, step) => (who, when, times + 1),
@@ -56,7 +56,8 @@ impl Uses {
     }
 }
 
-/// Whether a thread has made one of these uses, and it is not before what the current one does.
+/// Whether another thread has made one of these uses without it being ordered before
+/// the current one.
 fn unordered(uses: &[u32], family: &[u32], me: usize) -> bool {
     let known = |thread| family.get(thread).copied().unwrap_or(0);
     let mut others = uses.iter().enumerate();
@@ -64,7 +65,7 @@ fn unordered(uses: &[u32], family: &[u32], me: usize) -> bool {
 }
 
 impl Inner {
-    /// Notes a use of a count. Returns its cell, if it is a shared object.
+    /// Records a use of a count. Returns its cell, if it is a shared object.
     fn uses(&mut self, at: usize, count: Count, usage: Use) -> Option<u32> {
         let region = self.names.regions.name(at)?;
         let me = self.current.index();
@@ -93,7 +94,7 @@ impl Inner {
         None
     }
 
-    /// Whether the current thread asks again and again within a step.
+    /// Whether the current thread keeps asking within one step.
     fn is_lost_in_asking(&self, at: usize, count: Count) -> bool {
         self.restart
             && self.names.regions.name(at).is_some_and(|region| {
@@ -114,7 +115,7 @@ impl Inner {
         open && unordered(&uses.changes, &self.threads[me].asking.family, me)
     }
 
-    /// A thread joins another one, which has ended.
+    /// Records that a thread joins another one, which has ended.
     pub fn joins_family(&mut self, ended: usize, by: usize) {
         let past = std::mem::take(&mut self.threads[ended].asking.family);
         let family = &mut self.threads[by].asking.family;
@@ -126,14 +127,14 @@ impl Inner {
     }
 }
 
-/// Notes a use of a count by the current thread, in interleavings: a step if the count matters.
+/// Records a use of a count by the current thread, in interleavings; a step if the count is shared.
 pub(super) fn uses(at: usize, count: Count, usage: Use, what: (&'static str, Place)) {
     let Some(world) = world().filter(|world| world.memory.is_none()) else {
         return;
     };
     let cell = world.inner.borrow_mut().uses(at, count, usage);
     let Some(cell) = cell else {
-        // A loop that asks for nothing else would not come to the end of its step.
+        // A loop that does nothing but ask would never end its step.
         let lost = world.inner.borrow().is_lost_in_asking(at, count);
         if lost {
             world.rest_for_ever();
@@ -153,11 +154,11 @@ pub(super) fn uses(at: usize, count: Count, usage: Use, what: (&'static str, Pla
     }
 }
 
-/// Watches a destructor that another thread might have run.
+/// Marks that a destructor is running that another thread might have run.
 pub(super) struct Destruction(Option<usize>);
 
 impl Destruction {
-    /// Begins one, if another thread might have run it.
+    /// Begins the destructor; `None` if no other thread might have run it.
     pub fn begin(at: usize) -> Option<Self> {
         let world = world()?;
         let mut inner = world.inner.borrow_mut();
@@ -178,7 +179,8 @@ impl Drop for Destruction {
 }
 
 impl World {
-    /// The destructor of an `Arc` makes a step, so it matters which thread runs it.
+    /// Makes the strong count shared: the destructor makes a step, so it matters which
+    /// thread runs it.
     #[cold]
     pub fn destruction_matters(&self, at: usize) {
         let mut inner = self.inner.borrow_mut();
@@ -196,7 +198,7 @@ impl World {
 }
 
 impl World {
-    /// Notes that an `Arc` was made with weak references to itself.
+    /// Records that an `Arc` has weak references, in interleavings.
     pub(super) fn made_cyclic_arc(&self, at: usize) {
         let mut inner = self.inner.borrow_mut();
         if let Some(region) = inner.names.regions.name(at) {

@@ -1,16 +1,16 @@
 //! `std::sync::Arc` and `Weak`, tracked.
 //!
-//! The counts are std's, and no part of any step unless the program can tell (counted.rs). Vector
-//! clocks know what the counts order, as in std: dropping a reference releases, dropping the last
-//! one acquires, and so do `get_mut`, `try_unwrap`, `into_inner`, `make_mut` and `upgrade` if they
-//! succeed. Cloning, `strong_count` and `weak_count` are relaxed.
+//! The counts are std's, and not part of any step unless the program can observe them (counted.rs).
+//! Vector clocks know what the counts order, as in std: dropping a reference releases, dropping the
+//! last one acquires, and so do `get_mut`, `try_unwrap`, `into_inner`, `make_mut` and `upgrade` if
+//! they succeed. Cloning, `strong_count` and `weak_count` are relaxed.
 //!
-//! Each `Arc` that a thread of a model makes is a *region* of memory with a name (regions.rs):
-//! objects inside are named by the region.
+//! Each `Arc` that a thread of a model makes is a *region* of memory with a name (regions.rs).
+//! Objects in it are named by the region.
 //!
-//! std's `Arc` cannot report that it is dropped, so this is a separate type, and it lacks two
-//! things that only std's can do: it does not coerce to an `Arc<dyn Trait>`, and it is no receiver
-//! (`self: Arc<Self>`). Make these from std's ([`Arc::from_std`]), or use std's.
+//! std's `Arc` cannot report its drop, so this is a separate type. It lacks two abilities of std's
+//! type: it does not coerce to an `Arc<dyn Trait>`, and it cannot be a receiver
+//! (`self: Arc<Self>`). In these cases convert from std's ([`Arc::from_std`]), or use std's.
 
 mod counted;
 mod regions;
@@ -31,7 +31,7 @@ use counted::{Destruction, Use, uses};
 use regions::Count;
 pub(crate) use regions::Regions;
 
-/// A shared value; the counterpart of [`std::sync::Arc`].
+/// A shared value: the counterpart of [`std::sync::Arc`].
 ///
 /// ```
 /// use mazurka_rt::cell::UnsafeCell;
@@ -54,7 +54,7 @@ pub(crate) use regions::Regions;
 /// ```
 pub struct Arc<T: ?Sized>(ManuallyDrop<sync::Arc<T>>);
 
-/// A reference that does not keep the value alive; the counterpart of [`std::sync::Weak`].
+/// A reference that does not keep the value alive: the counterpart of [`std::sync::Weak`].
 pub struct Weak<T: ?Sized>(ManuallyDrop<sync::Weak<T>>);
 
 /// Returns the address of a value.
@@ -82,7 +82,7 @@ fn drop_one(at: usize, last: bool) {
     }
 }
 
-/// Tells the clocks that the last reference is given up: std makes a fence that acquires.
+/// Tells the clocks that the last reference is dropped: std makes an acquire fence.
 fn fence() {
     if let Some(world) = world() {
         let mut inner = world.inner.borrow_mut();
@@ -91,26 +91,26 @@ fn fence() {
     }
 }
 
-/// Returns the place where an `Arc` was made. No place tells where one is dropped.
+/// Returns the place where an `Arc` was made, since a drop has no place.
 #[track_caller]
 fn made_at(at: usize) -> Place {
     let made = world().and_then(|world| world.inner.borrow().names.regions.made_at(at));
     made.unwrap_or_else(Location::caller)
 }
 
-/// Returns the world, if a memory model answers the accesses.
+/// Returns the world, if it has a memory model.
 fn modelled() -> Option<&'static World> {
     world().filter(|world| world.memory.is_some())
 }
 
-/// Notes that an `Arc` has a weak reference, in interleavings.
+/// Records that an `Arc` has a weak reference, in interleavings.
 fn downgraded(at: usize) {
     if let Some(world) = world().filter(|world| world.memory.is_none()) {
         world.made_cyclic_arc(at);
     }
 }
 
-/// Notes that the current thread has made an `Arc`.
+/// Records that the current thread has made an `Arc`.
 #[track_caller]
 fn made_arc<T: ?Sized>(inner: &sync::Arc<T>) {
     if let Some(world) = world() {
@@ -120,7 +120,7 @@ fn made_arc<T: ?Sized>(inner: &sync::Arc<T>) {
     }
 }
 
-/// Removes the region of a value when the value has been dropped, even if its destructor panics.
+/// Removes the region of a value after its drop, even if its destructor panics.
 struct Ending(usize);
 
 impl Drop for Ending {
@@ -138,7 +138,7 @@ impl<T> Arc<T> {
         Self::adopt(sync::Arc::new(data))
     }
 
-    /// Makes a value that has a reference to itself.
+    /// Makes a value that may refer to itself.
     #[track_caller]
     pub fn new_cyclic<F>(data_fn: F) -> Self
     where
@@ -166,13 +166,13 @@ impl<T> Arc<T> {
         this
     }
 
-    /// Makes room for a value.
+    /// Allocates memory for a value.
     #[track_caller]
     pub fn new_uninit() -> Arc<MaybeUninit<T>> {
         Arc::adopt(sync::Arc::new_uninit())
     }
 
-    /// Shares a value that is pinned.
+    /// Shares a pinned value.
     #[track_caller]
     pub fn pin(data: T) -> Pin<Self> {
         // SAFETY: as with std, the value cannot be moved out of a pinned `Arc`: `try_unwrap` needs
@@ -249,7 +249,7 @@ impl<T: ?Sized> Arc<T> {
     ///
     /// # Panics
     ///
-    /// If there are other references: dropping them would not be noticed.
+    /// If there are other references: their drops would not be noticed.
     #[track_caller]
     pub fn from_std(mut inner: sync::Arc<T>) -> Self {
         let alone = sync::Arc::get_mut(&mut inner).is_some();
@@ -257,7 +257,7 @@ impl<T: ?Sized> Arc<T> {
         Self::adopt(inner)
     }
 
-    /// Makes an `Arc` that the current thread has created.
+    /// Wraps std's `Arc`, as one that the current thread has made.
     #[track_caller]
     fn adopt(inner: sync::Arc<T>) -> Self {
         made_arc(&inner);
@@ -413,7 +413,7 @@ impl<T: Clone> Arc<T> {
             } else if world.weak_references(at, MemoryOrder::Relaxed, place) == 0 {
                 world.keep_arc(at, "make_mut", place);
             } else {
-                // The value moves, and what weak references refer to is no more.
+                // The value moves, and the target of the weak references ceases to exist.
                 sync::Arc::make_mut(&mut this.0);
                 drop(Ending(at));
                 made_arc(&this.0);
@@ -438,11 +438,11 @@ impl<T: Clone> Arc<T> {
 }
 
 impl<T> Arc<MaybeUninit<T>> {
-    /// Assumes that the value has been written.
+    /// Asserts that the value has been initialised.
     ///
     /// # Safety
     ///
-    /// As with std: the value has been written.
+    /// As with std: the value has been initialised.
     #[allow(unsafe_code)]
     pub unsafe fn assume_init(self) -> Arc<T> {
         // SAFETY: the caller promises the same.

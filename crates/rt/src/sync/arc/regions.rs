@@ -1,9 +1,9 @@
-//! The memory of the `Arc`s of an execution, and the names of the objects in it.
+//! The memory of the `Arc`s of an execution, and names for the objects in it.
 //!
-//! A region is named by the thread that made it and by the number of regions that this thread had
-//! made before. An object in it is named by the region, its offset, and the number of objects named
-//! at this offset before: the content of an `Arc` may be replaced, and the old content may live on
-//! elsewhere.
+//! The name of a region consists of the thread that made it and the number of regions that this
+//! thread had made before. The name of an object consists of the region, its offset, and the number
+//! of objects named at this offset before: the content of an `Arc` may be replaced, and the old
+//! content may live on elsewhere.
 
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,7 @@ use super::counted::Uses;
 use crate::names::{Meta, Pool, entry};
 use crate::world::{Inner, Place};
 
-/// Which count of an `Arc`.
+/// One of the two counts of an `Arc`.
 #[derive(Clone, Copy)]
 pub(super) enum Count {
     Strong,
@@ -21,7 +21,7 @@ pub(super) enum Count {
 /// The names of the counts in replays, in the order of [`Count`].
 const COUNTS: [&str; 2] = ["count", "weak"];
 
-/// The memory of an `Arc` that is alive.
+/// The memory of an `Arc` that is still referenced.
 struct Region {
     start: usize,
     size: usize,
@@ -36,31 +36,31 @@ struct Region {
 /// The part of a region that is kept for the next execution.
 #[derive(Default)]
 pub(super) struct Record {
-    /// For each offset, the objects that were there.
+    /// The objects at each offset.
     objects: Vec<(usize, Pool)>,
-    /// The cells of the counts, for the clocks or a memory model.
+    /// The cells of the counts, used by the clocks or a memory model.
     counts: Option<[u32; 2]>,
     /// Whether the count is a location of a memory model.
     pub counted: bool,
-    /// What is known about weak references, for a memory model.
+    /// Knowledge about weak references, for a memory model.
     pub weak: WeakRecord,
-    /// The threads that have dropped references in this execution, and the number of each drop
+    /// The threads that have dropped references in this execution, each with the number of the drop
     /// among those of its thread.
     pub drops: Vec<(usize, u32)>,
     /// Whether each count is a shared object of interleavings.
     pub explored: [bool; 2],
-    /// The uses of each count in this execution, if it is not.
+    /// The uses of each count in this execution, unless it is a shared object.
     pub uses: [Uses; 2],
 }
 
 /// What the executions so far have shown about the weak references of a region.
 #[derive(Clone, Copy, Default)]
 pub(super) struct WeakRecord {
-    /// There are some.
+    /// Whether there are any.
     pub made: bool,
-    /// The code asks for their number.
+    /// Whether the code asks for their number.
     pub asked: bool,
-    /// Their count is a location of a memory model.
+    /// Whether their count is a location of a memory model.
     pub counted: bool,
 }
 
@@ -74,12 +74,12 @@ struct Made {
 /// All regions of an execution.
 #[derive(Default)]
 pub(crate) struct Regions {
-    /// The live regions, ordered by address. They are few, and a vector keeps its memory.
+    /// The live regions, ordered by address. They are few, and a vector reuses its memory.
     alive: Vec<Region>,
     made: Vec<Made>,
-    /// Whether a count is a location of a memory model.
+    /// Whether any count is a location of a memory model.
     counts: bool,
-    /// Number of regions whose value has been dropped, among the live ones.
+    /// Number of live regions whose value has been dropped.
     ended: usize,
 }
 
@@ -100,8 +100,8 @@ impl Regions {
             .any(|region| region.size > 0 || !region.dropped)
     }
 
-    /// Removes the region of a value that has been dropped. A name that weak references need is
-    /// kept, for a region without objects.
+    /// Removes the region of a value that has been dropped. If weak references need the name, it
+    /// stays as a region without objects.
     pub fn remove(&mut self, at: usize) {
         let Some(place) = self.place(at) else {
             return;
@@ -123,7 +123,7 @@ impl Regions {
     }
 
     fn insert(&mut self, new: Region) {
-        // Memory that is in use again has no weak references.
+        // Reused memory has no weak references.
         if self.ended > 0 {
             let (start, end) = (new.start, new.start + new.size);
             let within = |region: &Region| (start..end).contains(&region.start);
@@ -145,7 +145,7 @@ impl Regions {
         Some((region.thread, region.number))
     }
 
-    /// Returns the place where the `Arc` was made whose value is at an address.
+    /// Returns the place that made the `Arc` whose value is at an address.
     pub(super) fn made_at(&self, at: usize) -> Option<Place> {
         Some(self.alive[self.place(at)?].place)
     }
@@ -168,7 +168,7 @@ impl Regions {
         })
     }
 
-    /// Whether the count of a region may be a location.
+    /// Whether the count of any region is a location.
     pub(super) fn are_counted(&self) -> bool {
         self.counts
     }
@@ -284,8 +284,8 @@ impl Inner {
         }
     }
 
-    /// Tells the clocks that the current thread has read a count, and changed it if `store` is
-    /// given.
+    /// Tells the clocks that the current thread has read a count, and changed it if
+    /// there is a `store`.
     pub(super) fn counted(
         &mut self,
         at: usize,

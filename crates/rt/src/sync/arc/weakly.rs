@@ -1,17 +1,17 @@
-//! References under a memory model.
+//! Reference counts under a memory model.
 //!
-//! Which thread drops the last reference, and so runs the destructor, may depend on the order of
-//! drops that nothing orders. Usually it does not: all others have been joined. So drops are no
-//! events at first. If the last drop is not ordered after all others by spawn and join alone and
-//! the destructor makes steps, or if the code asks for the count, the count becomes a location
-//! (`Record::counted`), clones and drops become updates of it as in std, and the search starts
-//! again.
+//! Which thread drops the last reference, and therefore runs the destructor, may depend on the
+//! order of drops that nothing orders. Usually it does not: all other threads have been joined.
+//! So at first, drops are not events. The count becomes a location (`Record::counted`) in two
+//! cases: the code asks for it, or the destructor makes steps and spawn and join alone do not
+//! order the last drop after all others. Then clones and drops are updates of it as in std, and
+//! the search starts again.
 //!
-//! The value of the location is the number of references but one.
+//! The value of the location is the number of references minus one.
 //!
 //! The count of weak references matters only to code that asks for it (`weak_count`, `get_mut`,
 //! `make_mut`). So it becomes a location if an `Arc` has both weak references and such code. As in
-//! std it is [`LOCKED`] while a thread that sees no weak reference looks at the other count.
+//! std it is [`LOCKED`] while a thread that sees no weak reference reads the other count.
 
 use mazurka_memory::{Effect, MemoryOrder, Value};
 
@@ -22,10 +22,10 @@ use crate::world::{Inner, Pending, Place, World};
 
 const KIND: &str = "Arc";
 
-/// The count of weak references while a thread looks whether its reference is the only one.
+/// The count of weak references while a thread checks whether its reference is the only one.
 const LOCKED: Value = -1;
 
-/// What an operation has to do with the count of weak references.
+/// How an operation uses the count of weak references.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WeakUse {
     /// It makes a weak reference.
@@ -46,7 +46,8 @@ impl Inner {
         counted.then(|| self.count_cells(region)[Count::Strong as usize])
     }
 
-    /// Makes the count of an `Arc` a location, from the start.
+    /// Makes the count of an `Arc` a location when the search starts again. Returns whether the
+    /// `Arc` is known.
     pub(super) fn count_from_the_start(&mut self, at: usize) -> bool {
         let Some(region) = self.names.regions.name(at) else {
             return false;
@@ -63,8 +64,8 @@ impl Inner {
         counted.then(|| self.count_cells(region)[Count::Weak as usize])
     }
 
-    /// Notes a use of the count of weak references. Returns whether the search has to start again,
-    /// because the count has to be a location.
+    /// Records a use of the count of weak references. Returns whether the search has to start
+    /// again, because the count has to become a location.
     fn uses_weak(&mut self, at: usize, weak_use: WeakUse) -> bool {
         let Some(region) = self.names.regions.name(at) else {
             return false;
@@ -78,7 +79,7 @@ impl Inner {
         new
     }
 
-    /// Notes that an `Arc` was made with weak references to itself.
+    /// Records that an `Arc` was made with weak references to itself.
     pub(super) fn made_cyclic(&mut self, at: usize, references: usize) {
         if references == 0 || self.uses_weak(at, WeakUse::Makes) {
             return;
@@ -88,7 +89,7 @@ impl Inner {
         }
     }
 
-    /// Whether the current thread drops the last reference, and another one might have done it.
+    /// Whether another thread might have dropped the last reference instead of the current one.
     pub(super) fn is_dropped_by_any(&mut self, at: usize) -> bool {
         let Some(region) = self.names.regions.name(at) else {
             return false;
@@ -100,7 +101,7 @@ impl Inner {
         !record.counted && drops.any(|&(thread, drop)| known(thread) < drop)
     }
 
-    /// Notes that the current thread drops a reference that is not the last one.
+    /// Records that the current thread drops a reference that is not the last one.
     fn drops(&mut self, at: usize) {
         let Some(region) = self.names.regions.name(at) else {
             return;
@@ -135,8 +136,8 @@ impl World {
         }
     }
 
-    /// Drops a reference. `last` tells whether it is the last of this run; `matters` whether there
-    /// is a destructor; `place` where it is dropped, if that is known.
+    /// Drops a reference. `last` tells whether it is the last of this run; `matters` whether the
+    /// value has a destructor; `place` where it is dropped, if known.
     pub(super) fn drop_arc(&self, at: usize, last: bool, matters: bool, place: Option<Place>) {
         let cell = self.inner.borrow_mut().count_cell(at);
         let Some(cell) = cell else {
@@ -160,14 +161,14 @@ impl World {
         }
     }
 
-    /// Makes the fence before a value is destroyed or given out, as std does: it acquires
-    /// everything that relaxed accesses to the counts have read.
+    /// Makes the fence before a value is destroyed or returned, as std does. It acquires everything
+    /// that relaxed accesses to the counts have read.
     fn last_drop(&self, place: Place) {
         let pending = Pending::new(None, (KIND, "last drop"), place);
         self.fence(MemoryOrder::Acquire, pending);
     }
 
-    /// Returns the cell of the count of an `Arc` that the code asks for.
+    /// Returns the cell of the count of an `Arc`, because the code asks for the count.
     pub(super) fn asked_count(&self, at: usize, verb: &'static str, place: Place) -> u32 {
         let mut inner = self.inner.borrow_mut();
         if let Some(cell) = inner.count_cell(at) {
@@ -182,7 +183,7 @@ impl World {
         }
     }
 
-    /// Gives the last reference up. Returns whether it was the last.
+    /// Takes the reference if it is the last one. Returns whether it was.
     pub(super) fn unwrap_arc(&self, at: usize, verb: &'static str, place: Place) -> bool {
         let cell = self.asked_count(at, verb, place);
         let take = |count| match count {
@@ -212,7 +213,7 @@ impl World {
         self.read_value(cell, order, Pending::new(None, (KIND, verb), place))
     }
 
-    /// Notes a use of the count of weak references. Returns its cell, if it is a location.
+    /// Records a use of the count of weak references. Returns its cell, if it is a location.
     fn weak_count_cell(&self, at: usize, weak_use: WeakUse) -> Option<u32> {
         let mut inner = self.inner.borrow_mut();
         if inner.uses_weak(at, weak_use) {
@@ -235,7 +236,7 @@ impl World {
         }
     }
 
-    /// Clones or drops a weak reference, at this place if it is known.
+    /// Clones or drops a weak reference, at this place if known.
     pub(super) fn change_weak(
         &self,
         at: usize,
@@ -266,8 +267,8 @@ impl World {
         self.read_value(cell, order, pending).max(0)
     }
 
-    /// Makes a strong reference from a weak one, if there are others. `alive` tells whether there
-    /// are in this run. Returns whether it did.
+    /// Makes a strong reference from a weak one, if there is another strong one; `alive` tells
+    /// whether there is in this run. Returns whether it did.
     pub(super) fn upgrade_weak(&self, at: usize, alive: bool, place: Place) -> bool {
         if !alive && self.inner.borrow().names.regions.name(at).is_none() {
             // It refers to nothing, or to a value that is being made.
@@ -311,7 +312,7 @@ impl World {
         others == 0
     }
 
-    /// Gives the only reference back, which [`unwrap_arc`](Self::unwrap_arc) has taken.
+    /// Returns the only reference, which [`unwrap_arc`](Self::unwrap_arc) has taken.
     pub(super) fn keep_arc(&self, at: usize, verb: &'static str, place: Place) {
         let cell = self.asked_count(at, verb, place);
         let pending = Pending::new(None, (KIND, verb), place);

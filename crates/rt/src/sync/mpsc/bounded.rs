@@ -1,6 +1,6 @@
 //! A bounded channel, in a model. A sender that finds no room leaves its message with the channel
-//! and waits; a receiver that makes room admits one of these messages, which is a choice. With a
-//! bound of 0 a message passes directly from sender to receiver.
+//! and waits; a receiver that makes room admits one of these messages, chosen nondeterministically.
+//! With a bound of 0 a message passes directly from sender to receiver.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -62,7 +62,7 @@ impl<T> Bounded<T> {
         cell
     }
 
-    /// Ends a turn, under a memory model, and wakes a thread.
+    /// Ends a turn under a memory model, and wakes a thread.
     fn end_turn(&self, world: &World, cell: u32, woken: Option<Waiter>) {
         if world.memory.is_some() {
             let pending = Pending::new(None, (KIND, "wake"), self.place);
@@ -144,8 +144,8 @@ impl<T> Bounded<T> {
             }
             world.wait_for_token(what, place);
         }
-        // The receiver that made room has taken the message; if it is still here, the receiver was
-        // dropped.
+        // The receiver that made room has taken the message; if the message is still here, the
+        // receiver was dropped.
         let mut outside = self.outside.borrow_mut();
         match outside.iter().position(|(who, _)| *who == me) {
             Some(at) => Err(SendError(outside.remove(at).1)),
@@ -170,14 +170,14 @@ impl<T> Bounded<T> {
         Err(TrySendError::Full(message))
     }
 
-    /// Whether a message that waits for room is admitted, after one was taken from the queue or
-    /// not. With a bound of 0, what was in the queue was for a receiver that waited, and nothing
-    /// else has met a receiver.
+    /// Whether the receiver admits a waiting message; `taken` tells whether it has taken one from
+    /// the queue. With a bound of 0, a message in the queue was for a receiver that waited, and no
+    /// other message has met a receiver.
     fn admits(&self, taken: bool) -> bool {
         self.bound > 0 || !taken
     }
 
-    /// Takes the next message and admits one that waits for room.
+    /// Takes the next message and admits a waiting one.
     fn pop(&self, world: &World, cell: u32) -> Option<T> {
         if world.memory.is_some() {
             return self.pop_weakly(world, cell);
@@ -201,7 +201,7 @@ impl<T> Bounded<T> {
         Some(message)
     }
 
-    /// The same under a memory model. The turn ends if there was a message.
+    /// Takes the next message under a memory model. Ends the turn if there was one.
     fn pop_weakly(&self, world: &World, cell: u32) -> Option<T> {
         let message = self.queue.borrow_mut().pop_front();
         let pending = Pending::new(None, (KIND, "admit a message"), self.place);

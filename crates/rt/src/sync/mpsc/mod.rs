@@ -1,11 +1,11 @@
 //! `std::sync::mpsc`, explored.
 //!
-//! An unbounded channel hardly branches: the k-th message has a flag of its own, which its `send`
-//! sets and its `recv` waits for. So a receiver races with no sender; only senders race, for places
-//! in the queue. The end of all senders sets the flag of the message that will never come. The
-//! order in which senders are cloned cannot be observed, so cloning is no step. In a bounded
-//! channel (`bounded`), a thread that cannot go on enlists, and all operations on the channel
-//! conflict.
+//! An unbounded channel hardly branches. The k-th message has a flag of its own, which its `send`
+//! sets and its `recv` waits for. So a receiver races with no sender; only senders race, for
+//! places in the queue. Dropping the last sender sets the flag of the message that will never
+//! come. The order in which senders are cloned cannot be observed, so cloning is not a step. In a
+//! bounded channel (`bounded`), a thread that has to wait enlists, and all operations on the
+//! channel conflict.
 
 mod bounded;
 mod unbounded;
@@ -22,10 +22,10 @@ use bounded::Bounded;
 use std::sync::Arc;
 use unbounded::Unbounded;
 
-/// Sends without waiting; the counterpart of [`std::sync::mpsc::Sender`].
+/// Sends without waiting: the counterpart of [`std::sync::mpsc::Sender`].
 pub struct Sender<T>(Sending<real::Sender<T>, Unbounded<T>>);
 
-/// Sends, and waits for room; the counterpart of [`std::sync::mpsc::SyncSender`].
+/// Sends, and waits for room: the counterpart of [`std::sync::mpsc::SyncSender`].
 pub struct SyncSender<T>(Sending<real::SyncSender<T>, Bounded<T>>);
 
 enum Sending<R, M> {
@@ -33,7 +33,7 @@ enum Sending<R, M> {
     Model(Arc<M>),
 }
 
-/// Receives; the counterpart of [`std::sync::mpsc::Receiver`].
+/// Receives: the counterpart of [`std::sync::mpsc::Receiver`].
 pub struct Receiver<T>(Receiving<T>);
 
 enum Receiving<T> {
@@ -42,9 +42,9 @@ enum Receiving<T> {
     Bounded(Arc<Bounded<T>>),
 }
 
-// SAFETY: as with std, senders may be shared and receivers sent if messages can be sent. In a model
-// all threads are coroutines of one real thread, and the content is borrowed only between two
-// steps.
+// SAFETY: as with std, senders may be shared and receivers sent if messages can be sent. In a
+// model all threads are coroutines of one real thread, and the content is borrowed only
+// between two steps.
 #[allow(unsafe_code)]
 mod send {
     use super::{Receiver, Sender, SyncSender};

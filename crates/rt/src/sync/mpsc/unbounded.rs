@@ -6,8 +6,8 @@
 //! | part 0 | the number of senders | dropping a sender |
 //! | part k + 1 | the flag of the k-th message | see below |
 //!
-//! The operations on the first two write them. The flag of a message is a lock: its `send`, or
-//! dropping the last sender, releases it, and its `recv` acquires it.
+//! The operations on the first two cells write them. The flag of a message is a lock: its `send`,
+//! or dropping the last sender, releases it, and its `recv` acquires it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -21,10 +21,11 @@ use crate::world::{Inner, Pending, Place, Until, World, wakes};
 
 const KIND: &str = "channel";
 
-/// Values of the flag of a message under a memory model: it has arrived, or will never.
+/// Values of the flag of a message under a memory model: it has arrived, or never will.
 const ARRIVED: Value = 1;
 const GONE: Value = 2;
-/// What the end of the last sender adds to the turns of the channel, one for each message.
+/// What the end of the last sender adds to the number of turns of the channel; each
+/// message adds one.
 const CLOSED: Value = 1 << 40;
 
 pub(super) struct Unbounded<T> {
@@ -95,7 +96,7 @@ impl<T> Unbounded<T> {
         self.senders.set(self.senders.get() + 1);
     }
 
-    /// Drops a sender. Whether it is the last one is known only in its turn.
+    /// Drops a sender. Only its turn shows whether it is the last one.
     pub fn one_less(&self, world: &World) {
         let cell = world.cell(&self.meta, KIND);
         let part = world.inner.borrow().part(cell, 0);
@@ -113,7 +114,7 @@ impl<T> Unbounded<T> {
             )
         };
         if world.memory.is_some() {
-            // The last one knows all messages that were sent.
+            // The last sender must have seen all messages that were sent.
             world.take_turn(part, MemoryOrder::AcqRel, pending);
             self.senders.set(self.senders.get() - 1);
             if self.senders.get() == 0 {
@@ -242,7 +243,8 @@ impl<T> Unbounded<T> {
         let flag = self.next_message(world);
         let pending = Pending::read(flag, (KIND, verb), place);
         if world.memory.is_some() {
-            // As in std, a message that has its place and has not yet arrived is waited for.
+            // As in std, this waits for a message that has a place in the queue but has
+            // not arrived yet.
             let cell = world.cell(&self.meta, KIND);
             let turns = world.read_value(cell, MemoryOrder::Relaxed, pending);
             if turns < CLOSED && turns <= Value::from(self.received.get()) {

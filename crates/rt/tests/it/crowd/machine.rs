@@ -1,10 +1,10 @@
-//! The interpreter: all states of a program.
+//! The interpreter: visits all states of a program.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::*;
 
-/// Who holds the `RwLock`.
+/// How a thread holds the `RwLock`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Holding {
     Nothing,
@@ -26,12 +26,12 @@ struct Thread {
     locks: bool,
     holds: Holding,
     waits: Waits,
-    /// How many of its ends of channels it has dropped.
+    /// The number of its channel ends that it has dropped.
     ended: usize,
     log: Vec<u32>,
 }
 
-/// A channel: its messages, how many senders there are, and whether there is a receiver.
+/// A channel: its messages, the number of its senders, and whether it has a receiver.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Channel {
     messages: VecDeque<u32>,
@@ -44,13 +44,13 @@ struct Channel {
 struct State {
     threads: Vec<Thread>,
     atomics: [u32; ATOMICS],
-    /// What the lock protects, and whether it is poisoned.
+    /// The protected value, and whether the lock is poisoned.
     lock: (u32, bool),
     rw: (u32, bool),
     channels: [Channel; 2],
 }
 
-/// What there is to say about a program.
+/// The behaviour of a program.
 #[derive(Default)]
 pub struct Verdict {
     pub outcomes: BTreeSet<Outcome>,
@@ -108,7 +108,7 @@ impl State {
         self.see(thread, seen);
     }
 
-    /// The states after the next step of a thread; none if it cannot go on.
+    /// Returns the states after the next step of a thread; none if it has to wait or has ended.
     fn next(&self, thread: usize, body: &Body) -> Vec<Self> {
         let mut next = self.clone();
         let own = &self.threads[thread];
@@ -151,7 +151,8 @@ impl State {
         }
     }
 
-    /// Makes the next step of a thread whose operations are over. Returns false if it has ended.
+    /// Makes the next step of a thread that has made all its operations. Returns false
+    /// if it has ended.
     fn end(&mut self, thread: usize, panics: bool) -> bool {
         let own = &mut self.threads[thread];
         if own.holds != Holding::Nothing {
@@ -188,7 +189,7 @@ impl State {
         true
     }
 
-    /// Makes an operation. Returns false if it has to wait.
+    /// Performs an operation. Returns false if it has to wait.
     fn run(&mut self, thread: usize, op: Op) -> bool {
         match op {
             Op::Load(x, _) => {
@@ -269,7 +270,7 @@ impl State {
     }
 }
 
-/// What the interpreter says; none if there are too many states.
+/// Returns the answer of the interpreter; `None` if there are too many states.
 pub fn expected(program: &Program) -> Option<Verdict> {
     const MOST: usize = 200_000;
     let mut verdict = Verdict::default();

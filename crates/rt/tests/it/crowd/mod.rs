@@ -1,10 +1,9 @@
-//! Random programs whose threads wait for each other, against an interpreter of their own that
-//! shares no code with the crate: locks, `RwLock`, `Condvar`, channels, loops that spin, scopes and
+//! Random programs whose threads wait for each other, compared with a separate interpreter that
+//! shares no code with the crate: locks, `RwLock`, `Condvar`, channels, spin loops, scopes and
 //! panics (hunt/ has atomics, cells and `Arc`s).
 //!
-//! The interpreter walks through all states of a program under sequential consistency. It says
-//! which results there are, and whether there is a deadlock. The same program runs as real code in
-//! a model.
+//! The interpreter visits all states of a program under sequential consistency. It determines the
+//! results, and whether there is a deadlock. The same program runs as real code in a model.
 //!
 //! CI runs a slice. More: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test -p mazurka-rt --test
 //! it crowd:: -- --ignored`.
@@ -29,7 +28,7 @@ enum Op {
     Lock,
     TryLock,
     Unlock,
-    /// Nothing, if the thread does not hold the lock.
+    /// Does nothing if the thread does not hold the lock.
     Wait,
     Notify(bool),
     Read,
@@ -61,10 +60,10 @@ const HELD: u32 = 99;
 const NONE: u32 = 98;
 const GONE: u32 = 97;
 const POISON: u32 = 1000;
-/// How many messages the second channel holds.
+/// The capacity of the second channel.
 const BOUND: usize = 1;
 
-/// What each thread has seen, and whether it panicked; and the values at the end.
+/// What each thread has seen, and whether it panicked; and the final values.
 type Outcome = (Vec<(Vec<u32>, bool)>, Vec<u32>);
 
 mod machine;
@@ -80,7 +79,7 @@ struct Shared {
     rw: RwLock<u32>,
 }
 
-/// The ends of the channels that a thread has; they are dropped in this order.
+/// The channel ends of a thread; they are dropped in this order.
 struct Ends {
     sender: Sender<u32>,
     sync_sender: SyncSender<u32>,
@@ -292,7 +291,7 @@ fn body(random: &mut Random, kinds: [usize; 2], most: usize) -> Body {
         let kind = kinds[random.below(2)];
         let new = op(random, kind);
         match new {
-            // A lock that the thread holds already, or may hold, is given back first.
+            // A lock that the thread holds, or may hold, is released first.
             Op::Lock | Op::TryLock => {
                 ops.extend(locks.then_some(Op::Unlock));
                 locks = true;
@@ -333,7 +332,7 @@ fn program(random: &mut Random) -> Program {
     }
 }
 
-/// What the crate says; none if it is too much to run, or refused.
+/// Returns the answer of the crate; `None` if the program is too large or refused.
 fn found(program: &Program, memory: Memory) -> Option<Result<Verdict, String>> {
     let builder = Builder {
         algorithm: Algorithm::Optimal,
@@ -360,8 +359,8 @@ fn found(program: &Program, memory: Memory) -> Option<Result<Verdict, String>> {
     }
 }
 
-/// What the two disagree about; under `rc11` there may be more than the interpreter finds. If they
-/// agree: whether there is a deadlock. None if it is too much to run.
+/// Returns a disagreement; under `rc11` the crate may find more than the interpreter. If they
+/// agree: whether there is a deadlock. `None` if the program is too large to run.
 fn disagreement(program: &Program, memory: Memory) -> Compared {
     let expected = expected(program)?;
     let found = match found(program, memory)? {
@@ -383,7 +382,7 @@ fn disagreement(program: &Program, memory: Memory) -> Compared {
     Some(Ok(expected.deadlock))
 }
 
-/// Programs under a memory model; marked are those with a deadlock.
+/// Programs under a memory model; those with a deadlock are counted.
 struct Under(Memory);
 
 impl Hunt for Under {
@@ -427,7 +426,7 @@ fn a_slice_under_rc11() {
     hunt(2, 60, Memory::Rc11);
 }
 
-/// As many as are asked for.
+/// As many programs as the environment asks for.
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn many() {
@@ -436,7 +435,7 @@ fn many() {
     hunt(seed, programs, Memory::Rc11);
 }
 
-/// The comparison sees a wrong answer: programs without one kind of operation have other results.
+/// The comparison notices wrong answers: programs without one kind of operation have other results.
 #[test]
 fn a_wrong_answer_is_seen() {
     let kinds: [fn(&Op) -> bool; 4] = [

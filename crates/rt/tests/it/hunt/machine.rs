@@ -1,14 +1,14 @@
-//! The interpreter, and the defects that the crate had once, planted into it.
+//! The interpreter, into which former defects of the crate can be planted.
 use super::*;
 
-/// What may be wrong with an interpreter. Each was wrong with the crate.
+/// A defect of an interpreter. The crate once had each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
-    /// Who drops a reference of an `Arc` does not release what it did before: a false race.
+    /// Dropping a reference of an `Arc` does not release earlier writes: a false race.
     ArcWithoutRelease,
-    /// That a node is made counts for no access to it: a race with its initialisation is missed.
+    /// Making a node does not count as an access to it: a race with its initialisation is missed.
     NoInitialisation,
-    /// What destructors do while a thread unwinds is one step: executions are missed.
+    /// All destructors of an unwinding thread are one step: executions are missed.
     UnwindsAtOnce,
 }
 
@@ -26,15 +26,15 @@ type Data = Vec<(usize, u32, bool)>;
 #[derive(Clone, Default)]
 struct Thread {
     at: usize,
-    /// It is about to count at this node.
+    /// The node at which it is about to count.
     counts: Option<usize>,
-    /// How far its destructors are.
+    /// The progress of its destructors.
     ending: usize,
     clock: Clock,
     log: Vec<u32>,
-    /// Its references of the shared `Arc`.
+    /// Number of its references to the shared `Arc`.
     references: usize,
-    /// One of them is to be dropped next.
+    /// Whether one of them is to be dropped next.
     drops: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Machine<'a> {
     defect: Option<Defect>,
 }
 
-/// What there is to say about a program.
+/// The behaviour of a program.
 #[derive(Default)]
 pub struct Verdict {
     pub outcomes: BTreeSet<Outcome>,
@@ -80,13 +80,13 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The same, and something is wrong with it.
+    /// Returns the same machine with a defect.
     pub fn with(self, defect: Defect) -> Self {
         let defect = Some(defect);
         Self { defect, ..self }
     }
 
-    /// Runs everything that can happen from here on; false if that is too much.
+    /// Explores everything that can happen from here; returns false if that is too much.
     pub fn explore(&self, verdict: &mut Verdict, most: u64) -> bool {
         let mut over = true;
         for thread in 0..self.threads.len() {
@@ -135,13 +135,13 @@ impl<'a> Machine<'a> {
         value
     }
 
-    /// A store forgets what was released by the writes before it.
+    /// A store ends the release sequence of earlier writes.
     fn store(&mut self, thread: usize, x: usize, value: u32, order: Ordering) {
         self.values[x].1 = [0; 4];
         self.modify(thread, x, value, order);
     }
 
-    /// The write of an operation that has read the value before: a release sequence goes on.
+    /// The write of a read-modify-write: it continues a release sequence.
     fn modify(&mut self, thread: usize, x: usize, value: u32, order: Ordering) {
         let own = self.threads[thread].clock;
         let (old, clock) = &mut self.values[x];
@@ -152,7 +152,7 @@ impl<'a> Machine<'a> {
         self.tick(thread);
     }
 
-    /// A reference to the shared value goes, if there is one; the last one writes its cell.
+    /// Drops a reference to the shared value, if there is one; the last one writes its cell.
     fn drop_arc(&mut self, thread: usize) {
         if self.threads[thread].references == 0 {
             return;
@@ -190,7 +190,7 @@ impl<'a> Machine<'a> {
         self.threads[thread].log.push(seen);
     }
 
-    /// Makes the next step of a thread: whether there is one.
+    /// Makes the next step of a thread. Returns whether there is one.
     fn step(&mut self, thread: usize) -> bool {
         if let Some(node) = self.threads[thread].counts.take() {
             let (_, count, clock) = &mut self.nodes[node];
@@ -220,7 +220,7 @@ impl<'a> Machine<'a> {
         true
     }
 
-    /// A step of the end of a thread: the lock, then the destructor, then the `Arc`.
+    /// Makes a step of the end of a thread: the lock, then the destructor, then the `Arc`.
     fn end(&mut self, thread: usize) -> bool {
         let body = &self.program.threads[thread];
         if self.lock.0 == Some(thread) {
@@ -271,8 +271,8 @@ impl<'a> Machine<'a> {
             Op::TryLock if self.lock.0 == Some(thread) => self.unlock(thread, false),
             Op::TryLock if self.lock.0.is_some() => self.threads[thread].log.push(HELD),
             Op::TryLock => {
-                // Taking and giving back are two steps: the second one comes before the next
-                // operation.
+                // Taking and releasing are two steps: the second one comes before the
+                // next operation.
                 self.lock(thread);
                 self.threads[thread].at -= 1;
             }
@@ -313,7 +313,7 @@ impl<'a> Machine<'a> {
                 }
                 self.threads[thread].log.push(u32::from(there));
             }
-            // The rest is done with a reference.
+            // The rest needs a reference.
             _ if self.threads[thread].references == 0 => {}
             Op::ArcWrite | Op::ArcRead => {
                 let writes = matches!(op, Op::ArcWrite);

@@ -1,13 +1,13 @@
-//! Random programs against an interpreter of their own: a second opinion, which shares no code with
-//! the crate.
+//! Random programs compared with a separate interpreter: a second opinion, which shares no code
+//! with the crate.
 //!
 //! The interpreter (`Machine`) runs every interleaving of a program under sequential consistency,
-//! with vector clocks written down from the definition of happens-before, and says which results
-//! there are and whether there is a data race. The same program runs as real code in a model; both
-//! must agree. What the programs are made of is what was once wrong: atomics made at one place (in
-//! a vector, in `Arc`s, on a stack, in nodes on the heap), `Arc`s that are cloned, dropped,
-//! upgraded, unwrapped or asked for their value or their count, cells that are published, threads
-//! that panic and have destructors.
+//! with vector clocks that follow the definition of happens-before. It determines the results,
+//! and whether there is a data race. The same program runs as real code in a model; both must
+//! agree. The programs consist of what was once wrong: atomics made at one place (in a vector, in
+//! `Arc`s, on a stack, in nodes on the heap); `Arc`s that are cloned, dropped, upgraded,
+//! unwrapped or asked for their value or their count; cells that are published; threads that
+//! panic and have destructors.
 //!
 //! CI runs a slice. More: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test -p mazurka-rt --test
 //! it hunt:: -- --ignored`.
@@ -31,11 +31,11 @@ enum Op {
     Exchange(usize, u32, Ordering),
     Lock,
     Unlock,
-    /// Adds 1 to what the lock protects if it is free.
+    /// Adds 1 to the protected value if the lock is free.
     TryLock,
     /// Makes a node and publishes it.
     Publish(Ordering),
-    /// Reads the cell of the node that is published and adds 1 to its count.
+    /// Reads the cell of the published node and adds 1 to its count.
     Consume(Ordering),
     /// With the shared `Arc`, if the thread has a reference: writes or reads its cell, clones or
     /// drops the reference, asks for the count, or writes if it is the only one.
@@ -46,16 +46,16 @@ enum Op {
     ArcCount,
     ArcGetMut,
     ArcUnwrap,
-    /// Makes a reference of the weak one, if there is still a value, and drops it.
+    /// Upgrades the weak reference, if the value still exists, and drops the result.
     ArcUpgrade,
 }
 
-/// What a thread does; at its end, by a destructor, it adds 1 to some atomics.
+/// What a thread does; when it ends, a destructor adds 1 to some atomics.
 #[derive(Clone, Debug, Default)]
 struct Body {
     ops: Vec<Op>,
     at_end: Vec<usize>,
-    /// It ends by a panic, with the lock if it has it.
+    /// Whether it ends by a panic, holding the lock if it has it.
     panics: bool,
 }
 
@@ -75,7 +75,7 @@ struct Program {
     threads: Vec<Body>,
 }
 
-/// What each thread has seen and whether it panicked, and the values at the end.
+/// What each thread has seen and whether it panicked, and the final values.
 type Outcome = (Vec<(Vec<u32>, bool)>, Vec<u32>);
 
 const ATOMICS: usize = 3;
@@ -100,16 +100,16 @@ mod planted;
 
 use machine::{Machine, Verdict};
 
-/// A node on the heap; never freed, since threads may come late.
+/// A node on the heap; never freed, because threads may come late.
 struct Node {
     value: UnsafeCell<u32>,
     count: AtomicU32,
 }
 
-/// What lies in the shared `Arc`, and writes its cell at its end.
+/// The content of the shared `Arc`, which writes its cell when it is dropped.
 struct Slot(UnsafeCell<u32>);
 
-// SAFETY: whether this is right is what is asked.
+// SAFETY: the comparison checks whether this is right.
 #[allow(unsafe_code)]
 unsafe impl Sync for Slot {}
 
@@ -167,7 +167,7 @@ impl<'a> Shared<'a> {
         guard
     }
 
-    /// Runs an operation that leaves no guard.
+    /// Performs an operation that leaves no guard.
     #[allow(unsafe_code)]
     fn run(&self, op: Op, slots: &mut Vec<Arc<Slot>>, log: &mut Vec<u32>) {
         match op {
@@ -199,7 +199,7 @@ impl<'a> Shared<'a> {
                 // SAFETY: nodes are not freed.
                 match unsafe { node.as_ref() } {
                     Some(node) => {
-                        // SAFETY: whether this is right is what is asked.
+                        // SAFETY: the comparison checks whether this is right.
                         assert_eq!(node.value.with(|p| unsafe { *p }), 7);
                         log.push(node.count.fetch_add(1, Ordering::SeqCst));
                     }
@@ -233,7 +233,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// The destructor of a thread: what it had of the shared `Arc` goes after it.
+/// The destructor of a thread: its references to the shared `Arc` are dropped after it.
 struct AtEnd<'a> {
     shared: Shared<'a>,
     adds: Vec<usize>,
@@ -315,7 +315,7 @@ fn bodies<'a>(
     (bodies.collect(), shared)
 }
 
-/// Whether threads have ended by a panic, and the values at the end.
+/// Whether each thread ended by a panic, and the final values.
 type Ends = (Vec<bool>, Vec<u32>);
 
 fn spawned(program: &Program, atomics: Atomics<'static>, logs: &[Log]) -> Ends {
@@ -342,7 +342,7 @@ fn values(shared: &Shared<'_>) -> Vec<u32> {
     values
 }
 
-/// Each kind of program has its own operations, so that they have something to do with each other.
+/// Returns an operation of a kind; operations of one kind interact.
 fn op(random: &mut Random, kind: usize) -> Op {
     let (x, value) = (random.below(ATOMICS), 1 + random.below(2) as u32);
     let order = random.order();
@@ -402,13 +402,14 @@ struct Found {
     deadlock: bool,
 }
 
-/// What the interpreter says; none if it is too much to run.
+/// Returns the answer of the interpreter; `None` if the program is too large to run.
 fn expected(machine: Machine) -> Option<Verdict> {
     let mut expected = Verdict::default();
     machine.explore(&mut expected, 20_000).then_some(expected)
 }
 
-/// What the crate says; none if it is too much to run. The error is that of a search that fails.
+/// Returns the answer of the crate; `None` if the program is too large to run. The error is that of
+/// a failing search.
 fn found(program: &Program, memory: Memory) -> Option<Result<Found, String>> {
     let builder = Builder {
         algorithm: Algorithm::Optimal,
@@ -429,7 +430,7 @@ fn found(program: &Program, memory: Memory) -> Option<Result<Found, String>> {
     }
 }
 
-/// What the two disagree about. If they agree: whether there is a race.
+/// Returns a disagreement. If they agree: whether there is a race.
 fn compare(expected: &Verdict, found: Result<Found, String>) -> Result<bool, String> {
     let found = found.map_err(|message| format!("the search fails: {message}"))?;
     if found.deadlock {
@@ -446,14 +447,14 @@ fn compare(expected: &Verdict, found: Result<Found, String>) -> Result<bool, Str
     Ok(expected.race)
 }
 
-/// What the crate and the interpreter disagree about; none if it is too much to run.
+/// Compares the crate with the interpreter; `None` if the program is too large to run.
 fn disagreement(program: &Program) -> Compared {
     let expected = expected(Machine::new(program))?;
     Some(compare(&expected, found(program, Memory::Sc)?))
 }
 
-/// What is missing under C++20's orderings, which allow all that sequential consistency does; none
-/// if it is too much to run, or refused.
+/// Looks for results that are missing under C++20's orderings, which allow everything that
+/// sequential consistency does; `None` if the program is too large to run, or refused.
 fn missing(program: &Program) -> Compared {
     let expected = expected(Machine::new(program))?;
     let found = match found(program, Memory::Rc11)? {
@@ -471,10 +472,10 @@ fn missing(program: &Program) -> Compared {
     })
 }
 
-/// How many programs CI looks at.
+/// Number of programs that CI compares.
 const SLICE: u64 = 300;
 
-/// Programs with a way to compare; marked are those with a race.
+/// Programs with a comparison; those with a race are counted.
 struct By(fn(&Program) -> Compared);
 
 impl Hunt for By {
@@ -518,7 +519,7 @@ fn a_slice_under_rc11() {
     hunt(2, SLICE, missing);
 }
 
-/// As many as are asked for.
+/// As many programs as the environment asks for.
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn many() {

@@ -1,13 +1,13 @@
-//! Defects that the crate had once, planted: the comparison must see each within half of the
-//! programs of CI.
+//! Former defects of the crate, planted: the comparison must notice each within half of the
+//! programs that CI compares.
 //!
-//! The crate's engine has no switches for its old defects. An interpreter that has them stands in
+//! The crate's engine has no switches for its former defects. An interpreter that has them takes
 //! its place, or the crate's own answer is changed for the programs that it got wrong.
 
 use super::machine::Defect;
 use super::*;
 
-/// The first program for which the wrong answer is not accepted, from 1.
+/// Looks for the first program whose wrong answer is noticed, from 1.
 fn caught(name: &str, wrong: impl Fn(&Program) -> Option<Result<Found, String>>) {
     let sees = |number: &u64| {
         let program = program(&mut numbered(1, *number));
@@ -22,7 +22,7 @@ fn caught(name: &str, wrong: impl Fn(&Program) -> Option<Result<Found, String>>)
     println!("{name}: caught after {} programs of {SLICE}", number + 1);
 }
 
-/// An interpreter with a defect in place of the crate.
+/// The answer of an interpreter with a defect, in place of the crate.
 fn interpreted(program: &Program, defect: Defect) -> Option<Result<Found, String>> {
     let verdict = expected(Machine::new(program).with(defect))?;
     Some(Ok(Found {
@@ -60,8 +60,8 @@ fn mixes_up_objects(program: &Program) -> bool {
     users.count() > 1 && program.threads.iter().any(locked)
 }
 
-/// Objects of one place were told apart by the order of their first use, which is another one in
-/// each schedule.
+/// Objects of one place were once told apart by the order of their first use, which differs
+/// between schedules.
 #[test]
 fn a_divergence_that_is_none_is_caught() {
     caught("a divergence", |program| {
@@ -73,7 +73,7 @@ fn a_divergence_that_is_none_is_caught() {
     });
 }
 
-/// Without a defect nothing is caught: it is the defect that the comparison sees.
+/// Without a defect nothing is caught: the comparison notices the defect itself.
 #[test]
 fn the_interpreter_agrees_with_itself() {
     for number in 0..SLICE / 2 {

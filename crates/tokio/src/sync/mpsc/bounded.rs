@@ -1,4 +1,4 @@
-//! Channels with room for some messages.
+//! Bounded channels.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -36,7 +36,7 @@ pub struct Receiver<T> {
 ///
 /// # Panics
 ///
-/// If that is 0.
+/// If `buffer` is 0.
 #[track_caller]
 pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     assert!(buffer > 0, "mpsc bounded channel requires buffer > 0");
@@ -90,7 +90,7 @@ impl<T> Sender<T> {
         })
     }
 
-    /// Waits for room until the time is over, and sends a message.
+    /// Waits for room, at most until the time is over, and sends a message.
     #[track_caller]
     pub fn send_timeout(
         &self,
@@ -114,7 +114,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Waits for room and sends a message, in a thread that polls no future.
+    /// Waits for room and sends a message, in a thread that is not polling a future.
     ///
     /// # Panics
     ///
@@ -163,7 +163,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Waits for room. The permit has the sender.
+    /// Waits for room. The permit owns the sender.
     #[track_caller]
     pub fn reserve_owned(self) -> impl Future<Output = Result<OwnedPermit<T>, SendError<()>>> {
         let place = Location::caller();
@@ -182,7 +182,7 @@ impl<T> Sender<T> {
         })
     }
 
-    /// Takes room if there is some.
+    /// Takes room for a message, if there is any.
     #[track_caller]
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
         let (chan, place) = (self.chan(), Location::caller());
@@ -190,7 +190,7 @@ impl<T> Sender<T> {
         Ok(Permit { chan, place })
     }
 
-    /// Takes room for several messages if there is so much.
+    /// Takes room for `n` messages, if there is enough.
     #[track_caller]
     pub fn try_reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
         let (chan, place) = (self.chan(), Location::caller());
@@ -198,7 +198,7 @@ impl<T> Sender<T> {
         Ok(PermitIterator { chan, n, place })
     }
 
-    /// Takes room if there is some. The permit has the sender.
+    /// Takes room for a message, if there is any. The permit owns the sender.
     #[track_caller]
     pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
         let place = Location::caller();
@@ -218,7 +218,7 @@ impl<T> Sender<T> {
         self.chan().room(Location::caller())
     }
 
-    /// Returns the room that there was at first.
+    /// Returns the room of the empty channel.
     pub fn max_capacity(&self) -> usize {
         self.chan().bound.unwrap_or(usize::MAX)
     }
@@ -293,10 +293,10 @@ impl<T> fmt::Debug for PermitIterator<'_, T> {
     }
 }
 
-/// Room for a message, with the sender.
+/// Room for a message, which owns the sender.
 #[must_use]
 pub struct OwnedPermit<T> {
-    /// None after it was used.
+    /// `None` after it was used.
     sender: Option<Sender<T>>,
     place: Place,
 }
@@ -314,7 +314,7 @@ impl<T> OwnedPermit<T> {
         sender
     }
 
-    /// Gives the room back, and returns the sender.
+    /// Returns the room to the channel, and the sender to the caller.
     #[track_caller]
     pub fn release(mut self) -> Sender<T> {
         let sender = self.take();

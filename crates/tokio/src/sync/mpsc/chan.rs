@@ -13,40 +13,40 @@ use crate::drive::Place;
 use crate::sync::permits::{Closed, Permits, Refusal, Ticket};
 use crate::sync::{Wakers, wake_all};
 
-/// The part of a channel that changes.
+/// The mutable part of a channel.
 struct State<T> {
     queue: VecDeque<T>,
-    /// The room that is left; none if the channel has no bound.
+    /// The remaining room; `None` if the channel is unbounded.
     room: Option<Permits>,
-    /// The receiver is gone, or takes no new messages.
+    /// Whether the receiver is gone, or takes no new messages.
     closed: bool,
-    /// All senders are gone.
+    /// Whether all senders are gone.
     senders_gone: bool,
     receiver: Option<Waker>,
-    /// Tasks that wait for the receiver to be gone.
+    /// Tasks that wait until the receiver is gone.
     watchers: Wakers,
 }
 
-/// A channel.
+/// A channel. Each operation is one step on its state.
 pub(crate) struct Chan<T> {
     state: Monitor<State<T>>,
     pub bound: Option<usize>,
 }
 
 impl<T> State<T> {
-    /// Whether no permit is out.
+    /// Whether no permit is in use.
     fn is_idle(&self, bound: Option<usize>) -> bool {
         let available = self.room.as_ref().map(|room| room.available);
         available == bound
     }
 
-    /// Gives room back. Returns what to wake.
+    /// Returns room to the channel. Returns the wakers to call.
     fn add_room(&mut self, count: usize, bound: Option<usize>) -> Wakers {
         let mut wakers = Vec::new();
         if let Some(room) = &mut self.room {
             room.add(count, &mut wakers);
         }
-        // The receiver may wait for the last permit.
+        // The receiver may be waiting for the last permit.
         if self.closed && self.is_idle(bound) {
             wakers.extend(self.receiver.take());
         }
@@ -78,7 +78,7 @@ impl<T> Chan<T> {
         })
     }
 
-    /// Leaves a message for which there is room.
+    /// Stores a message for which room was reserved.
     pub fn push(&self, message: T, place: Place) {
         let waker = self.state.update("send", place, |state| {
             state.queue.push_back(message);
@@ -89,7 +89,7 @@ impl<T> Chan<T> {
         }
     }
 
-    /// Takes room. A message is left there in the same step.
+    /// Takes room, and stores the message in the same step, if there is one.
     pub fn try_take(
         &self,
         count: usize,
@@ -116,7 +116,7 @@ impl<T> Chan<T> {
         Ok(())
     }
 
-    /// Gives room back.
+    /// Returns room to the channel.
     pub fn give_back(&self, count: usize, place: Place) {
         let wakers = self.state.update("release", place, |state| {
             (state.add_room(count, self.bound), true)
@@ -124,7 +124,7 @@ impl<T> Chan<T> {
         wake_all(wakers);
     }
 
-    /// Receives a message; none if there will be none.
+    /// Receives a message; `None` if there will be none.
     pub fn poll_recv(&self, waker: &Waker, place: Place) -> Poll<Option<T>> {
         let received = self
             .state
@@ -189,7 +189,7 @@ impl<T> Chan<T> {
         Ok(message)
     }
 
-    /// Takes no new messages from now on.
+    /// Rejects new messages from now on.
     pub fn close(&self, place: Place) {
         let wakers = self.state.update("close", place, |state| {
             let mut wakers = std::mem::take(&mut state.watchers);
@@ -202,7 +202,7 @@ impl<T> Chan<T> {
         wake_all(wakers);
     }
 
-    /// The receiver is gone.
+    /// Handles the drop of the receiver.
     pub fn drop_receiver(&self, place: Place) {
         let (wakers, unread) = self.state.update("drop receiver", place, |state| {
             let mut wakers = std::mem::take(&mut state.watchers);
@@ -218,7 +218,7 @@ impl<T> Chan<T> {
         drop(unread);
     }
 
-    /// All senders are gone.
+    /// Handles the drop of the last sender.
     pub fn drop_senders(&self, place: Place) {
         let waker = self.state.update("drop senders", place, |state| {
             state.senders_gone = true;
@@ -233,7 +233,7 @@ impl<T> Chan<T> {
         self.state.look("is_closed", place, |state| state.closed)
     }
 
-    /// Whether no new message can come, for the receiver.
+    /// Whether no new message can come, as the receiver sees it.
     pub fn is_over(&self, place: Place) -> bool {
         self.state.look("is_closed", place, |state| {
             state.closed || state.senders_gone
@@ -266,7 +266,7 @@ impl<T> Chan<T> {
         })
     }
 
-    /// Waits for room, and leaves the message there in the same step.
+    /// Waits for room, and stores the message in the same step, if there is one.
     pub fn take(
         &self,
         count: usize,

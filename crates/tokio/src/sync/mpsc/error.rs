@@ -1,9 +1,9 @@
-//! What can go wrong.
+//! Errors of the channels.
 
 use std::error::Error;
 use std::fmt;
 
-/// A message that was not sent, since the receiver is gone.
+/// A message that was not sent, because the receiver is gone.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
 

@@ -13,7 +13,7 @@ use mazurka_rt::sync::Arc;
 use crate::drive::Place;
 use chan::Chan;
 
-/// All senders of a channel share one. It hangs up when the last of them is dropped.
+/// Shared by all senders of a channel. It hangs up when the last of them is dropped.
 struct Sending<T> {
     chan: Arc<Chan<T>>,
     place: Place,
@@ -25,7 +25,7 @@ impl<T> Drop for Sending<T> {
     }
 }
 
-/// What the senders of both kinds of channels have.
+/// The common methods of senders.
 macro_rules! senders {
     ($sender:ident, $weak:ident) => {
         impl<T> $sender<T> {
@@ -45,7 +45,7 @@ macro_rules! senders {
                 self.chan().is_closed(Location::caller())
             }
 
-            /// Whether another one sends to the same channel.
+            /// Whether both send to the same channel.
             pub fn same_channel(&self, other: &Self) -> bool {
                 Arc::ptr_eq(&self.shared, &other.shared)
             }
@@ -85,7 +85,7 @@ macro_rules! senders {
         }
 
         impl<T> $weak<T> {
-            /// Returns a sender, if there is one still.
+            /// Returns a sender, if one still exists.
             #[track_caller]
             pub fn upgrade(&self) -> Option<$sender<T>> {
                 let shared = self.shared.upgrade()?;
@@ -122,19 +122,19 @@ macro_rules! senders {
 }
 use senders;
 
-/// What the receivers of both kinds of channels have.
+/// The common methods of receivers.
 macro_rules! receiver {
     ($receiver:ident) => {
         impl<T> $receiver<T> {
-            /// Waits for a message; none if all senders are gone.
+            /// Waits for a message; `None` if all senders are gone.
             #[track_caller]
             pub fn recv(&mut self) -> impl Future<Output = Option<T>> + '_ {
                 let place = Location::caller();
                 poll_fn(move |cx| self.chan.poll_recv(cx.waker(), place))
             }
 
-            /// Waits for messages, and takes up to `limit` that are there. Returns how many; 0 if
-            /// all senders are gone.
+            /// Waits for messages, and takes up to `limit` of those that have arrived. Returns how
+            /// many; 0 if all senders are gone.
             #[track_caller]
             pub fn recv_many<'a>(
                 &'a mut self,
@@ -151,7 +151,7 @@ macro_rules! receiver {
                 self.chan.try_recv(Location::caller())
             }
 
-            /// Waits for a message in a thread that polls no future.
+            /// Waits for a message, in a thread that is not polling a future.
             ///
             /// # Panics
             ///
@@ -161,7 +161,7 @@ macro_rules! receiver {
                 drive::block(self.recv())
             }
 
-            /// Takes no new messages. Those that were sent can be received.
+            /// Rejects new messages. Those already sent can be received.
             #[track_caller]
             pub fn close(&mut self) {
                 self.chan.close(Location::caller());
@@ -185,13 +185,13 @@ macro_rules! receiver {
                 self.chan.len(Location::caller())
             }
 
-            /// Waits for a message; none if all senders are gone.
+            /// Waits for a message; `None` if all senders are gone.
             #[track_caller]
             pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
                 self.chan.poll_recv(cx.waker(), Location::caller())
             }
 
-            /// Waits for messages, and takes up to `limit` that are there.
+            /// Waits for messages, and takes up to `limit` of those that have arrived.
             #[track_caller]
             pub fn poll_recv_many(
                 &mut self,

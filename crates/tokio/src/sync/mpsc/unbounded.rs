@@ -1,4 +1,4 @@
-//! Channels with room for any number of messages.
+//! Unbounded channels.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -28,7 +28,7 @@ pub struct UnboundedReceiver<T> {
     place: Place,
 }
 
-/// Makes a channel with room for any number of messages.
+/// Makes an unbounded channel.
 #[track_caller]
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
     let place = Location::caller();

@@ -1,0 +1,150 @@
+//! What threads do next: whether they can, what they wait for, and what they claim.
+//!
+//! An explorer asks all of that again and again. Most threads have ended, or wait for nothing, so
+//! that is answered first, and in few instructions.
+
+use mazurka_core::{Access, AccessKind, Claims, ProcessId, Status, Wait};
+
+use crate::world::{Life, Thread, Until, World};
+
+impl World {
+    /// What a thread can do now.
+    #[inline]
+    pub fn status(&self, process: ProcessId) -> Status {
+        let Some(thread) = self.threads.get(process.index()) else {
+            return Status::Unborn;
+        };
+        match thread.life {
+            Life::Alive if self.finished => Status::Ended,
+            Life::Alive if thread.pending.until == Until::Now => Status::Ready,
+            Life::Alive => self.status_of_waiting(process, thread),
+            Life::Unborn => Status::Unborn,
+            Life::Ended => Status::Ended,
+            Life::Failed => Status::Failed,
+            Life::Discarded => Status::Discarded,
+        }
+    }
+
+    #[inline(never)]
+    fn status_of_waiting(&self, process: ProcessId, thread: &Thread) -> Status {
+        // Under a memory model the engine knows which threads can go on.
+        if !self.weak.on && self.possible(process, thread.pending.until) {
+            Status::Ready
+        } else {
+            Status::Waiting
+        }
+    }
+
+    fn possible(&self, process: ProcessId, until: Until) -> bool {
+        match until {
+            Until::Now => true,
+            Until::Lock(cell) | Until::Read(cell) | Until::Once(cell) => {
+                self.seen(cell).is_none_or(|cell| cell.holder.is_none())
+            }
+            Until::Token => self.threads[process.index()].token,
+            Until::Ended(other) => {
+                let other = &self.threads[other.index()];
+                other.life == Life::Ended && !other.exits
+            }
+            Until::Write(cell) => self
+                .seen(cell)
+                .is_none_or(|cell| cell.holder.is_none() && cell.readers.is_empty()),
+            // SAFETY: the address was checked when the operation was announced.
+            Until::Count(address) => unsafe { *(address as *const u32) > 0 },
+            Until::Barrier(cell, generation) => self
+                .seen(cell)
+                .is_some_and(|cell| cell.version != generation),
+            Until::Change => {
+                let watched = &self.threads[process.index()].spin.waits_for;
+                watched
+                    .iter()
+                    .any(|&(cell, seen)| i64::from(self.version(cell)) != seen)
+            }
+        }
+    }
+
+    /// What the next step of a thread may have to wait for.
+    #[inline]
+    pub fn wait(&self, process: ProcessId) -> Wait {
+        match self.threads[process.index()].pending.until {
+            Until::Now => Wait::Never,
+            Until::Lock(_) | Until::Token if !self.claims_more() => Wait::Lock,
+            Until::Ended(_) if !self.claims_more() => Wait::Process,
+            _ => Wait::Guard,
+        }
+    }
+
+    /// Whether steps claim more than what they are about.
+    #[inline]
+    pub fn claims_more(&self) -> bool {
+        self.sections.is_some() || self.end_cell.is_some()
+    }
+
+    /// What the next step of a thread claims.
+    #[inline]
+    pub fn claims(&self, process: ProcessId, into: &mut Claims) {
+        into.clear();
+        let thread = &self.threads[process.index()];
+        let pending = &thread.pending;
+        if let Some(access) = pending.access {
+            into.push(access);
+        }
+        let more = pending.second.is_some() || pending.wakes || pending.until == Until::Change;
+        if more || self.claims_more() {
+            self.further_claims(thread, into);
+        }
+    }
+
+    #[cold]
+    fn further_claims(&self, thread: &Thread, into: &mut Claims) {
+        let pending = &thread.pending;
+        into.extend(pending.second);
+        if let (Some(sections), Some(access)) = (self.sections, pending.access)
+            && access.first != sections
+        {
+            into.push(Access::read(sections));
+        }
+        if let Some(end) = self.end_cell
+            && pending.second != Some(Access::write(end))
+        {
+            into.push(Access::read(end));
+        }
+        if pending.until == Until::Change {
+            for &(cell, _) in &thread.spin.waits_for {
+                mazurka_core::add_claim(into, Access::read(cell));
+            }
+        }
+        if pending.wakes
+            && let Some(access) = pending.access
+            && let Some(cell) = self.seen(access.first)
+        {
+            for waiter in &cell.waiters {
+                let token = self.threads[waiter.index()].token_cell;
+                into.push(Access::new(AccessKind::Release, token));
+            }
+            // Claims must not depend on the order in which the waiters enlisted.
+            into[1..].sort_unstable();
+        }
+    }
+
+    /// Ends an execution in which only threads are left that wait, if the program has ended.
+    #[inline]
+    pub fn settle(&mut self) {
+        if self.exited && !self.finished {
+            let ready = |at: usize| self.status(ProcessId(at as u32)) == Status::Ready;
+            self.finished = !(0..self.threads.len()).any(ready);
+        }
+    }
+
+    /// Whether every thread has ended, or the program has.
+    #[inline]
+    pub fn is_final(&self) -> bool {
+        (self.alive == 0 || self.finished) && !self.has_halted()
+    }
+
+    #[inline(never)]
+    fn has_halted(&self) -> bool {
+        let halted = |thread: &Thread| matches!(thread.life, Life::Failed | Life::Discarded);
+        self.threads.iter().any(halted)
+    }
+}

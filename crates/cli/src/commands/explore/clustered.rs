@@ -1,0 +1,196 @@
+//! `explore --cluster`: other machines explore the parts of a search.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use clap::Args;
+use mazurka::checkpoint::Checkpoint;
+use mazurka::cluster::{BUDGET, PIECES, Shared, Sum, orders};
+use mazurka::record::Record;
+use mazurka::{Algorithm, Bound, Options, Progress};
+use mazurka_cluster::{Ended, Error, Plan, Search, coordinate};
+
+use super::ExploreArgs;
+use crate::commands::cluster::AccessArgs;
+use crate::commands::{Refusal, view};
+use crate::exit::Exit;
+use crate::show::{Format, exchanged, show};
+use crate::watch::watched;
+use crate::{native, output, values};
+
+/// The server that stands for this process.
+const HERE: &str = "here";
+
+/// Who explores, if not this process.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Many machines (docs/cluster.md)")]
+pub(super) struct SharingArgs {
+    /// Let the workers of this NATS server explore: nats://HOST:PORT or tls://HOST:PORT. Started
+    /// again, it goes on. `here`: this process explores the same parts, one after the other
+    #[arg(long, value_name = "URL")]
+    pub cluster: Option<String>,
+    /// With --cluster: a part that takes more steps is cut
+    #[arg(long, value_name = "N", value_parser = values::count, default_value_t = BUDGET)]
+    part_steps: u64,
+    /// With --cluster: about so many parts are made of one that is cut
+    #[arg(long, hide = true, value_name = "N", value_parser = values::count, default_value_t = PIECES)]
+    part_pieces: u64,
+    /// With --cluster: leave the results on the server
+    #[arg(long)]
+    keep_results: bool,
+    #[command(flatten)]
+    access: AccessArgs,
+}
+
+/// What other machines do not do.
+fn refuse(args: &ExploreArgs, options: &Options) -> Result<(), Refusal> {
+    let limits = &options.limits;
+    let others = [
+        (args.checkpoint.is_some(), "--checkpoint"),
+        (args.resume.is_some(), "--resume"),
+        (args.tests.is_some(), "--tests"),
+        (args.certificate.is_some(), "--certificate"),
+        (args.profile, "--profile"),
+        (args.memory.memory.is_some(), "--memory"),
+        (args.output.format.is_drawing(), "--format dot and svg"),
+        (args.output.format == Format::Html, "--format html"),
+        (limits.steps.is_some(), "--max-steps"),
+        (limits.executions.is_some(), "--max-executions"),
+    ];
+    match others.iter().find(|(asked, _)| *asked) {
+        Some((_, what)) => Err(Refusal::Message(format!(
+            "--cluster explores everything, in parts and without {what}; leave one of them out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Explores with other machines.
+pub(super) fn explore(
+    args: &ExploreArgs,
+    url: &str,
+    algorithm: Algorithm,
+) -> Result<Exit, Refusal> {
+    if native::is_native(&args.program.file) {
+        let no = "other machines explore programs in .maz and .abs, and none in C";
+        return Err(Refusal::Message(no.to_owned()));
+    }
+    let options = args.search.options(0)?;
+    refuse(args, &options)?;
+    let (sources, settings) = (args.program.sources()?, args.program.settings());
+    let program = sources.load(&settings)?;
+    let job = sources.job(&settings, algorithm).within(&options.limits);
+    let job = job.with_budget(args.cluster.part_steps, args.cluster.part_pieces);
+    let shared = Shared::open(&job, &options).map_err(|error| error.to_string())?;
+    let (record, told) = if url == HERE {
+        let explored = watched(&options.limits, args.output.quiet, |watch| {
+            shared.explore_here(watch)
+        })?;
+        (explored.map_err(|error| error.to_string())?, Vec::new())
+    } else {
+        let text = job.text().map_err(|error| error.to_string())?;
+        together(args, url, &shared, &text)?
+    };
+    let exit = show(&record, record.verdict.into(), &args.output, |format| {
+        Ok(exchanged(&record, format)
+            .unwrap_or_else(|| mazurka_report::table(&record, &view(&options.limits))))
+    })?;
+    let exit = args.warnings.show(&program, &record, exit, &args.output);
+    told.iter().for_each(|told| output::complain(told));
+    Ok(exit)
+}
+
+/// Coordinates a search. Returns its record, and what to tell besides.
+fn together(
+    args: &ExploreArgs,
+    url: &str,
+    shared: &Shared,
+    job: &str,
+) -> Result<(Record, Vec<String>), Refusal> {
+    let server = args.cluster.access.server(url);
+    let (id, limits) = (mazurka::cluster::id_of(job), shared.limits());
+    let search = Search {
+        id: &id,
+        job: job.as_bytes(),
+        keep: args.cluster.keep_results,
+    };
+    let (start, mut bound) = (Instant::now(), None);
+    let mut plan = Results {
+        shared,
+        sum: shared.sum(),
+    };
+    let ended = watched(limits, args.output.quiet, |watch| {
+        let mut look = |far: &mazurka_cluster::Progress| {
+            let mut progress = Progress {
+                counts: Default::default(),
+                elapsed: start.elapsed(),
+                done: None,
+                estimate: None,
+                open: 0,
+                miss: None,
+            };
+            progress.counts.executions = far.executions;
+            let late = limits.time.filter(|most| start.elapsed() >= *most);
+            let late = late.map(|most| Bound::TimeLimit(most.as_millis() as u64));
+            bound = late.or_else(|| watch(&progress).break_value());
+            match bound {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            }
+        };
+        coordinate(&server, &search, &mut plan, &mut look)
+    })?;
+    if let (Err(Error::Connect { .. }), Some(bound)) = (&ended, bound) {
+        // There was no server yet, so there is nothing to go on with.
+        let record = plan.sum.record(Some(bound), start.elapsed());
+        return Ok((record, Vec::new()));
+    }
+    let ended = ended.map_err(|error| error.to_string())?;
+    let here = server.public_url();
+    let go_on = format!(
+        "search {id} is still on the server: to go on, run the same command again; to give it up, run mazurka cluster {here} --cancel {}",
+        &id[..8]
+    );
+    let (stopped_by, told) = match ended {
+        Ended::Complete => (None, Vec::new()),
+        Ended::Stopped => (Some(bound.unwrap_or(Bound::Interrupted)), vec![go_on]),
+        Ended::Failed(mut why) => {
+            why.push(go_on);
+            (Some(Bound::Interrupted), why)
+        }
+    };
+    Ok((plan.sum.record(stopped_by, start.elapsed()), told))
+}
+
+/// The results of a search, put together.
+struct Results<'a> {
+    shared: &'a Shared,
+    sum: Sum<'a>,
+}
+
+/// A result that was read and fits.
+fn read(shared: &Shared, result: &[u8]) -> Result<Checkpoint, String> {
+    let text = std::str::from_utf8(result).map_err(|error| error.to_string())?;
+    shared.result(text).map_err(|error| error.to_string())
+}
+
+impl Plan for Results<'_> {
+    fn root(&self) -> Vec<u8> {
+        // What cannot be written is refused by every worker.
+        self.shared.root().text().unwrap_or_default().into_bytes()
+    }
+
+    fn children(&self, result: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+        let children = orders(&read(self.shared, result)?).map_err(|error| error.to_string())?;
+        Ok(children.into_iter().map(String::into_bytes).collect())
+    }
+
+    fn clear(&mut self) {
+        self.sum = self.shared.sum();
+    }
+
+    fn add(&mut self, result: &[u8]) -> Result<(), String> {
+        let result = read(self.shared, result)?;
+        self.sum.add(&result).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,182 @@
+//! The command `worker`.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use clap::Args;
+use mazurka::checkpoint::Checkpoint;
+use mazurka::cluster::{Job, OrderError, Shared, id_of, orders};
+use mazurka::{Bound, Limits, Options, Progress};
+use mazurka_cluster::{Done, Failure, Task, Work, WorkerSettings};
+
+use super::cluster::AccessArgs;
+use super::{Refusal, jobs};
+use crate::args::options_of;
+use crate::exit::Exit;
+use crate::watch::{self, watched};
+use crate::{output, values};
+
+/// Explore parts of the searches on a NATS server
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mazurka worker nats://head:4222
+  mazurka worker nats://me:secret@head:4222 --jobs 8 --memory-limit 16G
+  mazurka worker tls://head:4222 --creds me.creds --tls-ca ca.pem --idle 5m
+
+A worker takes the text of programs in .maz and .abs and nothing else, and stays within its own
+limits, whatever a job says. It may be killed at any time. docs/cluster.md has a guide.
+Exit codes: 0 it was ended or had nothing to do, 2 it has reached --memory-limit, 3 there is no
+server.")]
+pub(crate) struct WorkerArgs {
+    /// The server: nats://HOST:PORT or tls://HOST:PORT
+    url: String,
+    /// Parts at one time (the cores unless given)
+    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    jobs: Option<u64>,
+    /// Memory of this process (4G unless given): at this limit it ends
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    memory_limit: Option<u64>,
+    /// Steps for one part, at most: one that would take more and cannot be cut is refused
+    #[arg(long, value_name = "N", value_parser = values::count, default_value_t = 100_000_000_000)]
+    max_part_steps: u64,
+    /// End when there was nothing to do for so long; else it waits for ever
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    idle: Option<Duration>,
+    /// Its name in lists (the machine and the process unless given)
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Do not say why orders are refused
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    access: AccessArgs,
+}
+
+/// Works until it is ended.
+pub(super) fn worker(args: &WorkerArgs) -> Result<Exit, Refusal> {
+    let limits = Limits {
+        memory: watch::memory_limit(args.memory_limit),
+        ..Limits::default()
+    };
+    let explorer = Arc::new(Explorer {
+        options: options_of(limits.clone(), 1),
+        most_steps: args.max_part_steps,
+        quiet: args.quiet,
+        opened: Mutex::new(None),
+    });
+    let settings = WorkerSettings {
+        name: name(args.name.as_deref()),
+        jobs: jobs(args.jobs),
+        idle: args.idle,
+    };
+    let server = args.access.server(&args.url);
+    let worked = watched(&limits, true, |_| {
+        mazurka_cluster::work(&server, &settings, explorer)
+    })?;
+    let parts = worked.map_err(|error| error.to_string())?;
+    if !args.quiet {
+        output::print_error(&format!("mazurka: {parts} parts done"));
+    }
+    Ok(if watch::full() {
+        Exit::Inconclusive
+    } else {
+        Exit::Verified
+    })
+}
+
+/// A name that a server takes as a key.
+fn name(given: Option<&str>) -> String {
+    let machine = || std::env::var("HOSTNAME").unwrap_or_else(|_| "worker".to_owned());
+    let own = || format!("{}-{}", machine(), std::process::id());
+    let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = given.map_or_else(own, str::to_owned);
+    let name: String = name.chars().map(fits).take(60).collect();
+    if name.is_empty() {
+        "worker".to_owned()
+    } else {
+        name
+    }
+}
+
+/// Explores parts.
+struct Explorer {
+    options: Options,
+    most_steps: u64,
+    quiet: bool,
+    /// The last job, ready to be explored.
+    opened: Mutex<Option<(String, Arc<Shared>)>>,
+}
+
+impl Explorer {
+    /// Reads the job of a task, which must be the one that its name says.
+    fn open(&self, task: &Task<'_>) -> Result<Arc<Shared>, String> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((id, shared)) = &*opened
+            && id == task.id
+        {
+            return Ok(Arc::clone(shared));
+        }
+        let text = std::str::from_utf8(task.job).map_err(|error| error.to_string())?;
+        if id_of(text) != task.id {
+            return Err("the job is not the one that the search is named after".to_owned());
+        }
+        let job = Job::parse(text).map_err(|error| error.to_string())?;
+        if job.budget() > self.most_steps {
+            let (asked, most) = (job.budget(), self.most_steps);
+            return Err(format!(
+                "the job has parts of {asked} steps, and --max-part-steps is {most}"
+            ));
+        }
+        let shared = Shared::open(&job, &self.options).map_err(|error| error.to_string())?;
+        let shared = Arc::new(shared);
+        *opened = Some((task.id.to_owned(), Arc::clone(&shared)));
+        Ok(shared)
+    }
+
+    fn done(&self, task: &Task<'_>) -> Result<Done, OrderError> {
+        let shape =
+            |error: String| OrderError::Order(mazurka::checkpoint::ResumeError::Shape(error));
+        let shared = self.open(task).map_err(shape)?;
+        let order = std::str::from_utf8(task.order).map_err(|error| shape(error.to_string()))?;
+        let order = Checkpoint::parse(order)?;
+        let mut look = |_: &Progress| {
+            if task.stop.load(Ordering::SeqCst) || watch::interrupted() {
+                ControlFlow::Break(Bound::Interrupted)
+            } else if watch::full() {
+                let most = self.options.limits.memory.unwrap_or_default();
+                ControlFlow::Break(Bound::MemoryLimit(most))
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let result = shared.explore(&order, self.most_steps, &mut look)?;
+        let text = |error: serde_json::Error| shape(error.to_string());
+        let children = orders(&result).map_err(text)?;
+        Ok(Done {
+            result: result.text().map_err(text)?.into_bytes(),
+            children: children.into_iter().map(String::into_bytes).collect(),
+            executions: result.counts().executions,
+        })
+    }
+}
+
+impl Work for Explorer {
+    fn explore(&self, task: &Task<'_>) -> Result<Done, Failure> {
+        self.done(task).map_err(|error| match error {
+            OrderError::BrokenOff(Bound::Interrupted) => Failure::Stopped,
+            error => Failure::Refused(error.to_string()),
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        watch::interrupted() || watch::full()
+    }
+
+    fn tell(&self, what: &str) {
+        if !self.quiet {
+            output::complain(what);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `explore --algorithm stateful` up to permutations of processes, and without.
+
+use crate::support::mazurka;
+
+/// Three processes that can change places, of which each makes one step.
+const ADDERS: &str = "corpus/maz/adders/program.maz";
+
+fn explore(more: &[&str]) -> crate::support::Said {
+    let mut args = vec!["explore", ADDERS, "--algorithm"];
+    args.extend(more);
+    mazurka(&args)
+}
+
+/// Without stubborn sets there are 2³ states: who has made its step. Up to symmetry it matters how
+/// many have, so there are 4.
+#[test]
+fn both_numbers_are_told() {
+    let all = ["stateful", "--no-reduction", "--format", "json"];
+    let record = explore(&all).json();
+    assert_eq!(record["algorithm"], "stateful --no-reduction");
+    assert_eq!(record["states"], 4);
+    assert_eq!(record["permuted_states"], 8);
+    let text = explore(&all[..2]).out;
+    assert!(text.contains("permuted"), "{text}");
+}
+
+#[test]
+fn it_can_be_switched_off() {
+    let all = [
+        "stateful",
+        "--no-reduction",
+        "--no-symmetry",
+        "--format",
+        "json",
+    ];
+    let record = explore(&all).json();
+    assert_eq!(record["algorithm"], "stateful --no-reduction --no-symmetry");
+    assert_eq!(record["states"], 8);
+    assert_eq!(record["permuted_states"], serde_json::Value::Null);
+    // Of the depth of a state it cannot be said up to symmetry.
+    let record = explore(&["stateful", "--max-depth", "9", "--format", "json"]).json();
+    assert_eq!(record["permuted_states"], serde_json::Value::Null);
+}
+
+#[test]
+fn it_is_for_one_engine() {
+    let said = explore(&["optimal", "--no-symmetry"]);
+    assert!(said.err.contains("--no-symmetry"), "{said:?}");
+    assert_ne!(said.code, 0);
+}

@@ -1,0 +1,402 @@
+//! The coordinator: it starts a search, looks after it, and adds up what was found.
+//!
+//! It reads results as they are written, by their numbers in the ledger, which needs no state on
+//! the server. Now and then it compares the parts without a result with the queue. An order that
+//! is neither there nor done was lost, and is sent again. In that order, queue first, nothing is
+//! sent twice in vain: a worker writes the result before it acknowledges.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use async_nats::connection::State;
+use futures_util::{StreamExt, stream};
+
+use crate::ledger::{Head, Ledger};
+use crate::names::{Id, Path};
+use crate::queue::Queue;
+use crate::server::{Connection, Server, block_on};
+use crate::tree::Tree;
+use crate::{Error, Look, MOST_FAILURES, Plan, Progress};
+
+/// Between two looks of the caller.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// Between two questions for new results.
+const BETWEEN_QUESTIONS: Duration = Duration::from_millis(100);
+/// Between two looks for lost orders.
+const BETWEEN_SEARCHES: Duration = Duration::from_secs(5);
+/// After the server did not answer.
+const AFTER_AN_ERROR: Duration = Duration::from_millis(300);
+/// Results that are asked for at one time.
+const AT_ONE_TIME: usize = 32;
+/// How long results are added up when the search was stopped.
+const FOR_A_PARTIAL_SUM: Duration = Duration::from_millis(600);
+
+/// A search to coordinate.
+pub struct Search<'a> {
+    /// Its name.
+    pub id: &'a str,
+    /// Its job.
+    pub job: &'a [u8],
+    /// Whether its ledger stays on the server when it is done.
+    pub keep: bool,
+}
+
+/// How a search has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All results were added.
+    Complete,
+    /// The caller has stopped it: some results were added. It can go on.
+    Stopped,
+    /// A part could not be explored, for these reasons. Some results were added.
+    Failed(Vec<String>),
+}
+
+/// Runs a search until it is done, or the caller stops it.
+pub fn coordinate(
+    server: &Server,
+    search: &Search<'_>,
+    plan: &mut dyn Plan,
+    look: &mut Look<'_>,
+) -> Result<Ended, Error> {
+    block_on(1, async {
+        let id: Id = search.id.parse()?;
+        let over = &mut || look(&Progress::default()).is_break();
+        let connection = server.connect(over).await?;
+        let progress = RefCell::new(Progress::default());
+        let mut coordinator = None;
+        loop {
+            let ended = {
+                let round = round(
+                    &mut coordinator,
+                    (&connection, &id, search),
+                    plan,
+                    &progress,
+                );
+                tokio::pin!(round);
+                loop {
+                    tokio::select! {
+                        ended = &mut round => break Some(ended),
+                        () = tokio::time::sleep(BETWEEN_LOOKS) => {
+                            if look(&progress.borrow()).is_break() {
+                                break None;
+                            }
+                        }
+                    }
+                }
+            };
+            let ended = match ended {
+                Some(Ok(None)) if look(&progress.borrow()).is_continue() => continue,
+                Some(Ok(Some(ended))) => ended,
+                Some(Err(Error::Server(_))) => {
+                    progress.borrow_mut().connected = false;
+                    continue;
+                }
+                Some(Err(error)) => return Err(error),
+                Some(Ok(None)) | None => Ended::Stopped,
+            };
+            let Some(coordinator) = &mut coordinator else {
+                return Ok(ended);
+            };
+            match ended {
+                Ended::Complete if !search.keep => coordinator.clean_up().await,
+                Ended::Complete => {}
+                Ended::Stopped | Ended::Failed(_) => coordinator.add_some(plan).await,
+            }
+            return Ok(ended);
+        }
+    })
+}
+
+/// Opens the ledger if that is not done yet, or does some of the work.
+async fn round<'a>(
+    coordinator: &mut Option<Coordinator<'a>>,
+    (connection, id, search): (&'a Connection, &'a Id, &Search<'_>),
+    plan: &mut dyn Plan,
+    progress: &RefCell<Progress>,
+) -> Result<Option<Ended>, Error> {
+    let done = match coordinator {
+        Some(coordinator) => coordinator.round(plan, progress).await,
+        None => {
+            let opened = Coordinator::open(connection, id, search.job, &*plan).await;
+            opened
+                .map(|opened| *coordinator = Some(opened))
+                .map(|()| None)
+        }
+    };
+    if let Err(Error::Server(_)) = done {
+        if let Some(coordinator) = coordinator
+            && coordinator.ledger.is_there(connection, id).await == Ok(false)
+        {
+            return Err(Error::Gone);
+        }
+        tokio::time::sleep(AFTER_AN_ERROR).await;
+    }
+    done
+}
+
+struct Coordinator<'a> {
+    connection: &'a Connection,
+    id: &'a Id,
+    ledger: Ledger,
+    queue: Queue,
+    tree: Tree,
+    /// Where the results and the failures that are known end.
+    results: u64,
+    failures: u64,
+    failed: HashMap<Path, Vec<String>>,
+    attempts: HashMap<Path, u32>,
+    /// When lost orders were looked for; none: it is time.
+    searched: Option<Instant>,
+}
+
+impl<'a> Coordinator<'a> {
+    async fn open(
+        connection: &'a Connection,
+        id: &'a Id,
+        job: &[u8],
+        plan: &dyn Plan,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            connection,
+            id,
+            ledger: Ledger::create(connection, id, job).await?,
+            queue: Queue::open(connection).await?,
+            tree: Tree::new(&plan.root()),
+            results: 0,
+            failures: 0,
+            failed: HashMap::new(),
+            attempts: HashMap::new(),
+            searched: None,
+        })
+    }
+
+    async fn round(
+        &mut self,
+        plan: &mut dyn Plan,
+        progress: &RefCell<Progress>,
+    ) -> Result<Option<Ended>, Error> {
+        let mut news = false;
+        while let Some(written) = self.ledger.next_result(self.results + 1).await? {
+            news = true;
+            if !written.value.is_empty() && !self.tree.is_done(&written.path) {
+                let result = self.ledger.whole(&written.path, &written.value).await?;
+                self.note(written.path, result, plan).await?;
+            }
+            self.results = written.sequence;
+            self.tell(progress);
+        }
+        while let Some(written) = self.ledger.next_failure(self.failures + 1).await? {
+            self.failures = written.sequence;
+            let why = String::from_utf8_lossy(&written.value).into_owned();
+            self.fail(written.path, why);
+        }
+        self.tell(progress);
+        if let Some(failed) = self.given_up() {
+            return Ok(Some(Ended::Failed(failed)));
+        }
+        if self.tree.open().is_empty() && self.add_all(plan).await? {
+            return Ok(Some(Ended::Complete));
+        }
+        let due = |searched: Instant| searched.elapsed() >= BETWEEN_SEARCHES;
+        if self.searched.is_none_or(due) {
+            self.send_lost(plan).await?;
+            self.searched = Some(Instant::now());
+        }
+        if !news {
+            tokio::time::sleep(BETWEEN_QUESTIONS).await;
+        }
+        Ok(None)
+    }
+
+    fn tell(&self, progress: &RefCell<Progress>) {
+        let connected = self.connection.client.connection_state() == State::Connected;
+        *progress.borrow_mut() = self.tree.progress(connected);
+    }
+
+    fn fail(&mut self, path: Path, why: String) {
+        // Another worker may be able to.
+        self.searched = None;
+        if !self.tree.is_done(&path) {
+            self.failed.entry(path).or_default().push(why);
+        }
+    }
+
+    /// The reasons of a part that has failed too often.
+    fn given_up(&self) -> Option<Vec<String>> {
+        let failed = self
+            .failed
+            .iter()
+            .filter(|(path, why)| why.len() >= MOST_FAILURES && self.tree.open().contains(path));
+        let (path, why) = failed.min_by_key(|(path, _)| (*path).clone())?;
+        let mut why: Vec<String> = why
+            .iter()
+            .map(|why| format!("part {path}: {why}"))
+            .collect();
+        why.dedup();
+        Some(why)
+    }
+
+    /// Notes a result, and those of its children that came before it. Whether it is a good one.
+    async fn note(
+        &mut self,
+        path: Path,
+        result: Option<(Head, Option<Vec<u8>>)>,
+        plan: &dyn Plan,
+    ) -> Result<bool, Error> {
+        let mut todo = vec![(path, result)];
+        let mut good = true;
+        while let Some((path, result)) = todo.pop() {
+            let Some(of) = self.tree.order_of(&path).cloned() else {
+                continue;
+            };
+            let children = match &result {
+                Some((head, Some(body))) if head.of == of => plan.children(body),
+                Some((_, Some(_))) => Err("its result is of another order".to_owned()),
+                _ => Err("its result is damaged".to_owned()),
+            };
+            let children = children.and_then(|children| {
+                let deep = !children.is_empty() && path.is_deepest();
+                if deep {
+                    Err("it is too deep".to_owned())
+                } else {
+                    Ok(children)
+                }
+            });
+            match (children, result) {
+                (Ok(children), Some((head, _))) => {
+                    for child in self.tree.settle(&path, &children, head.executions) {
+                        let result = self.ledger.result(&child).await?;
+                        todo.push((child, result));
+                    }
+                }
+                (Err(why), _) => {
+                    good = false;
+                    self.ledger.remove_result(&path).await?;
+                    self.fail(path, why);
+                }
+                (Ok(_), None) => {}
+            }
+        }
+        Ok(good)
+    }
+
+    /// Sends the orders again that are neither in the queue nor done.
+    async fn send_lost(&mut self, plan: &dyn Plan) -> Result<(), Error> {
+        if !self.ledger.is_there(self.connection, self.id).await? {
+            return Err(Error::Gone);
+        }
+        let queued = self.queue.parts(self.id).await?;
+        let open = self.tree.open().iter();
+        let lost: Vec<Path> = open
+            .filter(|path| !queued.contains(path))
+            .cloned()
+            .collect();
+        let run = self.ledger.run();
+        let mut siblings: Option<(Path, Vec<Vec<u8>>)> = None;
+        for path in lost {
+            let result = self.ledger.result(&path).await?;
+            if result.is_some() && self.note(path.clone(), result, plan).await? {
+                continue;
+            }
+            let order = match path.parent() {
+                None => Some(plan.root()),
+                Some((parent, number)) => {
+                    if siblings.as_ref().is_none_or(|(of, _)| *of != parent) {
+                        let orders = self.orders_of(&parent, plan).await?;
+                        siblings = orders.map(|orders| (parent, orders));
+                    }
+                    let orders = siblings.as_ref().map(|(_, orders)| orders);
+                    orders.and_then(|orders| orders.get(number).cloned())
+                }
+            };
+            let Some(order) = order else { continue };
+            let attempt = self.attempts.entry(path.clone()).or_default();
+            *attempt += 1;
+            let sent = std::iter::once((path, order));
+            self.queue.send(self.id, (&run, *attempt), sent).await?;
+        }
+        Ok(())
+    }
+
+    /// The orders for the children of a part. If its result is lost, it is to be made again.
+    async fn orders_of(
+        &mut self,
+        path: &Path,
+        plan: &dyn Plan,
+    ) -> Result<Option<Vec<Vec<u8>>>, Error> {
+        let result = self.ledger.result(path).await?;
+        let body = result.and_then(|(_, body)| body);
+        let orders = body.and_then(|body| plan.children(&body).ok());
+        if orders.is_none() {
+            self.tree.reopen(path);
+            self.searched = None;
+        }
+        Ok(orders)
+    }
+
+    /// Adds all results, in the order of the tree. One that is missing or damaged is to be made
+    /// again: then nothing is added.
+    async fn add_all(&mut self, plan: &mut dyn Plan) -> Result<bool, Error> {
+        plan.clear();
+        let bad = self.add(plan, None).await?;
+        if let Some((path, why)) = bad {
+            self.ledger.remove_result(&path).await?;
+            self.tree.reopen(&path);
+            self.fail(path, why);
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Adds results until the time is over, and returns the first bad one.
+    async fn add(
+        &mut self,
+        plan: &mut dyn Plan,
+        until: Option<Instant>,
+    ) -> Result<Option<(Path, String)>, Error> {
+        let ledger = &self.ledger;
+        let parts: Vec<(Path, usize)> = { self.tree.done().iter() }
+            .map(|(path, node)| (path.clone(), node.children))
+            .collect();
+        let results = stream::iter(parts).map(|(path, children)| async move {
+            let result = ledger.result(&path).await;
+            (path, children, result)
+        });
+        let mut results = std::pin::pin!(results.buffered(AT_ONE_TIME));
+        while let Some((path, children, result)) = results.next().await {
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(None);
+            }
+            let of = self.tree.order_of(&path);
+            let added = match result? {
+                Some((head, Some(body))) if Some(&head.of) == of => match plan.children(&body) {
+                    Ok(now) if now.len() == children => plan.add(&body),
+                    Ok(_) => Err("its result has changed".to_owned()),
+                    Err(why) => Err(why),
+                },
+                _ => Err("its result is missing or damaged".to_owned()),
+            };
+            if let Err(why) = added {
+                return Ok(Some((path, why)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Adds what there is, as far as that is quick.
+    async fn add_some(&mut self, plan: &mut dyn Plan) {
+        plan.clear();
+        let until = Instant::now() + FOR_A_PARTIAL_SUM;
+        let added = self.add(plan, Some(until));
+        // What is missing is missing.
+        let _ = tokio::time::timeout(FOR_A_PARTIAL_SUM, added).await;
+    }
+
+    /// Takes the search off the server. If that does not work, it stays there.
+    async fn clean_up(&mut self) {
+        let _ = self.queue.forget(self.id).await;
+        let _ = Ledger::delete(self.connection, self.id).await;
+    }
+}

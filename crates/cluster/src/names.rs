@@ -1,0 +1,165 @@
+//! The names of searches, parts, subjects and keys.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Error;
+
+/// The stream of all orders.
+pub(crate) const ORDERS: &str = "mazurka-orders";
+/// What all workers share.
+pub(crate) const CONSUMER: &str = "mazurka-workers";
+/// The bucket of those who work.
+pub(crate) const WORKERS: &str = "mazurka-workers";
+/// The start of the names of ledgers.
+pub(crate) const LEDGER: &str = "mazurka-";
+
+/// No part is deeper, and none has more children.
+const MOST_DEPTH: usize = 100;
+const MOST_CHILDREN: u32 = 1 << 20;
+
+/// The name of a search: 32 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Id(String);
+
+impl FromStr for Id {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() == 32 && text.as_bytes().iter().all(digit) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Error::Name(text.chars().take(80).collect()))
+        }
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Id {
+    /// The bucket of its ledger.
+    pub fn bucket(&self) -> String {
+        format!("{LEDGER}{self}")
+    }
+
+    /// The subjects of all its orders.
+    pub fn orders(&self) -> String {
+        format!("mazurka.orders.{self}.>")
+    }
+
+    /// The subject of the order for a part.
+    pub fn order(&self, path: &Path) -> String {
+        format!("mazurka.orders.{self}.{path}")
+    }
+}
+
+/// The search and the part that the subject of an order names.
+pub(crate) fn of_subject(subject: &str) -> Option<(Id, Path)> {
+    let (id, path) = subject.strip_prefix("mazurka.orders.")?.split_once('.')?;
+    Some((id.parse().ok()?, Path::parse(path)?))
+}
+
+/// A part: the numbers of children on the way to it. Paths are ordered as the tree is walked, each
+/// part before its children.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Path(Vec<u32>);
+
+impl Path {
+    /// The whole.
+    pub fn root() -> Self {
+        Self(vec![0])
+    }
+
+    pub fn child(&self, number: usize) -> Self {
+        let mut path = self.0.clone();
+        path.push(number as u32);
+        Self(path)
+    }
+
+    /// The part that it was cut from, and its number there.
+    pub fn parent(&self) -> Option<(Self, usize)> {
+        let (&last, before) = self.0.split_last()?;
+        (!before.is_empty()).then(|| (Self(before.to_vec()), last as usize))
+    }
+
+    /// Whether it may have children.
+    pub fn is_deepest(&self) -> bool {
+        self.0.len() >= MOST_DEPTH
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let number = |token: &str| {
+            let number: u32 = token.parse().ok()?;
+            // One name for each part.
+            (number < MOST_CHILDREN && number.to_string() == token).then_some(number)
+        };
+        let numbers: Vec<u32> = text.split('.').map(number).collect::<Option<_>>()?;
+        let fits = numbers.len() <= MOST_DEPTH && numbers.first() == Some(&0);
+        fits.then_some(Self(numbers))
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (k, number) in self.0.iter().enumerate() {
+            let dot = if k > 0 { "." } else { "" };
+            write!(f, "{dot}{number}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn a_subject_names_a_part() {
+        let id: Id = ID.parse().expect("a name");
+        let path = Path::root().child(3).child(11);
+        assert_eq!(path.to_string(), "0.3.11");
+        assert_eq!(path.parent(), Some((Path::root().child(3), 11)));
+        assert_eq!(of_subject(&id.order(&path)), Some((id, path)));
+        assert_eq!(Path::root().parent(), None);
+    }
+
+    #[test]
+    fn other_names_are_none() {
+        let upper = ID.to_uppercase();
+        for id in ["", "x", "../etc", &upper, &ID[1..], "*", ">"] {
+            assert!(id.parse::<Id>().is_err(), "{id}");
+        }
+        let deep = "0.".repeat(100) + "0";
+        for path in [
+            "",
+            "1",
+            "0.",
+            "0..1",
+            "0.01",
+            "0.+1",
+            "0.-1",
+            "0.x",
+            "0.9999999",
+            &deep,
+        ] {
+            assert_eq!(Path::parse(path), None, "{path}");
+        }
+        assert_eq!(of_subject("mazurka.orders.0"), None);
+        assert_eq!(of_subject(&format!("other.orders.{ID}.0")), None);
+    }
+
+    #[test]
+    fn paths_are_in_the_order_of_the_tree() {
+        let mut all = ["0.10", "0.9.1", "0", "0.9", "0.2.5", "0.9.0"].map(|p| Path::parse(p));
+        all.sort();
+        let names = all.map(|path| path.expect("a path").to_string());
+        assert_eq!(names, ["0", "0.2.5", "0.9", "0.9.0", "0.9.1", "0.10"]);
+    }
+}

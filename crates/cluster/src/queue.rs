@@ -1,0 +1,112 @@
+//! The queue of orders.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::{AckPolicy, Consumer, pull};
+use async_nats::jetstream::context::PublishAckFuture;
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::{Config, RetentionPolicy, Stream};
+use futures_util::StreamExt;
+
+use crate::names::{CONSUMER, Id, ORDERS, Path, of_subject};
+use crate::server::Connection;
+use crate::{DEADLINE, Error};
+
+/// The same message within this time is one: a child that two workers publish.
+const DUPLICATES: Duration = Duration::from_secs(120);
+/// Workers that wait for an order, and orders that are being worked at, at one time. The defaults
+/// of the server, 512 and 1000, are fewer than a cluster has cores.
+const MOST_WAITING: i64 = 16_384;
+const MOST_AT_WORK: i64 = 65_536;
+/// Messages that are on the way to the server at one time.
+const ON_THE_WAY: usize = 64;
+
+/// The queue.
+#[derive(Clone)]
+pub(crate) struct Queue {
+    connection: Connection,
+    stream: Stream,
+}
+
+impl Queue {
+    /// The queue, which is made if there is none.
+    pub async fn open(connection: &Connection) -> Result<Self, Error> {
+        let config = Config {
+            name: ORDERS.to_owned(),
+            description: Some("parts of searches by Mazurka".to_owned()),
+            subjects: vec!["mazurka.orders.>".to_owned()],
+            retention: RetentionPolicy::WorkQueue,
+            duplicate_window: DUPLICATES,
+            ..Config::default()
+        };
+        let stream = connection.context.get_or_create_stream(config).await;
+        Ok(Self {
+            connection: connection.clone(),
+            stream: stream.map_err(Error::server)?,
+        })
+    }
+
+    /// What workers take orders from.
+    pub async fn consumer(&self) -> Result<Consumer<pull::Config>, Error> {
+        let config = pull::Config {
+            durable_name: Some(CONSUMER.to_owned()),
+            ack_policy: AckPolicy::Explicit,
+            ack_wait: DEADLINE,
+            max_deliver: -1,
+            max_waiting: MOST_WAITING,
+            max_ack_pending: MOST_AT_WORK,
+            ..pull::Config::default()
+        };
+        let consumer = self.stream.get_or_create_consumer(CONSUMER, config).await;
+        consumer.map_err(Error::server)
+    }
+
+    /// Sends orders, each once for an attempt of a run of a search.
+    pub async fn send(
+        &self,
+        id: &Id,
+        (run, attempt): (&str, u32),
+        orders: impl Iterator<Item = (Path, Vec<u8>)>,
+    ) -> Result<(), Error> {
+        let mut on_the_way: Vec<PublishAckFuture> = Vec::new();
+        for (path, order) in orders {
+            let message = PublishMessage::build()
+                .payload(order.into())
+                .message_id(format!("{id}.{path}#{attempt}@{run}"));
+            let context = &self.connection.context;
+            let sent = context.send_publish(id.order(&path), message).await;
+            on_the_way.push(sent.map_err(Error::server)?);
+            if on_the_way.len() >= ON_THE_WAY {
+                arrived(&mut on_the_way).await?;
+            }
+        }
+        arrived(&mut on_the_way).await
+    }
+
+    /// The parts of a search whose orders wait, or are worked at.
+    pub async fn parts(&self, id: &Id) -> Result<HashSet<Path>, Error> {
+        let info = self.stream.info_with_subjects(id.orders()).await;
+        let mut subjects = info.map_err(Error::server)?;
+        let mut parts = HashSet::new();
+        while let Some(next) = subjects.next().await {
+            let (subject, _) = next.map_err(Error::server)?;
+            parts.extend(of_subject(&subject).map(|(_, path)| path));
+        }
+        Ok(parts)
+    }
+
+    /// Forgets the orders of a search.
+    pub async fn forget(&self, id: &Id) -> Result<(), Error> {
+        let purged = self.stream.purge().filter(id.orders()).await;
+        purged.map(|_| ()).map_err(Error::server)
+    }
+}
+
+/// Waits until messages have arrived.
+async fn arrived(on_the_way: &mut Vec<PublishAckFuture>) -> Result<(), Error> {
+    for sent in on_the_way.drain(..) {
+        sent.await.map_err(Error::server)?;
+    }
+    Ok(())
+}

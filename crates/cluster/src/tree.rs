@@ -1,0 +1,133 @@
+//! What a coordinator knows of the tree of parts.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::Progress;
+use crate::ledger::checksum;
+use crate::names::Path;
+
+/// A part with a result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    pub children: usize,
+    pub executions: u64,
+}
+
+/// The parts that are known.
+#[derive(Default)]
+pub(crate) struct Tree {
+    /// The checksums of the orders of all parts that are known.
+    orders: HashMap<Path, String>,
+    /// Those without a result.
+    open: BTreeSet<Path>,
+    /// Those with one, in the order of the tree.
+    done: BTreeMap<Path, Node>,
+    /// Parts with a result whose parents have none yet.
+    early: HashSet<Path>,
+    executions: u64,
+}
+
+impl Tree {
+    pub fn new(root: &[u8]) -> Self {
+        let mut tree = Self::default();
+        tree.know(Path::root(), root);
+        tree
+    }
+
+    /// A part is known now. Whether it has a result already.
+    fn know(&mut self, path: Path, order: &[u8]) -> bool {
+        if self.orders.contains_key(&path) {
+            return false;
+        }
+        self.orders.insert(path.clone(), checksum(order));
+        let early = self.early.remove(&path);
+        self.open.insert(path);
+        early
+    }
+
+    /// The checksum of the order of a part, if it is known. If not, its result is kept in mind.
+    pub fn order_of(&mut self, path: &Path) -> Option<&String> {
+        if !self.orders.contains_key(path) {
+            self.early.insert(path.clone());
+        }
+        self.orders.get(path)
+    }
+
+    pub fn is_done(&self, path: &Path) -> bool {
+        self.done.contains_key(path)
+    }
+
+    /// A part has a result. Returns those of its children that have one, too.
+    pub fn settle(&mut self, path: &Path, orders: &[Vec<u8>], executions: u64) -> Vec<Path> {
+        self.open.remove(path);
+        let node = Node {
+            children: orders.len(),
+            executions,
+        };
+        if let Some(before) = self.done.insert(path.clone(), node) {
+            self.executions -= before.executions;
+        }
+        self.executions = self.executions.saturating_add(executions);
+        let mut early = Vec::new();
+        for (k, order) in orders.iter().enumerate() {
+            let child = path.child(k);
+            if self.know(child.clone(), order) {
+                early.push(child);
+            }
+        }
+        early
+    }
+
+    /// The result of a part is of no use.
+    pub fn reopen(&mut self, path: &Path) {
+        if let Some(node) = self.done.remove(path) {
+            self.executions -= node.executions;
+        }
+        self.open.insert(path.clone());
+    }
+
+    /// The parts without a result.
+    pub fn open(&self) -> &BTreeSet<Path> {
+        &self.open
+    }
+
+    /// The parts with one, in the order of the tree.
+    pub fn done(&self) -> &BTreeMap<Path, Node> {
+        &self.done
+    }
+
+    pub fn progress(&self, connected: bool) -> Progress {
+        Progress {
+            done: self.done.len() as u64,
+            open: self.open.len() as u64,
+            executions: self.executions,
+            connected,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_grows_in_any_order() {
+        let orders = [b"a".to_vec(), b"b".to_vec()];
+        let (root, mut tree) = (Path::root(), Tree::new(b"all"));
+        let (a, b) = (root.child(0), root.child(1));
+        // The second child is done before its parent is known to be cut.
+        assert_eq!(tree.order_of(&b), None);
+        assert_eq!(tree.order_of(&root), Some(&checksum(b"all")));
+        assert_eq!(tree.settle(&root, &orders, 0), [b.clone()]);
+        assert_eq!(tree.open().iter().collect::<Vec<_>>(), [&a, &b]);
+        assert_eq!(tree.order_of(&b), Some(&checksum(b"b")));
+        assert_eq!(tree.settle(&b, &[], 5), []);
+        tree.settle(&a, &[], 3);
+        assert_eq!(tree.progress(true).executions, 8);
+        assert!(tree.open().is_empty());
+        assert_eq!(tree.done().keys().collect::<Vec<_>>(), [&root, &a, &b]);
+        tree.reopen(&a);
+        assert_eq!(tree.progress(true).executions, 5);
+        assert_eq!((tree.open().len(), tree.is_done(&a)), (1, false));
+    }
+}

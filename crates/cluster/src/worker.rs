@@ -1,0 +1,349 @@
+//! A worker: it takes orders, explores their parts and writes down what came of it.
+//!
+//! The order of its acts is what makes the death of anything harmless: first the orders for the
+//! children are sent, then the result is written, then the order is acknowledged. Whatever is
+//! missing, the order is given to another worker, and a result that is already there is not made
+//! again.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_nats::jetstream::consumer::{Consumer, pull};
+use async_nats::jetstream::{AckKind, Message};
+use futures_util::StreamExt;
+
+use crate::ledger::{Ledger, checksum};
+use crate::names::{Id, Path, of_subject};
+use crate::queue::Queue;
+use crate::server::{Connection, Server, block_on};
+use crate::status::announce;
+use crate::{
+    Done, EXTENSION, Error, Failure, MOST_DELIVERIES, MOST_ORDER_BYTES, PATIENCE, Task, Work,
+};
+
+/// How long the server waits for an order before it says that there is none.
+const FOR_AN_ORDER: Duration = Duration::from_secs(2);
+/// How much longer this waits for the server.
+const FOR_AN_ANSWER: Duration = Duration::from_secs(1);
+/// After the server did not answer.
+const AFTER_AN_ERROR: Duration = Duration::from_millis(300);
+/// Between two looks at whether the worker is to end.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// How long parts have to stop.
+const TO_STOP: Duration = Duration::from_millis(700);
+/// Between two signs of life.
+const BETWEEN_SIGNS: Duration = Duration::from_secs(4);
+
+/// How to work.
+#[derive(Clone, Debug)]
+pub struct WorkerSettings {
+    /// Its name, for people.
+    pub name: String,
+    /// Parts at one time.
+    pub jobs: usize,
+    /// End when there was nothing to do for so long.
+    pub idle: Option<Duration>,
+}
+
+/// Works until it is told to end, or has nothing to do. Returns the number of parts that it has
+/// explored or cut.
+pub fn work(server: &Server, settings: &WorkerSettings, work: Arc<dyn Work>) -> Result<u64, Error> {
+    let jobs = settings.jobs.max(1);
+    block_on(jobs, async {
+        let connection = server.connect(&mut || work.is_over()).await?;
+        let crew = Arc::new(Crew {
+            connection,
+            name: settings.name.clone(),
+            work,
+            jobs,
+            busy: AtomicUsize::new(0),
+            done: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+            last: Mutex::new(Instant::now()),
+            job: Mutex::new(None),
+        });
+        let mut slots: Vec<_> = (0..jobs)
+            .map(|_| tokio::spawn(Arc::clone(&crew).slot()))
+            .collect();
+        slots.push(tokio::spawn(Arc::clone(&crew).give_signs()));
+        let idle = |most: Duration| {
+            let last = crew.last.lock().unwrap_or_else(PoisonError::into_inner);
+            crew.busy.load(Ordering::SeqCst) == 0 && last.elapsed() >= most
+        };
+        while !crew.work.is_over() && !settings.idle.is_some_and(idle) {
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+        crew.over.store(true, Ordering::SeqCst);
+        // Those that work say that they do not finish.
+        let until = Instant::now() + TO_STOP;
+        while crew.busy.load(Ordering::SeqCst) > 0 && Instant::now() < until {
+            tokio::time::sleep(BETWEEN_LOOKS / 5).await;
+        }
+        let _ = tokio::time::timeout(TO_STOP, crew.connection.client.flush()).await;
+        slots.iter().for_each(tokio::task::JoinHandle::abort);
+        Ok(crew.done.load(Ordering::SeqCst))
+    })
+}
+
+/// What the slots of a worker share.
+struct Crew {
+    connection: Connection,
+    name: String,
+    work: Arc<dyn Work>,
+    jobs: usize,
+    busy: AtomicUsize,
+    done: AtomicU64,
+    over: AtomicBool,
+    /// When there was something to do.
+    last: Mutex<Instant>,
+    /// The last job that was read.
+    job: Mutex<Option<KeptJob>>,
+}
+
+/// A job, with the name and the run of its search.
+type KeptJob = (Id, String, Arc<Vec<u8>>);
+
+/// An order that was taken.
+struct Order {
+    message: Message,
+    id: Id,
+    path: Path,
+    /// Its checksum.
+    of: String,
+    ledger: Ledger,
+}
+
+impl Crew {
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::SeqCst) || self.work.is_over()
+    }
+
+    fn was_busy(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Takes one order after the other.
+    async fn slot(self: Arc<Self>) {
+        let mut source = None;
+        while !self.is_over() {
+            let taken = self.take(&mut source).await;
+            let worked = match taken {
+                Ok(Some((message, queue))) => {
+                    self.busy.fetch_add(1, Ordering::SeqCst);
+                    let worked = self.handle(message, &queue).await;
+                    self.was_busy();
+                    self.busy.fetch_sub(1, Ordering::SeqCst);
+                    worked
+                }
+                Ok(None) => Ok(()),
+                Err(error) => Err(error),
+            };
+            if worked.is_err() {
+                source = None;
+                tokio::time::sleep(AFTER_AN_ERROR).await;
+            }
+        }
+    }
+
+    /// The next order, if there is one soon.
+    async fn take(
+        &self,
+        source: &mut Option<(Queue, Consumer<pull::Config>)>,
+    ) -> Result<Option<(Message, Queue)>, Error> {
+        if source.is_none() {
+            let queue = Queue::open(&self.connection).await?;
+            let consumer = queue.consumer().await?;
+            *source = Some((queue, consumer));
+        }
+        let Some((queue, consumer)) = source else {
+            return Ok(None);
+        };
+        let asked = consumer.batch().max_messages(1).expires(FOR_AN_ORDER);
+        let mut batch = asked.messages().await.map_err(Error::server)?;
+        let next = tokio::time::timeout(FOR_AN_ORDER + FOR_AN_ANSWER, batch.next()).await;
+        match next {
+            Ok(None) => Ok(None),
+            Ok(Some(Ok(message))) => Ok(Some((message, queue.clone()))),
+            Ok(Some(Err(error))) => Err(Error::server(error)),
+            Err(_) => Err(Error::Server("it does not answer".to_owned())),
+        }
+    }
+
+    async fn handle(&self, message: Message, queue: &Queue) -> Result<(), Error> {
+        let Some((id, path)) = of_subject(&message.subject) else {
+            return end(&message, AckKind::Term).await;
+        };
+        let ledger = match Ledger::open(&self.connection, &id).await {
+            Err(Error::Gone) => return end(&message, AckKind::Term).await,
+            other => other?,
+        };
+        let of = checksum(&message.payload);
+        if ledger.has_result(&path, &of).await? {
+            return end(&message, AckKind::Ack).await;
+        }
+        let order = Order {
+            message,
+            id,
+            path,
+            of,
+            ledger,
+        };
+        if let Some(why) = self.refuses(&order) {
+            return self.refuse(&order, &why).await;
+        }
+        let Some(job) = self.job(&order).await? else {
+            return self
+                .refuse(&order, "its job is not there, or damaged")
+                .await;
+        };
+        match self.explore(&order, job).await {
+            Ok(done) => self.deliver(&order, done, queue).await,
+            Err(Failure::Stopped) => end(&order.message, AckKind::Nak(None)).await,
+            Err(Failure::Refused(why)) => self.refuse(&order, &why).await,
+        }
+    }
+
+    /// Why an order is not even looked at.
+    fn refuses(&self, order: &Order) -> Option<String> {
+        let size = order.message.payload.len();
+        if size > MOST_ORDER_BYTES {
+            return Some(format!("the order has {size} bytes"));
+        }
+        let delivered = order.message.info().map_or(0, |info| info.delivered);
+        let often = delivered > MOST_DELIVERIES;
+        often.then(|| format!("{MOST_DELIVERIES} workers got it and none has answered"))
+    }
+
+    /// The job of an order; the last one is kept.
+    async fn job(&self, order: &Order) -> Result<Option<Arc<Vec<u8>>>, Error> {
+        let run = order.ledger.run();
+        {
+            let kept = self.job.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((id, of, job)) = &*kept
+                && (id, of) == (&order.id, &run)
+            {
+                return Ok(Some(Arc::clone(job)));
+            }
+        }
+        let Some(job) = order.ledger.job().await?.map(Arc::new) else {
+            return Ok(None);
+        };
+        let mut kept = self.job.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = Some((order.id.clone(), run, Arc::clone(&job)));
+        Ok(Some(job))
+    }
+
+    /// Explores a part, and says meanwhile that it is being explored.
+    async fn explore(&self, order: &Order, job: Arc<Vec<u8>>) -> Result<Done, Failure> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (work, flag) = (Arc::clone(&self.work), Arc::clone(&stop));
+        let (id, bytes) = (order.id.to_string(), order.message.payload.clone());
+        let mut exploring = tokio::task::spawn_blocking(move || {
+            work.explore(&Task {
+                id: &id,
+                job: &job,
+                order: &bytes,
+                stop: &flag,
+            })
+        });
+        loop {
+            tokio::select! {
+                done = &mut exploring => {
+                    let broken = |_| Failure::Refused("the explorer has a defect: it panicked".to_owned());
+                    return done.map_err(broken)?;
+                }
+                () = tokio::time::sleep(EXTENSION) => {
+                    // If it does not arrive, another worker does the same.
+                    let _ = order.message.ack_with(AckKind::Progress).await;
+                    let there = order.ledger.is_there(&self.connection, &order.id).await;
+                    if there == Ok(false) {
+                        stop.store(true, Ordering::SeqCst);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes down what came of an order. A server may be away for a while.
+    async fn deliver(&self, order: &Order, done: Done, queue: &Queue) -> Result<(), Error> {
+        let most = MOST_ORDER_BYTES.min(self.connection.most_bytes());
+        if let Some(large) = done.children.iter().find(|child| child.len() > most) {
+            let why = format!("the order for a child has {} bytes", large.len());
+            return self.refuse(order, &why).await;
+        }
+        let start = Instant::now();
+        loop {
+            let written = self.try_to_deliver(order, &done, queue).await;
+            let again = match &written {
+                Ok(()) => {
+                    self.done.fetch_add(1, Ordering::SeqCst);
+                    false
+                }
+                Err(Error::Server(_)) => {
+                    let there = order.ledger.is_there(&self.connection, &order.id).await;
+                    there != Ok(false) && start.elapsed() < PATIENCE && !self.is_over()
+                }
+                Err(error) => {
+                    return self.refuse(order, &error.to_string()).await;
+                }
+            };
+            if !again {
+                return written;
+            }
+            tokio::time::sleep(AFTER_AN_ERROR).await;
+            let _ = order.message.ack_with(AckKind::Progress).await;
+        }
+    }
+
+    async fn try_to_deliver(&self, order: &Order, done: &Done, queue: &Queue) -> Result<(), Error> {
+        let Order { id, path, .. } = order;
+        let children = done.children.iter().enumerate();
+        let children = children.map(|(k, child)| (path.child(k), child.clone()));
+        queue.send(id, (&order.ledger.run(), 0), children).await?;
+        let result = (&done.result[..], done.executions);
+        order.ledger.put_result(path, &order.of, result).await?;
+        end(&order.message, AckKind::Ack).await
+    }
+
+    /// Notes why an order is not done.
+    async fn refuse(&self, order: &Order, why: &str) -> Result<(), Error> {
+        let short = &order.id.to_string()[..8];
+        let Order { path, ledger, .. } = order;
+        self.work
+            .tell(&format!("search {short}, part {path}: {why}"));
+        let unique = checksum(
+            order
+                .message
+                .reply
+                .as_deref()
+                .unwrap_or_default()
+                .as_bytes(),
+        );
+        let by = format!("{}-{}", self.name, &unique[..16]);
+        let why = format!("{why} (worker {})", self.name);
+        ledger.put_failure(path, &by, &why).await?;
+        end(&order.message, AckKind::Term).await
+    }
+
+    /// Says now and then that this worker is there.
+    async fn give_signs(self: Arc<Self>) {
+        while !self.is_over() {
+            let (busy, done) = (&self.busy, &self.done);
+            let sign = crate::WorkerStatus {
+                name: self.name.clone(),
+                jobs: self.jobs,
+                busy: busy.load(Ordering::SeqCst),
+                done: done.load(Ordering::SeqCst),
+            };
+            // Only for people: it does not matter if it is lost.
+            let _ = announce(&self.connection, &sign).await;
+            tokio::time::sleep(BETWEEN_SIGNS).await;
+        }
+    }
+}
+
+/// Says what became of an order, and waits until the server knows.
+async fn end(message: &Message, kind: AckKind) -> Result<(), Error> {
+    message.double_ack_with(kind).await.map_err(Error::server)
+}

@@ -1,0 +1,302 @@
+//! States up to the places of interchangeable processes: of each orbit one state is explored.
+//!
+//! Ip, Dill, *Better verification through symmetry*, Formal Methods in System Design 9, 1996;
+//! Clarke, Enders, Filkorn, Jha, *Exploiting symmetry in temporal logic model checking*, same
+//! volume; for how a representative is found McKay, *Practical graph isomorphism*, Congressus
+//! Numerantium 30, 1981. docs/proofs/symmetry.md has the proofs.
+//!
+//! The permutations of interchangeable members ([`Symmetric`]) are automorphisms of the graph of
+//! states. The *orbit* of a state s are the states π·s. What can happen from one of them can happen
+//! from all, with other names. So the key under which a state is kept is that of its orbit: the
+//! least fingerprint of some of its states, chosen in a way that does not depend on the names. The
+//! states that are explored are those that runs reach, and so all schedules are real; only whether
+//! a state is known is asked of the key.
+//!
+//! | paper | here |
+//! |---|---|
+//! | ξ(s), the canonical state | [`Orbits::canonical`], as a fingerprint |
+//! | ordered partition | colours: one less than another comes before it |
+//! | refinement | [`Orbits::refine`], by how the state looks from each member |
+//! | the tree of partitions | [`Orbits::descend`] |
+//!
+//! All members of a group have one colour at first. A member's *view* is the image of the state in
+//! which it has a label of its own and all others are labelled by their colours. Views split
+//! colours. Members that share a colour are often just alike: if each exchange of two neighbours
+//! among them leaves the state as it is, any order of them gives the same image, and this is it.
+//! Otherwise views with the new colours split further, and where they no longer do, each member of
+//! the first such colour is tried as its first, and the least image counts. Nothing of this depends
+//! on the names, so states of one orbit have one key; and states with one key are in one orbit,
+//! because a key is a fingerprint of a state of it.
+//!
+//! The size of the orbit is known too: a group of n members has n! permutations, and those that
+//! leave the state as it is are those that lead from one of the least images to another.
+//!
+//! Stubborn sets: a set that is [stubborn](crate::algorithms::stubborn) in s is, with other names,
+//! stubborn in π·s, so it does not matter which state of an orbit is explored. That the same number
+//! of states and steps is met by any number of workers needs more: which of several smallest sets
+//! is taken depends on the order of processes, and here this is their order in the canonical state.
+//!
+//! Deviations: no state is ever renamed, only fingerprints are, and a fingerprint is a sum of parts
+//! without an order, so the parts that no permutation changes are added once. Observations are
+//! looked at over the whole orbit ([`Orbits::observations`]), and so are the places of failures
+//! ([`crate::algorithms::permuted`]).
+
+use mazurka_core::{Fingerprint, ProcessId, Semantics, Symmetric};
+
+/// What is seen of a final state of an orbit, and a permutation that leads there.
+pub(crate) type Seen = (Fingerprint, Vec<u32>);
+
+/// Finds the orbits of states.
+#[derive(Debug)]
+pub(crate) struct Orbits {
+    /// For each group its first member and the one after its last.
+    groups: Vec<(usize, usize)>,
+    /// The canonical labelling of the state looked at last.
+    labels: Vec<u32>,
+    /// The number of states of its orbit, or the greatest number if there are more.
+    size: u64,
+    /// The number of states of all orbits that were added, or the greatest number.
+    all: u64,
+    /// The best leaf so far: its image, and how many labellings have this image.
+    best: Option<(Fingerprint, Option<u128>)>,
+    /// Kept for its memory.
+    views: Vec<(Fingerprint, usize)>,
+    trial: Vec<u32>,
+}
+
+/// Returns n!, if it fits.
+fn factorial(n: usize) -> Option<u128> {
+    (1..=n as u128).try_fold(1u128, u128::checked_mul)
+}
+
+impl Orbits {
+    /// For a program with interchangeable members.
+    pub fn new(program: &dyn Symmetric) -> Self {
+        let mut first = 0;
+        let groups = program.groups().iter().map(|&size| {
+            let group = (first, first + size as usize);
+            first = group.1;
+            group
+        });
+        Self {
+            groups: groups.collect(),
+            labels: Vec::new(),
+            size: 0,
+            all: 0,
+            best: None,
+            views: Vec::new(),
+            trial: Vec::new(),
+        }
+    }
+
+    fn members(&self) -> usize {
+        self.groups.last().map_or(0, |group| group.1)
+    }
+
+    /// Returns the key of the orbit of the current state.
+    pub fn canonical(&mut self, program: &dyn Symmetric) -> Fingerprint {
+        let mut colours = Vec::with_capacity(self.members());
+        for &(first, end) in &self.groups {
+            colours.resize(end, first as u32);
+        }
+        self.best = None;
+        self.descend(program, colours);
+        let (image, times) = self.best.take().unwrap_or((Fingerprint::ZERO, None));
+        let mut groups = self
+            .groups
+            .iter()
+            .map(|(first, end)| factorial(end - first));
+        let all = groups.try_fold(1u128, |all, one| all.checked_mul(one?));
+        let size = all.zip(times).map(|(all, times)| all / times);
+        let size = size.and_then(|size| u64::try_from(size).ok());
+        self.size = size.unwrap_or(u64::MAX);
+        program.unmoved().and(image)
+    }
+
+    /// The orbit of the state looked at last is a new one.
+    pub fn add(&mut self) {
+        self.all = self.all.saturating_add(self.size);
+    }
+
+    /// Returns the number of states of all orbits that were added; the greatest number if there are
+    /// too many to count.
+    pub fn states(&self) -> u64 {
+        self.all
+    }
+
+    /// Looks for the least image among the labellings that colours allow.
+    fn descend(&mut self, program: &dyn Symmetric, mut colours: Vec<u32>) {
+        let mut image;
+        loop {
+            let split = self.refine(program, &mut colours);
+            let labels = self.spread(&colours);
+            image = program.image(&labels);
+            if self.are_alike(program, &colours, &labels, image) {
+                return self.leaf(&colours, labels, image);
+            }
+            if !split {
+                break;
+            }
+        }
+        let shared = |colour: u32| colours.iter().filter(|&&other| other == colour).count();
+        let first = colours
+            .iter()
+            .copied()
+            .filter(|&colour| shared(colour) > 1)
+            .min();
+        let Some(first) = first else { return };
+        for member in 0..colours.len() {
+            if colours[member] == first {
+                let mut colours = colours.clone();
+                for (other, colour) in colours.iter_mut().enumerate() {
+                    *colour += u32::from(*colour == first && other != member);
+                }
+                self.descend(program, colours);
+            }
+        }
+    }
+
+    /// A labelling, and all others that its colours allow, has an image.
+    fn leaf(&mut self, colours: &[u32], labels: Vec<u32>, image: Fingerprint) {
+        let mut times = Some(1u128);
+        let mut runs: Vec<u32> = colours.to_vec();
+        runs.sort_unstable();
+        for run in runs.chunk_by(|a, b| a == b) {
+            let own = factorial(run.len());
+            times = times.zip(own).and_then(|(all, own)| all.checked_mul(own));
+        }
+        match &mut self.best {
+            Some((best, _)) if *best < image => {}
+            Some((best, known)) if *best == image => {
+                let sum = known.zip(times);
+                *known = sum.and_then(|(all, own)| all.checked_add(own));
+            }
+            best => {
+                *best = Some((image, times));
+                self.labels = labels;
+            }
+        }
+    }
+
+    /// Splits colours by the views of members. Returns whether any was split.
+    fn refine(&mut self, program: &dyn Symmetric, colours: &mut [u32]) -> bool {
+        let own = colours.len() as u32 + 1;
+        let mut views = std::mem::take(&mut self.views);
+        let mut next = colours.to_vec();
+        let mut split = false;
+        for &(first, end) in &self.groups {
+            for colour in first as u32..end as u32 {
+                views.clear();
+                let sharing = (first..end).filter(|&member| colours[member] == colour);
+                views.extend(sharing.map(|member| (Fingerprint::ZERO, member)));
+                if views.len() < 2 {
+                    continue;
+                }
+                for (view, member) in &mut views {
+                    let before = std::mem::replace(&mut colours[*member], own);
+                    *view = program.image(colours);
+                    colours[*member] = before;
+                }
+                views.sort_unstable();
+                let mut rank = colour;
+                for (at, &(view, member)) in views.iter().enumerate() {
+                    if at > 0 && views[at - 1].0 != view {
+                        rank = colour + at as u32;
+                        split = true;
+                    }
+                    next[member] = rank;
+                }
+            }
+        }
+        self.views = views;
+        colours.copy_from_slice(&next);
+        split
+    }
+
+    /// Returns a labelling that the colours allow.
+    fn spread(&mut self, colours: &[u32]) -> Vec<u32> {
+        let mut next: Vec<u32> = (0..colours.len() as u32).collect();
+        let label = |&colour: &u32| {
+            let label = next[colour as usize];
+            next[colour as usize] += 1;
+            label
+        };
+        colours.iter().map(label).collect()
+    }
+
+    /// Whether all labellings that the colours allow have this image.
+    fn are_alike(
+        &mut self,
+        program: &dyn Symmetric,
+        colours: &[u32],
+        labels: &[u32],
+        image: Fingerprint,
+    ) -> bool {
+        let mut last: Vec<Option<usize>> = vec![None; colours.len()];
+        self.trial.clear();
+        self.trial.extend_from_slice(labels);
+        for (member, &colour) in colours.iter().enumerate() {
+            if let Some(before) = last[colour as usize].replace(member) {
+                self.trial.swap(before, member);
+                let same = program.image(&self.trial) == image;
+                self.trial.swap(before, member);
+                if !same {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Puts the processes in the order that they have in the canonical state of the orbit of the
+    /// current state, which was looked at last.
+    pub fn in_order<E: Semantics>(&self, program: &E, into: &mut Vec<ProcessId>) {
+        into.clear();
+        into.extend(program.processes().in_order());
+        if let Some(symmetric) = program.symmetry() {
+            let table = program.processes();
+            into.sort_by_key(|&process| {
+                let renamed = symmetric.process_of(process, &self.labels);
+                table.path(renamed)
+            });
+        }
+    }
+
+    /// Returns what is observed of the states of the orbit of the current state, beside what is
+    /// observed of itself. Permutations act on observations, so those of all permutations are found
+    /// by exchanging neighbours again and again.
+    pub fn observations<E: Semantics>(&self, program: &E) -> Vec<Seen> {
+        let Some(symmetric) = program.symmetry() else {
+            return Vec::new();
+        };
+        let same: Vec<u32> = (0..self.members() as u32).collect();
+        let mut all = vec![(symmetric.observation_of(&same), same)];
+        let mut known: rustc_hash::FxHashSet<Fingerprint> = all.iter().map(|one| one.0).collect();
+        let mut at = 0;
+        while at < all.len() {
+            for exchanged in self.exchanges() {
+                let labels: Vec<u32> = all[at].1.iter().map(|&label| exchanged(label)).collect();
+                let observed = symmetric.observation_of(&labels);
+                if known.insert(observed) {
+                    all.push((observed, labels));
+                }
+            }
+            at += 1;
+        }
+        all.remove(0);
+        all
+    }
+
+    /// Returns the exchanges of two neighbours in a group, which generate all permutations.
+    pub fn exchanges(&self) -> impl Iterator<Item = impl Fn(u32) -> u32 + use<>> {
+        let pairs = self.groups.iter().flat_map(|&(first, end)| first + 1..end);
+        pairs.map(|second| {
+            let (first, second) = (second as u32 - 1, second as u32);
+            move |label: u32| match label {
+                label if label == first => second,
+                label if label == second => first,
+                other => other,
+            }
+        })
+    }
+}

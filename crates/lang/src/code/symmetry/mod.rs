@@ -1,0 +1,485 @@
+//! Processes of one `process p (i in a..b)` that can change places, found from the checked program.
+//!
+//! Ip, Dill, *Better verification through symmetry*, Formal Methods in System Design 9, 1996: a
+//! *scalarset* is a type whose values are only compared with `==` and `!=`, assigned, and used as
+//! subscripts. Then each permutation of its values is an automorphism of the graph of states.
+//!
+//! | paper | here |
+//! |---|---|
+//! | scalarset | [`Kind::Value`]: the values of `i`; [`Kind::Process`]: the numbers of processes |
+//! | the restrictions on scalarsets | [`rename`]: such an expression elsewhere is refused |
+//! | permutation π, π(s) | a labelling, an image (`run/machine/images.rs`) |
+//!
+//! The paper has the user declare the types. Here they are guessed and then checked:
+//!
+//! 1. [`typing`] guesses for each variable, dimension and local whether it holds, or is subscripted
+//!    by, plain numbers or members. Places that flow together are one class; a class is one of
+//!    members if the constants in it, which `i` has become, are what tells the processes apart.
+//! 2. [`rename`] walks the whole program with two members exchanged, all constants of their kind
+//!    and all. It refuses what a scalarset may not do, so the guess need not be right. The program
+//!    that it leaves must be the same program, with the two processes exchanged: then the exchange
+//!    is an automorphism. `&&`, `||`, `+`, `*`, `==` and `!=` may exchange their operands if these
+//!    cannot fail and are evaluated in one step; so `forall j in 0..N: …` over the whole range is
+//!    the same, and over a part of it is not.
+//! 3. The initial values must be the same, and the code of the two processes must have its marks,
+//!    calls and live locals at the same places.
+//!
+//! The exchanges that pass generate the group: members that can be exchanged with each other, and
+//! not with others, such as a leader, are a group of their own. All exchanges use one typing, so
+//! they act on states in one way and products of them are automorphisms too.
+//!
+//! Deviations: other kinds of constants are allowed beside members, such as −1 for "none", which no
+//! permutation moves, and so are comparisons with a constant that say the same of all members, as
+//! those of a range `0..N` do. The free places of a channel hold 0, whatever its messages are:
+//! these zeros are never read and stay where they are. Families of the same range whose numbers
+//! flow together, such as `client (i in 0..N)` and `server (i in 0..N)`, are permuted together.
+//!
+//! No symmetry is found in programs with inputs, unknown initial values, a `spec object` or more
+//! than 64 members in a family, nor for processes that start others. `for` counts up, so what its
+//! counter subscripts is not symmetric; nor is what `<`, `min` or `max` compare.
+//! Under `atomicity access` parts of a statement are kept in temporaries between its steps, so
+//! there, outside of guards and `atomic` blocks, only constants may be members, and locals where
+//! they stand alone.
+
+mod rename;
+mod typing;
+
+use mazurka_core::Fingerprint;
+use smallvec::SmallVec;
+
+use crate::check::hir::{Process, Program, Stmt, StmtKind};
+use crate::code::{Code, Counting, Op};
+use rename::{Renamed, Swap};
+use typing::Typing;
+
+/// What a place holds, or is subscripted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Numbers that no permutation changes.
+    Plain,
+    /// Members of a family, or of several that are permuted together, as `i` names them.
+    Value(u32),
+    /// The number of a process, plus so much.
+    Process(i64),
+}
+
+/// The instances of one `process p (i in a..b)`.
+#[derive(Clone, Debug)]
+pub(crate) struct Family {
+    /// The number of its first process; the others follow.
+    pub first: u32,
+    /// The number of its processes.
+    pub count: u32,
+    /// The value of `i` in the first of them.
+    pub least: i64,
+}
+
+impl Family {
+    /// The least value of `i`, and the number of its values.
+    fn range(&self) -> (i64, u32) {
+        (self.least, self.count)
+    }
+
+    /// Whether a process is one of it.
+    fn has(&self, process: u32) -> bool {
+        (self.first..self.first + self.count).contains(&process)
+    }
+}
+
+/// In families with more processes no symmetry is looked for.
+const MOST_MEMBERS: u32 = 64;
+/// A label beyond all members stands for itself, far from what programs hold.
+const FAR: i64 = 1 << 48;
+
+/// The interchangeable members of a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Symmetry {
+    /// The number of members of each group.
+    pub groups: Vec<u32>,
+    /// For each process that is there from the start its family and its member, if it is one.
+    processes: Vec<Option<(u32, u32)>>,
+    /// For each family the process of each member; those that it has not are out of range.
+    of_family: Vec<Vec<u32>>,
+    /// For each family: the least value of `i`, and the members by their value.
+    values: Vec<(i64, Vec<Option<u32>>)>,
+    /// For each member its place in the range of its family.
+    indices: Vec<u32>,
+    /// The cells that permutations move, or whose values they change.
+    pub moved: Vec<CellImage>,
+    /// The other cells.
+    pub unmoved: Vec<u32>,
+    /// For each body the kinds of its slots; empty if all are plain.
+    pub slots: Vec<Vec<SlotImage>>,
+    /// Whether locals of processes that are no members may hold members.
+    pub all_processes: bool,
+    /// For each instruction the one of the first member that stands for it.
+    pub places: Vec<u32>,
+}
+
+/// What a permutation does to a cell.
+#[derive(Clone, Debug)]
+pub(crate) struct CellImage {
+    pub cell: u32,
+    /// The first cell of its variable.
+    pub first: u32,
+    /// Its indices, the kinds of these, and how far apart elements of neighbouring indices are.
+    pub coordinates: SmallVec<[(i64, Kind, u32); 2]>,
+    pub holds: Held,
+}
+
+impl CellImage {
+    /// That of an element, by its place in the flat array.
+    fn new(first: u32, offset: u32, dims: &[u32], kinds: &[Kind], holds: Held) -> Self {
+        let coordinates = typing::coordinates(dims, offset.into());
+        let strides = (0..dims.len()).map(|dim| dims[dim + 1..].iter().product());
+        let coordinates = coordinates.into_iter().zip(kinds).zip(strides);
+        Self {
+            cell: first + offset,
+            first,
+            coordinates: coordinates
+                .map(|((at, &kind), stride)| (at, kind, stride))
+                .collect(),
+            holds,
+        }
+    }
+}
+
+/// What a permutation does to a slot.
+#[derive(Clone, Debug)]
+pub(crate) enum SlotImage {
+    /// It changes what the slot holds.
+    Held(Kind),
+    /// The slot is an element of an array that is subscripted by members.
+    Element(CellImage),
+}
+
+/// What a cell holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    Of(Kind),
+    /// The process that holds a lock.
+    Owner,
+    /// A message, if there are more messages in the cell than this number.
+    Message(Kind, u32, i64),
+}
+
+impl Symmetry {
+    /// The member and the family of a process that is there from the start.
+    pub fn member(&self, process: u32) -> Option<(u32, u32)> {
+        *self.processes.get(process as usize)?
+    }
+
+    /// The process of a family with a label.
+    pub fn process(&self, family: u32, label: u32) -> Option<u32> {
+        let process = self.of_family[family as usize].get(label as usize);
+        process.copied().filter(|&process| process != u32::MAX)
+    }
+
+    /// A value with labels in the place of members.
+    #[inline]
+    pub fn renamed(&self, kind: Kind, value: i64, labels: &[u32]) -> i64 {
+        match kind {
+            Kind::Plain => value,
+            Kind::Value(family) => {
+                let (least, members) = &self.values[family as usize];
+                let index = value.checked_sub(*least);
+                let index = index.and_then(|index| usize::try_from(index).ok());
+                let member = index.and_then(|index| members.get(index).copied().flatten());
+                let Some(member) = member else { return value };
+                let label = labels[member as usize];
+                match self.indices.get(label as usize) {
+                    Some(&index) => least + i64::from(index),
+                    None => FAR + i64::from(label),
+                }
+            }
+            Kind::Process(plus) => {
+                let number = value.checked_sub(plus);
+                let number = number.and_then(|number| u32::try_from(number).ok());
+                let member = number.and_then(|number| self.member(number));
+                let Some((family, member)) = member else {
+                    return value;
+                };
+                let label = labels[member as usize];
+                match self.process(family, label) {
+                    Some(process) => i64::from(process) + plus,
+                    None => FAR + (i64::from(family) << 32) + i64::from(label),
+                }
+            }
+        }
+    }
+
+    /// The place of a cell as a fingerprint, with labels in the place of members.
+    #[inline]
+    pub fn position(&self, image: &CellImage, labels: &[u32]) -> Fingerprint {
+        let part = Fingerprint::EMPTY.then(u64::from(image.first));
+        image.coordinates.iter().fold(part, |part, &(at, kind, _)| {
+            part.then(self.renamed(kind, at, labels) as u64)
+        })
+    }
+
+    /// The cell that a permutation leads to.
+    pub fn target(&self, image: &CellImage, labels: &[u32]) -> usize {
+        let offset: i64 = image
+            .coordinates
+            .iter()
+            .map(|&(at, kind, stride)| self.renamed(kind, at, labels) * i64::from(stride))
+            .sum();
+        image.first as usize + offset as usize
+    }
+
+    /// What a cell holds that is not the owner of a lock, with labels in the place of members.
+    #[inline]
+    pub fn value(&self, image: &CellImage, cells: &[i64], labels: &[u32]) -> i64 {
+        let value = cells[image.cell as usize];
+        match image.holds {
+            Held::Of(kind) => self.renamed(kind, value, labels),
+            Held::Message(kind, count, at) if cells[count as usize] > at => {
+                self.renamed(kind, value, labels)
+            }
+            Held::Message(..) | Held::Owner => value,
+        }
+    }
+
+    /// Whether the initial values are the same after a permutation.
+    fn keeps(&self, cells: &[i64], labels: &[u32]) -> bool {
+        let sum = |labels: &[u32]| {
+            let parts = self.moved.iter().map(|image| {
+                let value = self.value(image, cells, labels);
+                self.position(image, labels).then(value as u64)
+            });
+            parts.fold(Fingerprint::ZERO, Fingerprint::and)
+        };
+        let identity: Vec<u32> = (0..labels.len() as u32).collect();
+        sum(labels) == sum(&identity)
+    }
+}
+
+/// Finds the interchangeable members of a program; none if there are none.
+pub(crate) fn analyse(code: &Code) -> Option<Symmetry> {
+    let program = code.program();
+    let known = program.vars.iter().all(|var| var.init.is_some());
+    if !known || code.linear.is_some() || program.linearizable.is_some() {
+        return None;
+    }
+    let families = families(program);
+    if families.is_empty() {
+        return None;
+    }
+    let typing = Typing::guess(program, families);
+    let plain = Renamed::of(program, &typing, None)?;
+    let mut classes: Vec<Vec<(u32, u32)>> = Vec::new();
+    for link in typing.links() {
+        let first = classes.len();
+        let (_, count) = typing.families[link as usize].range();
+        for index in 0..count {
+            let exchanged = |other: u32| {
+                let swap = Swap::new(&typing, link, [other, index]);
+                aligned(code, &swap.processes)
+                    && Renamed::of(program, &typing, Some(&swap))
+                        .is_some_and(|renamed| same(code, &plain, &renamed, &swap))
+                    && {
+                        let pair = vec![vec![(link, other), (link, index)]];
+                        Symmetry::of(code, &typing, &pair).keeps(&code.initial, &[1, 0])
+                    }
+            };
+            let mut own = classes[first..].iter_mut();
+            match own.find(|class| exchanged(class[0].1)) {
+                Some(class) => class.push((link, index)),
+                None => classes.push(vec![(link, index)]),
+            }
+        }
+    }
+    classes.retain(|class| class.len() > 1);
+    (!classes.is_empty()).then(|| Symmetry::of(code, &typing, &classes))
+}
+
+/// Whether a program with two members exchanged is the program with their processes exchanged.
+fn same(code: &Code, plain: &Renamed, renamed: &Renamed, swap: &Swap) -> bool {
+    let mut processes = plain.processes.clone();
+    for &[a, b] in &swap.processes {
+        processes.swap(a as usize, b as usize);
+    }
+    let sorted = |mut all: Vec<Fingerprint>| {
+        all.sort_unstable();
+        all
+    };
+    let properties = |all: &Renamed| match code.counting {
+        Counting::All | Counting::Stated => {
+            [sorted(all.invariants.clone()), sorted(all.ensures.clone())]
+        }
+        Counting::Invariant(_) => [all.invariants.clone(), all.ensures.clone()],
+    };
+    processes == renamed.processes
+        && plain.procedures == renamed.procedures
+        && properties(plain) == properties(renamed)
+}
+
+/// The families whose processes start no others.
+fn families(program: &Program) -> Vec<Family> {
+    let mut families: Vec<Family> = Vec::new();
+    let processes = &program.processes;
+    let mut at = 0;
+    while at < processes.len() {
+        let first = &processes[at];
+        let Some(least) = first.instance else {
+            at += 1;
+            continue;
+        };
+        let follows = |(k, one): &(usize, &Process)| {
+            one.name == first.name && one.instance == Some(least + *k as i64)
+        };
+        let members = processes[at..].iter().enumerate().take_while(follows);
+        let count = members.count();
+        let members = &processes[at..at + count];
+        let alike = members.iter().all(|one| {
+            let locals = one.frame.locals.iter().map(|local| (local.ty, local.len));
+            locals.eq(first.frame.locals.iter().map(|local| (local.ty, local.len)))
+        });
+        let starts = members.iter().any(|one| spawns(program, &one.body));
+        if count > 1 && count as u32 <= MOST_MEMBERS && alike && !starts {
+            families.push(Family {
+                first: at as u32,
+                count: count as u32,
+                least,
+            });
+        }
+        at += count;
+    }
+    families
+}
+
+/// Whether some statements, or procedures of the program, may start a process.
+fn spawns(program: &Program, body: &[Stmt]) -> bool {
+    let has = |stmts: &mut dyn Iterator<Item = &Stmt>, wanted: fn(&StmtKind) -> bool| {
+        let mut found = false;
+        stmts.for_each(|stmt| stmt.walk(&mut |stmt| found |= wanted(&stmt.kind)));
+        found
+    };
+    let spawns = |kind: &StmtKind| matches!(kind, StmtKind::Spawn(..));
+    let calls = |kind: &StmtKind| matches!(kind, StmtKind::Call(..));
+    let mut procedures = program.procedures.iter().flat_map(|one| &one.body);
+    has(&mut body.iter(), spawns) || has(&mut body.iter(), calls) && has(&mut procedures, spawns)
+}
+
+/// The instructions of a process that starts no others.
+fn body(code: &Code, process: u32) -> std::ops::Range<u32> {
+    let first = code.processes[process as usize].pc;
+    let after = code.begins.partition_point(|(begin, _)| *begin <= first);
+    let end = code
+        .begins
+        .get(after)
+        .map_or(code.ops.len() as u32, |next| next.0);
+    first..end
+}
+
+/// Whether processes rest, call and keep locals at the same places of their code.
+fn aligned(code: &Code, pairs: &[[u32; 2]]) -> bool {
+    pairs.iter().all(|&[one, other]| {
+        let (one, other) = (body(code, one), body(code, other));
+        one.len() == other.len()
+            && one.zip(other).all(|(a, b)| {
+                let alike = match (code.ops[a as usize], code.ops[b as usize]) {
+                    (Op::Mark(_), Op::Mark(_)) | (Op::Open(_), Op::Open(_)) => true,
+                    (Op::Call(p), Op::Call(q)) => p == q,
+                    (Op::Mark(_) | Op::Open(_) | Op::Call(_), _) => false,
+                    (_, Op::Mark(_) | Op::Open(_) | Op::Call(_)) => false,
+                    _ => true,
+                };
+                alike && code.live.at(a) == code.live.at(b)
+            })
+    })
+}
+
+impl Symmetry {
+    /// The symmetry of some groups, each of members of linked families by their places in the
+    /// range.
+    fn of(code: &Code, typing: &Typing, groups: &[Vec<(u32, u32)>]) -> Self {
+        let program = code.program();
+        let families = &typing.families;
+        let mut symmetry = Self {
+            groups: groups.iter().map(|group| group.len() as u32).collect(),
+            processes: vec![None; program.processes.len()],
+            of_family: vec![Vec::new(); families.len()],
+            values: families
+                .iter()
+                .map(|family| (family.least, vec![None; family.count as usize]))
+                .collect(),
+            indices: Vec::new(),
+            moved: Vec::new(),
+            unmoved: Vec::new(),
+            slots: typing.slots(code),
+            all_processes: typing.has_locals(),
+            places: (0..code.ops.len() as u32).collect(),
+        };
+        let members: u32 = symmetry.groups.iter().sum();
+        for family in &mut symmetry.of_family {
+            family.resize(members as usize, u32::MAX);
+        }
+        for group in groups {
+            let representative = group[0].1;
+            for &(link, index) in group {
+                let member = symmetry.indices.len() as u32;
+                symmetry.indices.push(index);
+                for family in typing.linked(link) {
+                    let Family { first, .. } = families[family as usize];
+                    let process = first + index;
+                    symmetry.processes[process as usize] = Some((family, member));
+                    symmetry.of_family[family as usize][member as usize] = process;
+                    symmetry.values[family as usize].1[index as usize] = Some(member);
+                    let stands_for = body(code, first + representative);
+                    for (pc, place) in body(code, process).zip(stands_for) {
+                        symmetry.places[pc as usize] = place;
+                    }
+                }
+            }
+        }
+        symmetry.add_cells(code, typing);
+        symmetry
+    }
+
+    fn add_cells(&mut self, code: &Code, typing: &Typing) {
+        let program = code.program();
+        for at in 0..program.vars.len() {
+            let dims = typing::dims(&program.vars[at].shape, program.vars[at].len);
+            let first = code.first_cells[at];
+            self.add_variable(first, &dims, &typing.dims[at], |coordinates| {
+                let kind = typing.vars[at];
+                let message = typing.message(at as u32).filter(|_| kind != Kind::Plain);
+                let Some((count, depth)) = message else {
+                    return Held::Of(kind);
+                };
+                // The channel's own indices come before that of the message.
+                let flat = coordinates[..depth].iter().zip(&dims);
+                let flat = flat.fold(0, |flat, (at, dim)| flat * i64::from(*dim) + at);
+                let count = code.first_cells[count as usize] + flat as u32;
+                Held::Message(kind, count, coordinates[depth])
+            });
+        }
+        for (at, lock) in program.locks.iter().enumerate() {
+            let dims: SmallVec<[u32; 2]> = lock.len.into_iter().collect();
+            let kinds = [typing.locks[at]];
+            let first = code.lock_cells[at];
+            self.add_variable(first, &dims, &kinds[..dims.len()], |_| Held::Owner);
+        }
+    }
+
+    fn add_variable(
+        &mut self,
+        first: u32,
+        dims: &[u32],
+        kinds: &[Kind],
+        holds: impl Fn(&[i64]) -> Held,
+    ) {
+        let count: u32 = dims.iter().product();
+        for offset in 0..count {
+            let held = holds(&typing::coordinates(dims, offset.into()));
+            let moves = kinds.iter().any(|&kind| kind != Kind::Plain);
+            if moves || held != Held::Of(Kind::Plain) {
+                let image = CellImage::new(first, offset, dims, kinds, held);
+                self.moved.push(image);
+            } else {
+                self.unmoved.push(first + offset);
+            }
+        }
+    }
+}
