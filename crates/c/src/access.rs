@@ -1,17 +1,17 @@
-//! Accesses to memory, as the instrumented code announces them.
+//! Handles the memory accesses that the instrumented code announces.
 
 use mazurka_core::{AccessKind, MishapKind, ProcessId};
 
-use crate::clock::{How, Mark};
+use crate::clock::{AccessInfo, Mark};
 use crate::world::{Failure, Life, Pending, Request, Until, World, world};
-use crate::{Stop, heap, trap, weak};
+use crate::{SearchStop, heap, trap, weak};
 
-/// The operations of `turn`, as the shim numbers them.
+/// Operation numbers that the shim passes to `turn`.
 pub(crate) const LOAD: u32 = 0;
 pub(crate) const STORE: u32 = 1;
 pub(crate) const FENCE: u32 = 3;
 
-/// So many plain accesses without a step may be a loop that waits.
+/// After this many plain accesses without a step, the thread may be in a loop that waits.
 const IDLE: u32 = 1000;
 
 /// Suspends the current thread, which has announced its next operation.
@@ -20,8 +20,7 @@ pub(crate) fn suspend(pending: Pending) {
     let yielder = {
         let thread = world().me();
         thread.idle = 0;
-        // One by one: copied as a whole it would be read in larger words than it was written in,
-        // and the processor would wait.
+        // Copies field by field to avoid a store-forwarding stall.
         let Pending {
             access,
             second,
@@ -37,12 +36,12 @@ pub(crate) fn suspend(pending: Pending) {
         (pending.verb, pending.object, pending.pc) = (verb, object, pc);
         thread.yielder
     };
-    // SAFETY: the yielder lives on the stack of the coroutine that this is called from.
+    // SAFETY: the yielder lives on the stack of the coroutine that runs this code.
     unsafe { (*yielder).suspend(Request::Turn) };
 }
 
-/// Lets the current thread wait for its turn, unless it is in an atomic section. A processor does
-/// not foresee the returns after a switch of stacks, so there are few: this is part of its callers.
+/// Lets the current thread wait for its turn, unless it is in an atomic section. Inlined, because a
+/// processor mispredicts every return after a switch of stacks.
 #[inline(always)]
 pub(crate) fn announce(pending: Pending) {
     let world = world();
@@ -51,7 +50,7 @@ pub(crate) fn announce(pending: Pending) {
         pending.until,
         Until::Now | Until::Lock(_) | Until::Token | Until::Ended(_)
     ) {
-        // These are no guards.
+        // These waits are not guards.
     } else if world.searching && !world.learned.guarded {
         world.learn_guards();
     }
@@ -71,7 +70,7 @@ fn wait_in_section(pc: usize) -> ! {
     )
 }
 
-/// Suspends the current thread for good.
+/// Suspends the current thread forever.
 pub(crate) fn rest() -> ! {
     let yielder = world().me().yielder;
     loop {
@@ -86,34 +85,34 @@ pub(crate) fn fail(kind: MishapKind, message: String, pc: usize) -> ! {
     rest()
 }
 
-/// Halts the current thread by a failure that is one only after what another thread has done last,
-/// though nothing may order the two.
+/// Halts the current thread by a failure that exists only after the last step of another thread,
+/// although happens-before may not order the two steps.
 pub(crate) fn fail_after(other: Option<ProcessId>, message: String, pc: usize) -> ! {
     let world = world();
     world.effects.races_with = other.filter(|&other| other != world.current);
     fail(MishapKind::Failure, message, pc)
 }
 
-/// Breaks the search off: the program does what is not controlled.
+/// Stops the search, because the program uses a function that Mazurka does not control.
 pub(crate) fn refuse(what: String, pc: usize) -> ! {
     let world = world();
     let place = world.image_place(pc);
-    world.stop = Some(Stop::Refused(format!("{what}, {place}")));
+    world.stop = Some(SearchStop::Refused(format!("{what}, {place}")));
     world.me().life = Life::Failed;
     rest()
 }
 
-/// Breaks the search off if its time is over and the current step goes on and on.
+/// Stops the search if the time limit has passed during the current step.
 #[inline]
 pub(crate) fn look_at_time() {
     if trap::is_over() {
         let world = world();
-        (world.stop, world.me().life) = (Some(Stop::OutOfTime), Life::Failed);
+        (world.stop, world.me().life) = (Some(SearchStop::OutOfTime), Life::Failed);
         rest();
     }
 }
 
-/// Fails if memory may not be accessed.
+/// Halts the current thread if it may not access this memory.
 #[inline]
 pub(crate) fn check(address: usize, size: usize, verb: &str, pc: usize) {
     if let Some((wrong, by)) = world().wrong_access(address, size, verb) {
@@ -121,8 +120,8 @@ pub(crate) fn check(address: usize, size: usize, verb: &str, pc: usize) {
     }
 }
 
-/// An atomic access or a fence: waits for its turn. `sp` is where the stack of the program ends,
-/// and at `registers` are those that it keeps.
+/// Handles an atomic access or a fence: waits for the turn of the thread. `sp` is the end of the
+/// program's part of the stack; `registers` is the address of its saved registers.
 #[allow(clippy::too_many_arguments)]
 pub(crate) extern "C" fn turn(
     address: usize,
@@ -174,15 +173,16 @@ pub(crate) extern "C" fn turn(
 }
 
 impl World {
-    /// Some steps have guards: the search starts again, and knows it.
+    /// Restarts the search, because some steps have guards. The next search takes them into
+    /// account.
     #[cold]
     fn learn_guards(&mut self) {
         self.learned.guarded = true;
-        self.stop.get_or_insert(Stop::Restart);
+        self.stop.get_or_insert(SearchStop::Restart);
     }
 
-    /// The plain write that the current thread has announced is made: whether it has changed
-    /// anything is known now.
+    /// Finishes the plain write that the current thread announced: only now is it known whether the
+    /// write changed the value.
     #[inline(always)]
     pub fn end_write(&mut self) {
         if self.me().writing.is_some() {
@@ -203,7 +203,7 @@ impl World {
         }
     }
 
-    /// The stack of the current thread is used down to this address.
+    /// Notes that the current thread uses its stack down to this address.
     #[inline]
     pub fn reaches(&mut self, address: usize) {
         let thread = self.me();
@@ -213,31 +213,33 @@ impl World {
     /// Whether the current thread is in a loop that changes nothing.
     pub fn spins(&mut self, pc: usize, sp: usize, registers: usize) -> bool {
         let top = self.me().top;
-        // The frames of the shim count where it keeps values of the program (`MZ_USES_REGISTERS`).
+        // If the shim keeps values of the program in its frames, these count as local state, too
+        // (`MZ_USES_REGISTERS`).
         let sp = if sp == 0 { registers } else { sp };
         let size = top.wrapping_sub(sp);
         if size > top || self.in_section {
             return false;
         }
         let thread = self.me();
-        // SAFETY: this is the part of the stack that is in use, and the six registers that the
-        // shim has put on it.
+        // SAFETY: this is the used part of the stack, and the six registers that the shim saved on
+        // it.
         let (stack, registers) = unsafe {
             let registers = std::slice::from_raw_parts(registers as *const u8, 48);
             (std::slice::from_raw_parts(sp as *const u8, size), registers)
         };
         let spins = thread.spin.visit(pc, registers, stack);
         if spins {
-            // What it waits for may have changed already: that is for the guard to say, since
-            // what is announced must not depend on steps that this one does not depend on.
+            // The value may have changed already. The guard decides that, because the announced
+            // operation must not depend on independent steps.
             thread.spin.progress();
         }
         spins
     }
 
-    /// Notes an access of the current thread for races, and fails or learns if it races.
+    /// Notes an access of the current thread for race detection. If it races, reports the race or
+    /// restarts the search.
     #[inline]
-    fn watch_access(&mut self, address: usize, size: usize, how: How) {
+    fn watch_access(&mut self, address: usize, size: usize, how: AccessInfo) {
         if self.started < 2 || !self.learned.stacks && self.is_private(address) {
             return;
         }
@@ -246,9 +248,9 @@ impl World {
         }
     }
 
-    /// The current access races with another one.
+    /// Handles a race of the current access with an earlier one.
     #[cold]
-    fn meet_race(&mut self, (address, size): (usize, usize), how: How, other: Mark) {
+    fn meet_race(&mut self, (address, size): (usize, usize), how: AccessInfo, other: Mark) {
         let uses = how.uses || other.uses;
         if self.settings.allow_races && !other.frees && !how.frees {
             if !self.searching || uses {
@@ -256,7 +258,7 @@ impl World {
             }
             let new = (address..address + size).filter(|&byte| self.learned.shared.insert(byte));
             if new.count() > 0 && !(how.atomic && self.settings.allow_races) {
-                self.stop.get_or_insert(Stop::Restart);
+                self.stop.get_or_insert(SearchStop::Restart);
             }
             return;
         }
@@ -269,9 +271,9 @@ impl World {
         rest()
     }
 
-    /// Whether an access of the current thread is to its own stack. As long as no thread accesses
-    /// the stack of another, there are no races on stacks, and these need not be noted; if one
-    /// does, the search starts again, and all are.
+    /// Whether an access of the current thread is to its own stack. While no thread accesses the
+    /// stack of another thread, stacks have no races, so these accesses are not recorded. The first
+    /// access to the stack of another thread restarts the search, which then records all of them.
     #[inline]
     fn is_private(&mut self, address: usize) -> bool {
         let owner = heap::thread_of(address).filter(|&owner| owner < self.threads.len());
@@ -280,21 +282,22 @@ impl World {
         };
         if owner != self.current.index() && self.searching {
             self.learned.stacks = true;
-            self.stop.get_or_insert(Stop::Restart);
+            self.stop.get_or_insert(SearchStop::Restart);
         }
         owner == self.current.index()
     }
 
-    /// Whether a plain access of the current thread to this address does nothing that others can
-    /// see: it is to its own stack, and such accesses are neither steps nor noted for races.
+    /// Whether no other thread can observe this plain access of the current thread. This holds for
+    /// accesses to its own stack; they are neither steps nor recorded for race detection.
     #[inline]
     fn is_of_no_interest(&self, address: usize) -> bool {
         let looks = self.learned.stacks || self.settings.allow_races || self.weak.on;
         !looks && heap::is_stack_of(self.current.index(), address)
     }
 
-    /// A plain read that is no step, in what may be a loop without steps. If it is one, it waits
-    /// for another thread to change what it reads: the search starts again, and these are steps.
+    /// Handles a plain read that is not a step, in what may be a loop without steps. If the loop
+    /// spins, it waits for another thread to change a value that it reads. The search then
+    /// restarts, and these reads are steps.
     #[cold]
     fn look_for_loop(&mut self, place: (usize, usize), pc: usize, (sp, registers): (usize, usize)) {
         if self.spins(pc, sp, registers) {
@@ -309,7 +312,7 @@ impl World {
         self.me().spin.read(cell, version.into());
     }
 
-    /// What the current thread has read in a loop without steps becomes steps.
+    /// Makes steps of the reads of a loop without steps, and restarts the search.
     fn learn_loop(&mut self) {
         let reads = std::mem::take(&mut self.me().spin.waits_for);
         for (cell, _) in reads {
@@ -317,7 +320,7 @@ impl World {
             let size = self.size_of_place(address);
             self.learned.shared.extend(address..address + size);
         }
-        self.stop.get_or_insert(Stop::Restart);
+        self.stop.get_or_insert(SearchStop::Restart);
     }
 
     /// Whether accesses to this memory are steps.
@@ -327,7 +330,7 @@ impl World {
     }
 }
 
-/// An atomic access has been made.
+/// Records an atomic access after it was performed.
 pub(crate) extern "C" fn did(address: usize, size: u32, old: i64, new: i64, wrote: u32) {
     let world = world();
     if !world.in_model {
@@ -348,11 +351,11 @@ pub(crate) extern "C" fn did(address: usize, size: u32, old: i64, new: i64, wrot
     if reads {
         world.clocks.atomic_read(current, cell, order);
     }
-    let how = How {
+    let how = AccessInfo {
         writes,
         atomic: true,
         pc,
-        ..How::default()
+        ..AccessInfo::default()
     };
     world.watch_access(address, size as usize, how);
     if writes {
@@ -369,7 +372,7 @@ pub(crate) extern "C" fn did(address: usize, size: u32, old: i64, new: i64, wrot
     }
 }
 
-/// A plain access.
+/// Handles a plain access.
 #[allow(clippy::too_many_arguments)]
 pub(crate) extern "C" fn plain(
     address: usize,
@@ -390,10 +393,11 @@ pub(crate) extern "C" fn plain(
         return;
     }
     if world.image.is_thread_local(address) {
-        // Its own state is not only its stack then.
+        // A change of a thread-local variable changes the local state, which the stack alone does
+        // not show.
         if writes != 0 {
             world.me().spin.progress();
-            world.me().asking.leave_round();
+            world.me().weak_state.leave_round();
         }
         return;
     }
@@ -432,15 +436,15 @@ pub(crate) extern "C" fn plain(
     world.watch_access(
         address,
         size,
-        How {
+        AccessInfo {
             writes,
             pc,
-            ..How::default()
+            ..AccessInfo::default()
         },
     );
 }
 
-/// A plain access that is a step.
+/// Handles a plain access that is a step.
 fn shared((address, size): (usize, usize), writes: bool, pc: usize, stack: (usize, usize)) {
     if size > 8 {
         refuse(
@@ -475,9 +479,9 @@ fn shared((address, size): (usize, usize), writes: bool, pc: usize, stack: (usiz
     }
 }
 
-/// The number at an address.
+/// Returns the number at an address.
 pub(crate) fn value_at(address: usize, size: usize) -> i64 {
-    // SAFETY: the program accesses this memory itself.
+    // SAFETY: the program itself accesses this memory.
     unsafe {
         match size {
             1 => i64::from(*(address as *const i8)),
@@ -488,18 +492,18 @@ pub(crate) fn value_at(address: usize, size: usize) -> i64 {
     }
 }
 
-/// An object of the thread library is used.
+/// Records the use of an object of the thread library.
 pub(crate) fn uses(object: usize, pc: usize) {
-    let how = How {
+    let how = AccessInfo {
         atomic: true,
         uses: true,
         pc,
-        ..How::default()
+        ..AccessInfo::default()
     };
     world().watch_access(object, 1, how);
 }
 
-/// Memory is given back.
+/// Records that memory is freed.
 pub(crate) fn frees(address: usize, size: usize, pc: usize) {
     if world().weak.on {
         return weak::frees((address, size), pc);
@@ -507,11 +511,11 @@ pub(crate) fn frees(address: usize, size: usize, pc: usize) {
     world().watch_access(
         address,
         size,
-        How {
+        AccessInfo {
             writes: true,
             frees: true,
             pc,
-            ..How::default()
+            ..AccessInfo::default()
         },
     );
 }

@@ -1,20 +1,21 @@
-//! What the shim in a program and the runtime say to each other: numbers, and the text of the
-//! shim with these numbers in front.
+//! The interface between the shim in a program and the runtime: numbers, and the source of the shim
+//! with these numbers as its first lines.
 
-/// Where the table of functions is, and the memory of the program's threads after it. The same in
-/// every run, so that pointers are. Where addresses are shorter, nothing is loaded.
+/// Address of the function table, followed by the memory of the program's threads. It is the same
+/// in every run, so pointers are the same, too. On machines with shorter addresses, no program is
+/// loaded.
 pub const BASE: usize = 0x6d7a_0000_0000_u64 as usize;
 
-/// The entries of the table, in order.
+/// Entries of the table, in order.
 pub const ENTRIES: [&str; 10] = [
     "turn", "did", "plain", "fail", "ask", "start", "stack", "operand", "expected", "failure",
 ];
 
-/// The entry that is no function: where the stack of the runtime begins, for the current thread.
+/// An entry that is not a function: the base of the runtime's stack for the current thread.
 pub const STACK_ENTRY: usize = BASE + 8 * 6;
 
-/// Entries that hold the operand of an atomic access, what a compare-exchange expects, and its
-/// order if it fails.
+/// Entries that hold the operand of an atomic access, the expected value of a compare-exchange, and
+/// its failure order.
 pub const OPERAND_ENTRIES: usize = BASE + 8 * 7;
 
 macro_rules! numbered {
@@ -26,14 +27,14 @@ macro_rules! numbered {
         pub enum $name { $($variant,)* }
 
         impl $name {
-            /// All of them, by their numbers.
+            /// All variants, in the order of their numbers.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
         }
     };
 }
 
 numbered! {
-    /// What a thread asks for.
+    /// Requests of a thread.
     Ask {
         Init, Destroy, MutexLock, MutexTrylock, MutexTimedlock, MutexUnlock,
         CondWait, CondTimedwait, CondSignal, CondBroadcast,
@@ -50,11 +51,11 @@ numbered! {
 }
 
 numbered! {
-    /// How a thread is halted.
+    /// Reasons for halting a thread.
     Halt { Assert, Abort, Assume, Refused, }
 }
 
-/// The name of a number in C: `MutexLock` is `MZ_MUTEX_LOCK`.
+/// Returns the name of a number in C: `MZ_MUTEX_LOCK` for `MutexLock`.
 fn in_c(name: &str) -> String {
     let mut text = "MZ".to_owned();
     for letter in name.trim_end_matches('_').chars() {
@@ -66,7 +67,7 @@ fn in_c(name: &str) -> String {
     text
 }
 
-/// The text of the shim, as a C compiler takes it.
+/// Returns the source of the shim, for a C compiler.
 ///
 /// ```
 /// let text = mazurka_c::shim_source();

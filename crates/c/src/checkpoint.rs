@@ -1,46 +1,46 @@
-//! Checkpoints: states of the current execution that are kept, to go back to them without running
-//! the program from its start.
+//! Checkpoints: saved states of the current execution, to return to without running the program
+//! from its start.
 //!
-//! Everything that an execution changes is at fixed addresses, so a checkpoint is a copy: the
-//! writable memory of the program, and of each thread its heap, its two stacks and its state in the
-//! runtime. A coroutine that is suspended is a pointer into one of the stacks. What is on the stack
-//! of a thread that has ended is not kept.
+//! All data that an execution changes is at fixed addresses, so a checkpoint is a copy: the
+//! writable memory of the program, and for each thread its heap, its two stacks and its state in
+//! the runtime. A suspended coroutine is a pointer into one of the stacks. The stack of a thread
+//! that has ended is not saved.
 //!
-//! There is one at the first step, where most programs have started their threads, and one in the
-//! middle of every long part that is run again. Going back further than a checkpoint drops it. The
-//! copies are reused, so that nothing is allocated after a while.
+//! One checkpoint is at the first step, where most programs have started their threads, and one in
+//! the middle of every long part that is run again. Returning to a state before a checkpoint drops
+//! it. The copies are reused, so after a while nothing is allocated.
 
 use mazurka_core::{Fingerprint, ProcessId};
 
 use crate::clock::{SavedClocks, copy};
 use crate::world::{Cell, Life, Running, Thread, World};
 
-/// So many are kept at most.
+/// Maximum number of checkpoints.
 const MOST: usize = 8;
-/// A part that is run again and has so many steps gets one.
+/// Minimum number of repeated steps that justifies a checkpoint.
 const LONG: usize = 5;
-/// So many bytes may be copied for one, and for the first.
+/// Maximum number of bytes in a checkpoint, and in the first one.
 const LARGE: usize = 1 << 18;
 const LARGE_FIRST: usize = 1 << 22;
 
 /// The checkpoints of the current execution.
 #[derive(Default)]
 pub(crate) struct Checkpoints {
-    /// The machine whose execution it is.
+    /// The machine that this execution belongs to.
     owner: u64,
-    /// By their depths.
+    /// The checkpoints, by depth.
     kept: Vec<Checkpoint>,
-    /// Copies that are not in use.
+    /// Unused copies, kept for their allocations.
     spare: Vec<Checkpoint>,
-    /// Whether there must be none: code of the C library that calls the program back would go on
-    /// twice from where it was suspended, with memory of its own.
+    /// Whether checkpoints are forbidden: a function of the C library that calls the program back
+    /// has memory of its own, and cannot be resumed twice from the same state.
     pub forbidden: bool,
 }
 
-/// A state of an execution.
+/// A saved state of an execution.
 #[derive(Default)]
 struct Checkpoint {
-    /// How many steps lead there.
+    /// Number of steps that lead to this state.
     depth: usize,
     image: Vec<u8>,
     threads: Vec<SavedThread>,
@@ -50,11 +50,11 @@ struct Checkpoint {
     at_exit: Vec<(usize, usize)>,
     printed: Vec<u8>,
     left: Vec<u8>,
-    /// None if nothing has been saved.
+    /// `None` if nothing has been saved.
     shared: Option<Shared>,
 }
 
-/// What threads share in the runtime.
+/// The part of the runtime that threads share.
 #[derive(Clone, Copy)]
 struct Shared {
     alive: usize,
@@ -69,7 +69,7 @@ struct Shared {
     exit_code: i64,
 }
 
-/// A thread, and what is in its memory.
+/// A thread and the content of its memory.
 struct SavedThread {
     thread: Thread,
     heap: Vec<u8>,
@@ -88,18 +88,19 @@ impl Default for SavedThread {
     }
 }
 
-/// A copy of a coroutine that is suspended. Only one of the two may be resumed, unless memory is
-/// put back in between.
+/// Returns a copy of a suspended coroutine. Only one of the two may be resumed, unless its memory
+/// is restored in between.
 fn copy_of(coroutine: &Running) -> Running {
-    // SAFETY: neither is ever dropped, and the type has no reference to itself.
+    // SAFETY: neither copy is ever dropped, and the type has no reference to itself.
     unsafe { std::ptr::read(coroutine) }
 }
 
-/// Where a coroutine is suspended: the one word of it that points into the stack of the runtime.
+/// Returns where a coroutine is suspended: the one word of it that points into the stack of the
+/// runtime.
 fn suspended_at(thread: &Thread) -> Option<usize> {
     const WORDS: usize = size_of::<Running>() / size_of::<usize>();
     let coroutine = thread.coroutine.as_ref()?;
-    // SAFETY: it consists of words that have values: pointers, which may be null.
+    // SAFETY: the coroutine consists of initialised words: pointers, which may be null.
     let words: [usize; WORDS] = unsafe { std::mem::transmute_copy(coroutine) };
     let mut found = words
         .into_iter()
@@ -109,7 +110,7 @@ fn suspended_at(thread: &Thread) -> Option<usize> {
 }
 
 impl Thread {
-    /// Makes it what another one is. What is in its memory is another matter.
+    /// Copies the state of another thread, without the content of its memory.
     fn become_like(&mut self, other: &Self) {
         let Self {
             life,
@@ -138,8 +139,8 @@ impl Thread {
             access,
             writing,
             idle,
-            // Only a memory model has it, and then there are no checkpoints.
-            asking: _,
+            // Only memory models use it, and they have no checkpoints.
+            weak_state: _,
             lowest,
             top,
             started,
@@ -163,19 +164,19 @@ impl Thread {
         self.stamp = *stamp;
     }
 
-    /// Whether another one is the same. What is in its memory is another matter.
+    /// Whether another thread has the same state, apart from the content of its memory.
     fn is_as(&self, other: &Self) -> bool {
         self.stamp == other.stamp && self.stamp != 0
     }
 
-    /// Whether it stands somewhere and may go on.
+    /// Whether the thread is suspended at an operation and can continue.
     fn stands(&self) -> bool {
         self.life == Life::Alive
     }
 }
 
 impl Cell {
-    /// Makes it what another one is, if it is not.
+    /// Copies the state of another cell if the two differ.
     #[inline]
     fn become_like(&mut self, other: &Self) {
         let Self {
@@ -206,7 +207,7 @@ impl Cell {
 }
 
 impl SavedThread {
-    /// Returns false if the thread cannot be saved.
+    /// Saves a thread. Returns false if that is impossible.
     fn save(&mut self, thread: &Thread) -> bool {
         if !self.thread.is_as(thread) {
             self.thread.become_like(thread);
@@ -231,7 +232,7 @@ impl SavedThread {
         if !same {
             thread.become_like(&self.thread);
         }
-        // Other threads may have written to its memory.
+        // Other threads may have written to this heap.
         thread.region.put_heap(&self.heap);
         if self.thread.stands() {
             thread.region.put_stack(lowest, &self.stack);
@@ -239,20 +240,20 @@ impl SavedThread {
                 thread.region.put_runtime(&self.runtime);
             }
         } else {
-            // Its stack is cleaned when the next execution begins.
+            // The stack is zeroed when the next execution begins.
             thread.lowest = lowest.min(thread.lowest);
         }
     }
 }
 
 impl Checkpoints {
-    /// Drops all, as they are of another search.
+    /// Drops all checkpoints, because they belong to another search.
     pub fn forget(&mut self) {
         self.owner = 0;
         self.spare.append(&mut self.kept);
     }
 
-    /// The execution of a machine has only so many steps now.
+    /// Drops the checkpoints beyond this depth of a machine's execution.
     #[inline]
     pub fn go_back(&mut self, owner: u64, depth: usize) {
         while self.owner == owner && self.kept.last().is_some_and(|last| last.depth > depth) {
@@ -260,7 +261,7 @@ impl Checkpoints {
         }
     }
 
-    /// Where to keep one while a machine makes these steps again, if at all.
+    /// Returns where to place a checkpoint while a machine repeats these steps, if at all.
     pub fn wanted(&self, steps: std::ops::Range<usize>) -> Option<usize> {
         let few = self.kept.len() < MOST;
         (few && !self.forbidden && steps.len() >= LONG).then_some(steps.start + steps.len() / 2)
@@ -268,8 +269,7 @@ impl Checkpoints {
 }
 
 impl World {
-    /// Keeps the state that the execution of a machine has after so many steps, if that is worth
-    /// it.
+    /// Saves the state of a machine's execution at this depth, if that is worth its cost.
     pub fn keep(&mut self, owner: u64, depth: usize) {
         if self.checkpoints.forbidden || self.weak.on || self.stop.is_some() {
             return;
@@ -296,8 +296,8 @@ impl World {
         }
     }
 
-    /// Goes to the last checkpoint of a machine. Returns how many steps lead there; none if there
-    /// is no checkpoint.
+    /// Returns to the last checkpoint of a machine. Returns its depth, or `None` if there is no
+    /// checkpoint.
     pub fn go_to_checkpoint(&mut self, owner: u64) -> Option<usize> {
         if self.checkpoints.owner != owner {
             return None;

@@ -1,4 +1,4 @@
-//! Happens-before as C11 has it, to find data races.
+//! Happens-before of C11, for the detection of data races.
 //!
 //! Explorers order all conflicting atomic accesses. A data race is two accesses to one place, at
 //! least one a write and at least one not atomic, that no *synchronisation* orders. Vector clocks
@@ -7,7 +7,7 @@
 //! execution that is explored, so they need not be steps: if no execution has a race,
 //! synchronisation orders them, and synchronisation is explored.
 //!
-//! Orders count as they are written: a relaxed store publishes nothing, unless a fence helps; an
+//! Memory orders have their C11 meaning: a relaxed store publishes nothing without a fence, and an
 //! update continues a release sequence.
 
 use mazurka_core::ProcessId;
@@ -15,7 +15,8 @@ use rustc_hash::FxHashMap;
 
 type Clock = Vec<u32>;
 
-/// Makes a list what another one is. Most are empty, and to copy nothing is a call as well.
+/// Copies one list to another. Most lists are empty, and the branch is cheaper than a call that
+/// copies nothing.
 #[inline]
 pub(crate) fn copy<T: Copy>(into: &mut Vec<T>, from: &[T]) {
     into.clear();
@@ -37,21 +38,21 @@ fn join(into: &mut Clock, from: &Clock) {
 #[derive(Default)]
 pub(crate) struct ThreadClock {
     now: Clock,
-    /// What relaxed loads have read, for an acquire fence.
+    /// The clock of values that relaxed loads have read, for a later acquire fence.
     seen: Clock,
     /// The clock at the last release fence.
     fenced: Clock,
-    /// Changes whenever anything here may have changed, and is never the same for two states.
+    /// Changes whenever this clock may have changed; no two states have the same stamp.
     stamp: u64,
 }
 
 /// The clock that a cell publishes.
 #[derive(Default)]
 struct Published {
-    /// The execution that it is of.
+    /// The execution that this clock belongs to.
     epoch: u64,
     clock: Clock,
-    /// As that of a thread.
+    /// Stamp, as for the clock of a thread.
     stamp: u64,
 }
 
@@ -60,21 +61,21 @@ struct Published {
 pub(crate) struct Mark {
     pub thread: u32,
     time: u32,
-    /// The bytes of the granule.
+    /// The accessed bytes of the granule.
     mask: u8,
     pub writes: bool,
     pub atomic: bool,
-    /// Whether it gives the memory back.
+    /// Whether the access frees the memory.
     pub frees: bool,
-    /// Whether it is the use of an object of the thread library.
+    /// Whether the access uses an object of the thread library.
     pub uses: bool,
     pub pc: usize,
-    /// How much synchronisation was before it.
+    /// Number of synchronisation operations before it.
     pub before: u32,
 }
 
 impl Mark {
-    /// Whether another one is of the same thread and bytes, and does the same to them.
+    /// Whether another access has the same thread, bytes and effect.
     #[inline]
     fn is_like(&self, other: &Self) -> bool {
         let how = |mark: &Self| (mark.writes, mark.atomic, mark.frees, mark.uses);
@@ -82,27 +83,28 @@ impl Mark {
     }
 }
 
-/// Synchronisation that a thread has made.
+/// A synchronisation operation of a thread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Made {
+pub(crate) struct SyncOperation {
     pub thread: u32,
     pub cell: u32,
-    pub what: What,
-    /// The order that is written there, and where.
+    pub what: SyncKind,
+    /// The memory order in the source, and the address of the operation.
     pub order: i32,
     pub pc: usize,
 }
 
-/// What it is.
+/// The kind of a synchronisation operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum SyncKind {
     Read,
     Write,
     Update,
     Lock,
     Unlock,
     Fence,
-    /// All before comes before what another thread does next, which is in place of the cell.
+    /// All earlier operations of this thread happen before the next operation of another thread,
+    /// which `cell` names.
     Orders,
 }
 
@@ -110,11 +112,11 @@ pub(crate) enum What {
 struct Granule {
     epoch: u64,
     marks: Vec<Mark>,
-    /// Whether all marks are of atomic accesses, which do not race with each other.
+    /// Whether all marks are atomic accesses, which do not race with each other.
     atomic: bool,
-    /// The threads that have marks here, as bits; two threads may share a bit.
+    /// The threads that have marks here, as a bit set; two threads may share a bit.
     threads: u64,
-    /// As that of a clock.
+    /// Stamp, as for a clock.
     stamp: u64,
 }
 
@@ -146,25 +148,25 @@ pub(crate) struct Clocks {
     used_cells: Vec<u32>,
     granules: Granules,
     /// All synchronisation of this execution, in order.
-    pub made: Vec<Made>,
-    /// Where the atomic access is that is made.
+    pub made: Vec<SyncOperation>,
+    /// Address of the current atomic access.
     pub at: usize,
     /// The last stamp.
     stamps: u64,
 }
 
-/// All granules that were ever accessed.
+/// All granules that any execution has accessed.
 #[derive(Default)]
 struct Granules {
-    /// Their numbers.
+    /// The numbers of granules, by address.
     numbers: FxHashMap<usize, u32>,
     all: Vec<Granule>,
-    /// Those that are accessed in this execution.
+    /// The granules that this execution has accessed.
     used: Vec<u32>,
 }
 
 impl Granules {
-    /// A granule, with the state that it has in this execution, which gets a new stamp.
+    /// Returns a granule in its state of this execution, with a new stamp.
     #[inline]
     fn of(&mut self, at: usize, epoch: u64, stamp: u64) -> &mut Granule {
         let number = match self.numbers.get(&at) {
@@ -190,21 +192,21 @@ impl Granules {
     }
 }
 
-/// So many granules are kept.
+/// Maximum number of granules kept between executions.
 const MOST_GRANULES: usize = 1 << 18;
-/// So many marks of one are kept if they are in the way of no other.
+/// Maximum number of marks of a granule that are kept without pruning.
 const FEW_MARKS: usize = 8;
 
-/// The clocks of an execution, as they were at some time.
+/// A snapshot of all clocks of an execution.
 #[derive(Default)]
 pub(crate) struct SavedClocks {
     threads: Vec<ThreadClock>,
     cells: Vec<SavedCell>,
     granules: Vec<SavedGranule>,
-    made: Vec<Made>,
+    made: Vec<SyncOperation>,
 }
 
-/// The clock that a cell publishes, as it was.
+/// A snapshot of the clock that a cell publishes.
 #[derive(Default)]
 struct SavedCell {
     cell: u32,
@@ -212,7 +214,7 @@ struct SavedCell {
     clock: Clock,
 }
 
-/// A granule as it was.
+/// A snapshot of a granule.
 #[derive(Default)]
 struct SavedGranule {
     number: u32,
@@ -221,7 +223,7 @@ struct SavedGranule {
 }
 
 impl ThreadClock {
-    /// The thread that it belongs to begins a new time.
+    /// Increments the component of the clock's own thread.
     #[inline]
     fn tick(&mut self, thread: ProcessId) {
         if self.now.len() <= thread.index() {
@@ -248,9 +250,9 @@ impl ThreadClock {
     }
 }
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct How {
+pub(crate) struct AccessInfo {
     pub writes: bool,
     pub atomic: bool,
     pub frees: bool,
@@ -261,18 +263,18 @@ pub(crate) struct How {
 const ACQUIRE: i32 = 2;
 const RELEASE: i32 = 3;
 
-/// Whether an order of C11, as the compiler passes it, acquires.
+/// Whether a C11 memory order, in the numbers of the compiler, acquires.
 pub(crate) fn acquires(order: i32) -> bool {
     matches!(order, 1 | 2 | 4 | 5)
 }
 
-/// Whether it releases.
+/// Whether a C11 memory order, in the numbers of the compiler, releases.
 pub(crate) fn releases(order: i32) -> bool {
     matches!(order, 3..=5)
 }
 
 impl Clocks {
-    /// A new execution.
+    /// Begins a new execution.
     pub fn begin(&mut self) {
         self.forget();
         self.tick(ProcessId(0));
@@ -288,17 +290,17 @@ impl Clocks {
         self.made.clear();
     }
 
-    /// Whether more was accessed than is worth to be kept.
+    /// Whether the tables are too large to keep.
     pub fn is_large(&self) -> bool {
         self.granules.all.len() > MOST_GRANULES
     }
 
-    /// Forgets what was ever accessed. What was saved before means nothing then.
+    /// Forgets all tables. Earlier snapshots become invalid.
     pub fn clear(&mut self) {
         self.granules = Granules::default();
     }
 
-    /// Notes all clocks. What has not changed since the last time is there already.
+    /// Saves all clocks. Skips those that have not changed since the last snapshot.
     pub fn save(&self, into: &mut SavedClocks) {
         let count = self.threads.len();
         into.threads.resize_with(count, ThreadClock::default);
@@ -326,7 +328,7 @@ impl Clocks {
         copy(&mut into.made, &self.made);
     }
 
-    /// Makes all clocks what they were.
+    /// Restores all clocks from a snapshot.
     pub fn restore(&mut self, saved: &SavedClocks) {
         self.epoch += 1;
         copy(&mut self.made, &saved.made);
@@ -377,12 +379,12 @@ impl Clocks {
         self.thread(thread).tick(thread);
     }
 
-    /// What one thread has done happens before what another does next.
+    /// Orders all earlier operations of one thread before all later operations of another.
     pub fn order(&mut self, before: ProcessId, after: ProcessId) {
-        self.note(before, after.0, What::Orders, 0);
+        self.note(before, after.0, SyncKind::Orders, 0);
         self.thread(before);
         self.thread(after);
-        // No thread waits for its own end.
+        // A thread cannot wait for its own end.
         if let Ok([one, other]) = self
             .threads
             .get_disjoint_mut([before.index(), after.index()])
@@ -415,7 +417,7 @@ impl Clocks {
         self.cells.resize_with(cell as usize + 1, Default::default);
     }
 
-    /// The clocks of a thread and of a cell.
+    /// Returns the clocks of a thread and of a cell.
     #[inline]
     fn both(&mut self, thread: ProcessId, cell: u32) -> (&mut ThreadClock, &mut Clock) {
         self.thread(thread);
@@ -425,8 +427,8 @@ impl Clocks {
     }
 
     #[inline]
-    fn note(&mut self, thread: ProcessId, cell: u32, what: What, order: i32) {
-        self.made.push(Made {
+    fn note(&mut self, thread: ProcessId, cell: u32, what: SyncKind, order: i32) {
+        self.made.push(SyncOperation {
             thread: thread.0,
             cell,
             what,
@@ -435,27 +437,27 @@ impl Clocks {
         });
     }
 
-    /// A thread takes a mutex.
+    /// Records that a thread acquires a mutex.
     pub fn lock(&mut self, thread: ProcessId, cell: u32) {
-        self.note(thread, cell, What::Lock, ACQUIRE);
+        self.note(thread, cell, SyncKind::Lock, ACQUIRE);
         self.take(thread, cell);
     }
 
-    /// It gives it back.
+    /// Records that a thread releases a mutex.
     pub fn unlock(&mut self, thread: ProcessId, cell: u32) {
-        self.note(thread, cell, What::Unlock, RELEASE);
+        self.note(thread, cell, SyncKind::Unlock, RELEASE);
         self.publish(thread, cell);
     }
 
-    /// A thread takes what a cell publishes.
+    /// Joins what a cell publishes into the clock of a thread.
     pub fn acquire(&mut self, thread: ProcessId, cell: u32) {
-        self.note(thread, cell, What::Read, ACQUIRE);
+        self.note(thread, cell, SyncKind::Read, ACQUIRE);
         self.take(thread, cell);
     }
 
-    /// A thread adds to what a cell publishes.
+    /// Joins the clock of a thread into what a cell publishes.
     pub fn release(&mut self, thread: ProcessId, cell: u32) {
-        self.note(thread, cell, What::Update, RELEASE);
+        self.note(thread, cell, SyncKind::Update, RELEASE);
         self.publish(thread, cell);
     }
 
@@ -472,10 +474,10 @@ impl Clocks {
         own.tick(thread);
     }
 
-    /// An atomic access reads a cell, with this order.
+    /// Records that an atomic access with this order reads a cell.
     #[inline]
     pub fn atomic_read(&mut self, thread: ProcessId, cell: u32, order: i32) {
-        self.note(thread, cell, What::Read, order);
+        self.note(thread, cell, SyncKind::Read, order);
         let (own, published) = self.both(thread, cell);
         let into = if acquires(order) {
             &mut own.now
@@ -485,15 +487,16 @@ impl Clocks {
         join(into, published);
     }
 
-    /// An atomic access writes a cell, with this order; an update continues a release sequence.
-    /// The access itself happens before what acquires it, so it is noted before.
+    /// Records that an atomic access with this order writes a cell; an update continues a release
+    /// sequence. The caller notes the access itself before, because it happens before the accesses
+    /// that acquire it.
     pub fn atomic_write(&mut self, thread: ProcessId, cell: u32, updates: bool, order: i32) {
         if !updates {
-            self.note(thread, cell, What::Write, order);
+            self.note(thread, cell, SyncKind::Write, order);
             self.cell(cell).clear();
         } else if let Some(last) = self.made.last_mut() {
-            // Its read was noted.
-            last.what = What::Update;
+            // The read of this update is already recorded.
+            last.what = SyncKind::Update;
         }
         if releases(order) {
             self.publish(thread, cell);
@@ -503,9 +506,9 @@ impl Clocks {
         }
     }
 
-    /// A fence.
+    /// Records a fence.
     pub fn fence(&mut self, thread: ProcessId, order: i32) {
-        self.note(thread, 0, What::Fence, order);
+        self.note(thread, 0, SyncKind::Fence, order);
         let own = self.thread(thread);
         if acquires(order) {
             let seen = std::mem::take(&mut own.seen);
@@ -518,14 +521,14 @@ impl Clocks {
         }
     }
 
-    /// Notes an access of a thread. Returns an earlier one that it races with.
+    /// Records an access of a thread. Returns an earlier access that it races with.
     #[inline]
     pub fn access(
         &mut self,
         thread: ProcessId,
         address: usize,
         size: usize,
-        how: How,
+        how: AccessInfo,
     ) -> Option<Mark> {
         let (granule, within) = (address >> 3, address & 7);
         if size.wrapping_sub(1) > 7 - within {
@@ -535,14 +538,14 @@ impl Clocks {
         self.touch(thread, granule, mask, how)
     }
 
-    /// The same for several granules, or none.
+    /// Records an access to any number of granules.
     #[inline(never)]
     fn access_several(
         &mut self,
         thread: ProcessId,
         address: usize,
         size: usize,
-        how: How,
+        how: AccessInfo,
     ) -> Option<Mark> {
         let (mut at, end) = (address, address.saturating_add(size));
         let mut race = None;
@@ -556,7 +559,13 @@ impl Clocks {
     }
 
     #[inline]
-    fn touch(&mut self, thread: ProcessId, granule: usize, mask: u8, how: How) -> Option<Mark> {
+    fn touch(
+        &mut self,
+        thread: ProcessId,
+        granule: usize,
+        mask: u8,
+        how: AccessInfo,
+    ) -> Option<Mark> {
         let time = self.threads[thread.index()].now.get(thread.index());
         let new = Mark {
             thread: thread.0,
@@ -571,8 +580,8 @@ impl Clocks {
         };
         self.stamps += 1;
         let granule = self.granules.of(granule, self.epoch, self.stamps);
-        // The usual case: all accesses are atomic, or of this thread, so none race. What this
-        // thread did before in the same way is not needed any more.
+        // The usual case: all accesses are atomic or of this thread, so none of them race. Earlier
+        // accesses of this thread of the same kind are no longer needed.
         let mine = 1 << (thread.0 % 64);
         if granule.threads & mine == 0 && (granule.atomic && how.atomic || granule.threads == 0) {
             granule.add(new);
@@ -592,7 +601,8 @@ impl Clocks {
     }
 }
 
-/// Notes an access at a granule that others have accessed, too. Returns one that it races with.
+/// Records an access to a granule that other threads have accessed. Returns an access that it races
+/// with.
 #[inline(never)]
 fn compare(granule: &mut Granule, now: &Clock, new: Mark) -> Option<Mark> {
     let before = |mark: &Mark| {
@@ -606,7 +616,7 @@ fn compare(granule: &mut Granule, now: &Clock, new: Mark) -> Option<Mark> {
             && !before(mark)
     };
     let race = granule.marks.iter().copied().find(conflicts);
-    // What happens before this one and is no stronger is not needed any more.
+    // An earlier access that happens before this one and is no stronger is no longer needed.
     granule.marks.retain(|mark| {
         let covered = mark.mask & !new.mask == 0
             && (new.writes || !mark.writes)
@@ -625,9 +635,9 @@ mod tests {
     const CHILD: ProcessId = ProcessId(1);
 
     fn write(clocks: &mut Clocks, thread: ProcessId, address: usize) -> bool {
-        let how = How {
+        let how = AccessInfo {
             writes: true,
-            ..How::default()
+            ..AccessInfo::default()
         };
         clocks.access(thread, address, 4, how).is_some()
     }
@@ -661,24 +671,24 @@ mod tests {
         assert!(!write(&mut clocks, CHILD, 64));
     }
 
-    /// A counter of references: the last thread that counts down gives the memory back.
+    /// A reference counter: the thread that decrements it to 0 frees the memory.
     #[test]
     fn an_update_happens_before_what_acquires_it() {
         let mut clocks = forked();
-        let atomic = How {
+        let atomic = AccessInfo {
             writes: true,
             atomic: true,
-            ..How::default()
+            ..AccessInfo::default()
         };
         for thread in [MAIN, CHILD] {
             clocks.atomic_read(thread, 0, 4);
             assert!(clocks.access(thread, 64, 4, atomic).is_none());
             clocks.atomic_write(thread, 0, true, 4);
         }
-        let frees = How {
+        let frees = AccessInfo {
             writes: true,
             frees: true,
-            ..How::default()
+            ..AccessInfo::default()
         };
         assert!(clocks.access(CHILD, 64, 8, frees).is_none());
     }
@@ -708,7 +718,7 @@ mod tests {
             assert!(!write(&mut clocks, MAIN, 128), "the other write is gone");
             clocks.restore(&saved);
         }
-        // A later state in the same place, of which some has not changed.
+        // A later state in the same snapshot, part of which has not changed.
         clocks.atomic_read(CHILD, 0, 2);
         clocks.save(&mut saved);
         clocks.begin();
@@ -718,9 +728,9 @@ mod tests {
 
     #[test]
     fn threads_that_share_a_bit_are_apart() {
-        let atomic = How {
+        let atomic = AccessInfo {
             atomic: true,
-            ..How::default()
+            ..AccessInfo::default()
         };
         let (one, other) = (ProcessId(1), ProcessId(65));
         for first in [one, other] {
@@ -729,11 +739,11 @@ mod tests {
             for thread in [first, one, other] {
                 assert!(clocks.access(thread, 64, 4, atomic).is_none());
             }
-            let how = How {
+            let how = AccessInfo {
                 writes: true,
-                ..How::default()
+                ..AccessInfo::default()
             };
-            // Each races with the read of the other one, whatever its own is.
+            // Each access races with the read of the other thread, whatever its own read is.
             let race = clocks.access(first, 64, 4, how).expect("a race");
             assert_ne!(race.thread, first.0);
         }

@@ -1,22 +1,22 @@
-//! What a process may use that runs a program. This is no sandbox: the program can do what the
-//! user can.
+//! Limits for the process that runs a program. This is not a sandbox: the program has the rights of
+//! the user.
 
-/// Bytes of addresses: memory that threads touch is a part of it.
+/// Maximum size of the address space; the memory that threads use is a part of it.
 const MOST_ADDRESSES: u64 = 1 << 40;
-/// Files that are open at a time.
+/// Maximum number of open files.
 const MOST_FILES: u64 = 64;
 
-/// Sets limits of this process: addresses, open files, and no file of its memory if it crashes. It
-/// ends, as if it were asked to, when the process that has started it is gone.
+/// Limits the address space and the open files of this process, and disables core dumps. The
+/// process gets `SIGTERM` when its parent process ends.
 pub fn confine() {
-    // SAFETY: asks for a signal, for which there is a handler, or which ends this process.
+    // SAFETY: requests a signal, which has a handler or ends this process.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) };
     let limit = |what, most: u64| {
         let mut limits = libc::rlimit {
             rlim_cur: 0,
             rlim_max: 0,
         };
-        // SAFETY: these calls read and write what they are given.
+        // SAFETY: these calls access only their arguments.
         unsafe {
             if libc::getrlimit(what, &mut limits) == 0 {
                 limits.rlim_cur = limits.rlim_max.min(most);
@@ -29,9 +29,10 @@ pub fn confine() {
     limit(libc::RLIMIT_CORE, 0);
 }
 
-/// Lets no process that this one starts have its files, but for standard input, output and errors.
+/// Closes the files of this process in the processes that it starts, except for standard input,
+/// output and error.
 pub fn keep_files() {
-    // SAFETY: marks descriptors, which stay open here.
+    // SAFETY: marks descriptors, which stay open in this process.
     unsafe {
         libc::syscall(
             libc::SYS_close_range,
@@ -42,12 +43,12 @@ pub fn keep_files() {
     }
 }
 
-/// Lets a process that this one has started, and has not waited for, end with what it knows.
+/// Asks a child process that was not waited for to end and report its results.
 pub fn interrupt_process(id: u32) {
     send(id, libc::SIGINT);
 }
 
-/// Ends a process that this one has started and has not waited for.
+/// Kills a child process that was not waited for.
 pub fn kill_process(id: u32) {
     send(id, libc::SIGKILL);
 }

@@ -1,9 +1,8 @@
-//! What a shared object says of itself: its symbols, and the lines of its code (DWARF 4).
-//!
-//! Only what the compiler is told to write is read (`-gdwarf-4`): sections of 64 bits, little
-//! endian. Every read is checked, since no file may bring the tool down.
+//! Reads the symbols and the line table (DWARF 4) of a shared object. Supports only the output of
+//! the compiler flags that Mazurka passes (`-gdwarf-4`): 64-bit sections, little endian. Every read
+//! is checked, because no file may crash the tool.
 
-/// A name of C++ that is nested deeper stays as it is.
+/// Maximum nesting of a C++ name; deeper names stay mangled.
 const MOST_NESTED: u32 = 96;
 
 /// A function or variable of the program.
@@ -16,8 +15,8 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// Its name as the source has it: `Queue::pop` for `_ZN5Queue3popEv`, `take` for the part
-    /// `take.part.0` that a compiler has made of it.
+    /// Returns the name as in the source: `Queue::pop` for `_ZN5Queue3popEv`, `take` for the part
+    /// `take.part.0` that a compiler splits off.
     pub fn shown(&self) -> String {
         source_name(&self.name)
     }
@@ -41,11 +40,11 @@ fn source_name(name: &str) -> String {
         .ok()
         .and_then(|it| it.demangle_with_options(&options).ok());
     let shown = shown.unwrap_or_else(|| name.to_owned());
-    // What a method promises about its object is no part of its name.
+    // A `const` method has the same name in the source.
     shown.trim_end_matches(" const").to_owned()
 }
 
-/// A row of a line table: from this address on, this line.
+/// A row of a line table: the line of the code from this address on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row {
     address: u64,
@@ -56,11 +55,11 @@ struct Row {
 /// The symbols and lines of an object.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
-    /// By address.
+    /// Sorted by address.
     symbols: Vec<Symbol>,
     rows: Vec<Row>,
     files: Vec<String>,
-    /// What it takes from other libraries.
+    /// The symbols that it imports from other libraries.
     pub needs: Vec<String>,
 }
 
@@ -118,7 +117,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// A section: its name and what is in it.
+/// A section: its name and its content.
 type Section<'a> = (String, &'a [u8]);
 
 fn sections(file: &[u8]) -> Option<Vec<Section<'_>>> {
@@ -134,7 +133,7 @@ fn sections(file: &[u8]) -> Option<Vec<Section<'_>>> {
         let kind = header.number(4)?;
         header.take(16)?;
         let (from, len) = (header.number(8)?, header.number(8)?);
-        // SHT_NOBITS: there is nothing in the file.
+        // SHT_NOBITS: the file has no content for this section.
         let len = if kind == 8 { 0 } else { len };
         let content = Bytes::at(file, from)?.take(usize::try_from(len).ok()?)?;
         Some((name, content))
@@ -149,7 +148,7 @@ fn sections(file: &[u8]) -> Option<Vec<Section<'_>>> {
 }
 
 impl Symbols {
-    /// Reads the symbols and lines of an object; none if it is no object of this machine.
+    /// Reads the symbols and lines of an object; `None` if it is not an object of this machine.
     pub fn read(file: &[u8]) -> Option<Self> {
         let sections = sections(file)?;
         let find = |name: &str| {
@@ -162,7 +161,7 @@ impl Symbols {
         all.symbols.sort_by_key(|symbol| symbol.address);
         let mut lines = Bytes(find(".debug_line"));
         while !lines.0.is_empty() && all.read_unit(&mut lines).is_some() {}
-        // Where one sequence ends another may begin.
+        // Another sequence may begin at the end of a sequence.
         all.rows.sort_by_key(|row| (row.address, row.line > 0));
         Some(all)
     }
@@ -201,7 +200,7 @@ impl Symbols {
 
     fn read_needs(&mut self, table: &[u8], names: &[u8]) {
         Self::each_symbol(table, names, |name, [info, section, ..]| {
-            // Weak ones may be missing.
+            // Weak symbols may be missing.
             if section == 0 && info >> 4 == 1 && !name.is_empty() {
                 self.needs.push(name);
             }
@@ -271,7 +270,7 @@ impl Symbols {
                     let mut extended = Bytes(program.take(usize::try_from(length).ok()?)?);
                     match extended.number(1)? {
                         1 => {
-                            // After the end of a sequence nothing is known.
+                            // No line is known after the end of a sequence.
                             self.rows.push(Row { line: 0, ..row });
                             row = start;
                         }
@@ -296,7 +295,7 @@ impl Symbols {
         Some(())
     }
 
-    /// The symbol that an address is in.
+    /// Returns the symbol that contains an address.
     pub fn symbol(&self, address: u64) -> Option<&Symbol> {
         let after = self
             .symbols
@@ -305,18 +304,18 @@ impl Symbols {
         before.find(|symbol| address < symbol.address + symbol.size)
     }
 
-    /// The names of all symbols.
+    /// Returns the names of all symbols.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.symbols.iter().map(|symbol| symbol.name.as_str())
     }
 
-    /// The address of a symbol.
+    /// Returns the address of a symbol.
     pub fn address(&self, name: &str) -> Option<u64> {
         let found = self.symbols.iter().find(|symbol| symbol.name == name);
         found.map(|symbol| symbol.address)
     }
 
-    /// Where the code of a function is.
+    /// Returns the addresses of the code of a function.
     pub fn function(&self, name: &str) -> std::ops::Range<u64> {
         let found = self.symbols.iter();
         let found = found
@@ -325,7 +324,7 @@ impl Symbols {
         found.map_or(0..0, |symbol| symbol.address..symbol.address + symbol.size)
     }
 
-    /// Where variables of a name are, and how large.
+    /// Returns the addresses and sizes of the variables of a name.
     pub fn variables(&self, name: &str) -> impl Iterator<Item = (u64, u64)> {
         let named = self.symbols.iter();
         let named = named.filter(move |symbol| {
@@ -335,7 +334,7 @@ impl Symbols {
         named.map(|symbol| (symbol.address, symbol.size))
     }
 
-    /// The file and the line of an address.
+    /// Returns the file and the line of an address.
     pub fn line(&self, address: u64) -> Option<(&str, u32)> {
         let after = self.rows.partition_point(|row| row.address <= address);
         let row = self.rows[..after].last()?;

@@ -1,4 +1,4 @@
-//! On other systems there is no program to run.
+//! Stubs for systems on which C programs cannot run.
 
 use mazurka_core::record::{Binding, Place, Step, Waiting};
 use mazurka_core::{
@@ -6,31 +6,31 @@ use mazurka_core::{
     Semantics, Status, StepError, Wait,
 };
 
-use crate::{LoadError, Settings, Stop};
+use crate::{LoadError, SearchStop, Settings};
 
-/// Says that C programs are not explored here.
+/// Returns the error that this system cannot explore C programs.
 pub fn load(_path: &str, _file: &[u8], _settings: Settings) -> Result<(), LoadError> {
     Err(LoadError::NotHere)
 }
 
-/// What a process may use is not limited.
+/// Does nothing: there is no program to confine.
 pub fn confine() {}
 
-/// The files of this process are not kept.
+/// Does nothing: there is no program to hide files from.
 pub fn keep_files() {}
 
-/// How long the memory is that tells what a process did last: there is none.
+/// Size of the memory that keeps the last schedule: none is needed.
 pub const TRAIL_SIZE: usize = 0;
 
-/// Keeps nothing.
+/// Does nothing: there is no schedule to keep.
 pub fn keep_trail(_file: i32) {}
 
-/// There is no schedule.
+/// Returns the schedule of a killed process: always `None`.
 pub fn left_behind(_bytes: &[u8]) -> Option<mazurka_core::Schedule> {
     None
 }
 
-/// There is no program.
+/// Returns the library functions that run outside of the exploration: always none.
 pub fn outside() -> Vec<String> {
     Vec::new()
 }
@@ -40,39 +40,39 @@ pub fn must_agree() -> bool {
     false
 }
 
-/// There is no step to break off.
+/// Does nothing: no step can exceed a deadline.
 pub fn set_deadline(_time: Option<std::time::Duration>) {}
 
-/// Nothing.
+/// Does nothing: there is no search to interrupt.
 pub fn interrupt() {}
 
-/// Nothing.
+/// Does nothing: there is no process to interrupt.
 pub fn interrupt_process(_id: u32) {}
 
-/// Nothing.
+/// Does nothing: there is no process to kill.
 pub fn kill_process(_id: u32) {}
 
-/// A program in one of its executions: there is none.
+/// A program in one of its executions. It has no values on this system.
 #[derive(Debug)]
 pub enum Machine {}
 
 impl Machine {
-    /// A machine for the program that was loaded: there is none.
+    /// Returns a machine for the loaded program: always `None`.
     pub fn of_loaded() -> Option<Self> {
         None
     }
 
-    /// The same for single runs: there is none.
+    /// Returns a machine for single runs: always `None`.
     pub fn for_runs() -> Option<Self> {
         None
     }
 
-    /// Whether which accesses are steps is found out by searching.
+    /// Whether the search itself finds out which accesses are steps.
     pub fn learns_steps(&self) -> bool {
         match *self {}
     }
 
-    /// Starts again with what was learned.
+    /// Restarts the search with the knowledge of the previous one.
     pub fn start_again(&mut self) {
         match *self {}
     }
@@ -82,13 +82,13 @@ impl Machine {
         match *self {}
     }
 
-    /// Ends a search that was broken off.
+    /// Ends a search that was stopped early.
     pub fn end_broken_search(&mut self) {
         match *self {}
     }
 
-    /// Why the last search was broken off.
-    pub fn stopped(&self) -> Option<Stop> {
+    /// Returns why the last search stopped early.
+    pub fn stopped(&self) -> Option<SearchStop> {
         match *self {}
     }
 }

@@ -1,19 +1,20 @@
-//! What runs when a thread or the program ends, what is observed then, and the clock of a thread.
+//! The end of a thread and of the program: the functions that run then, the observed values, and
+//! the clock of a thread.
 //!
-//! Functions of `atexit`, destructors of static and thread-local objects run the last one first, in
-//! the thread that ends, as the rest of the program does: other threads go on meanwhile.
+//! Functions of `atexit` and destructors of static and thread-local objects run in reverse order of
+//! registration, in the thread that ends. They are ordinary code: other threads continue meanwhile.
 
 use mazurka_core::{AccessKind, Fingerprint, ProcessId};
 
 use crate::access::announce;
 use crate::world::{Failure, Life, Pending, World, bytes_at, world};
-use crate::{Stop, weak};
+use crate::{SearchStop, weak};
 
 /// No object of the program has such an address.
 const ENDS_OF_PROGRAM: usize = usize::MAX - (1 << 21);
 
-/// The clock of the current thread moves on: to a time, or by a time. That is a change of its state
-/// if it looks at the clock.
+/// Advances the clock of the current thread to a time, or by a time. This changes the state of the
+/// thread if it reads its clock.
 pub(crate) fn later(time: i64, relative: bool) -> i64 {
     let me = world().me();
     let time = if relative {
@@ -28,20 +29,21 @@ pub(crate) fn later(time: i64, relative: bool) -> i64 {
     0
 }
 
-/// The clock of the current thread. If it has moved before anything looked at it, a loop may have
-/// been taken for one that changes nothing: the search starts again.
+/// Returns the clock of the current thread. If the clock advanced before the first read of a clock,
+/// an earlier loop may have been mistaken for one that changes nothing, so the search restarts.
 pub(crate) fn now() -> i64 {
     let world = world();
     let me = world.me();
     let first = !std::mem::replace(&mut me.reads_clock, true);
     let now = me.now;
     if first && now > 0 && world.searching && !std::mem::replace(&mut world.learned.clock, true) {
-        world.stop.get_or_insert(Stop::Restart);
+        world.stop.get_or_insert(SearchStop::Restart);
     }
     now
 }
 
-/// The last function of a list, or 0: list 0 is that of the current thread, 1 that of the program.
+/// Returns the last function of a list, or 0: list 0 belongs to the current thread, list 1 to the
+/// program.
 pub(crate) fn last_function(list: i64, pc: usize) -> i64 {
     if list != 0 && world().has_ends {
         ends_of_program("exit", pc);
@@ -54,7 +56,7 @@ pub(crate) fn last_function(list: i64, pc: usize) -> i64 {
     last.map_or(0, |&(function, _)| function as i64)
 }
 
-/// Takes the last function from a list. Returns its argument.
+/// Removes the last function from a list. Returns its argument.
 pub(crate) fn take_last(list: i64) -> i64 {
     let world = world();
     let taken = match list {
@@ -64,7 +66,7 @@ pub(crate) fn take_last(list: i64) -> i64 {
     taken.map_or(0, |(_, argument)| argument as i64)
 }
 
-/// The list of functions that run at the end is shared: what threads do with it is ordered.
+/// Orders operations on the program's list of final functions, which all threads share.
 fn ends_of_program(verb: &'static str, pc: usize) {
     if world().started > 1 {
         let cell = world().object(ENDS_OF_PROGRAM);
@@ -72,7 +74,7 @@ fn ends_of_program(verb: &'static str, pc: usize) {
     }
 }
 
-/// A step that orders what threads do with something that they share.
+/// Makes a step that orders operations of threads on shared data.
 pub(crate) fn orders(pending: Pending, cell: u32) {
     if world().weak.on {
         weak::orders(pending, cell)
@@ -89,7 +91,7 @@ pub(crate) fn at_exit(function: usize, argument: usize, pc: usize) -> i64 {
 }
 
 impl World {
-    /// What the program has left behind at its end, as failures, if that is asked for.
+    /// Returns leaked memory and threads as failures, if the settings ask for them.
     pub fn leaks(&mut self) -> Vec<u32> {
         if !self.settings.leaks {
             return Vec::new();
@@ -120,7 +122,7 @@ impl World {
         sites
     }
 
-    /// What is observed of an execution.
+    /// Returns the fingerprint of the observed values of an execution.
     pub fn observation(&self) -> Fingerprint {
         let settings = &self.settings;
         let mut all = if settings.observed.is_empty() || settings.observes_output() {
@@ -137,9 +139,9 @@ impl World {
         all
     }
 
-    /// Whether all other threads have ended before the current one goes on: each was joined, by a
-    /// thread that was joined in its turn, or by this one. So that does not depend on the order of
-    /// steps that do not depend on each other.
+    /// Whether every other thread ended before the current one continues: it was joined by this
+    /// thread, or by a thread that was itself joined. So the answer does not depend on the order of
+    /// independent steps.
     pub fn is_alone(&self) -> bool {
         let mut threads = self.threads.iter().enumerate();
         threads.all(|(at, thread)| {
@@ -147,7 +149,7 @@ impl World {
         })
     }
 
-    /// Keeps what is in the variables that are observed.
+    /// Saves the observed variables.
     pub fn keep_observed(&mut self) {
         self.left.clear();
         for &(_, address, size) in &self.observed {
@@ -155,7 +157,7 @@ impl World {
         }
     }
 
-    /// The variables that are observed: their names, and what is in them, or was when the process
+    /// Returns the names of the observed variables and their content, now or when the process
     /// ended.
     pub fn observed_content(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let mut start = 0;

@@ -1,8 +1,7 @@
-//! Futexes (Linux): a thread waits as long as a word has a value, until another thread wakes it.
-//!
-//! As with condition variables a thread enlists, if the word has the value, and then waits for its
-//! token. The C++ library makes `std::promise`, `std::latch`, `std::barrier`,
-//! `std::counting_semaphore` and `std::atomic::wait` of them.
+//! Futexes (Linux): a thread waits while a word has a value, until another thread wakes it. As with
+//! condition variables, a thread enlists if the word has the value, and then waits for its token.
+//! The C++ library implements `std::promise`, `std::latch`, `std::barrier`,
+//! `std::counting_semaphore` and `std::atomic::wait` with them.
 
 use mazurka_core::{Access, AccessKind};
 
@@ -10,7 +9,7 @@ use crate::access::{announce, value_at};
 use crate::objects::{note, settled};
 use crate::world::{Pending, Until, world};
 
-/// Waits while the word has this value.
+/// Waits while the word has this value and no thread wakes this one.
 pub(crate) fn wait(word: usize, value: i32, timed: bool, pc: usize) -> i64 {
     let cell = settled(word, "waits for a word in", pc);
     let place = world().place(word, 4);
@@ -42,7 +41,7 @@ pub(crate) fn wait(word: usize, value: i32, timed: bool, pc: usize) -> i64 {
     if woken { 0 } else { libc::ETIMEDOUT.into() }
 }
 
-/// Wakes so many threads. Returns how many there were.
+/// Wakes up to `most` threads. Returns the number of woken threads.
 pub(crate) fn wake(word: usize, most: i64, pc: usize) -> i64 {
     let cell = settled(word, "wakes threads at a word in", pc);
     announce(Pending {
@@ -55,7 +54,7 @@ pub(crate) fn wake(word: usize, most: i64, pc: usize) -> i64 {
     let mut woken = 0;
     while woken < most && !waiters.is_empty() {
         let left = waiters.len() as i64;
-        // Which of them, unless all are woken.
+        // Chooses which waiters to wake, unless all are woken.
         let chosen = if left > most - woken {
             world.outcome(0, left) as usize
         } else {

@@ -1,9 +1,9 @@
 //! The memory of the program's threads: a stack and a heap each, at fixed addresses.
 //!
-//! Where a block is depends on the thread and on what it has allocated before, and on nothing that
-//! other threads do: so allocations of different threads commute. Nothing is reused within an
-//! execution, so what was freed is known for ever. Blocks are filled with zeros, and there is a gap
-//! after each, which nothing may touch.
+//! The address of a block depends only on the thread and on its earlier allocations, not on other
+//! threads, so allocations of different threads commute. Memory is not reused within an execution,
+//! so every freed block stays known. Blocks are zeroed, and after each block is a gap that the
+//! program may not access.
 
 use corosensei::stack::{Stack, StackPointer};
 use mazurka_core::ProcessId;
@@ -12,18 +12,18 @@ use crate::calls::BASE;
 use crate::clock::copy;
 use crate::world::bytes_at;
 
-/// The table of functions is in the first region, threads have the others.
+/// The first region holds the function table; each other region belongs to a thread.
 const REGION: usize = 1 << 28;
 const STACK: usize = 8 << 20;
 const GUARD: usize = 1 << 16;
-/// Code of the runtime runs on a stack of its own, which is below the guard.
+/// Size of the runtime's own stack, which is below the guard page.
 const RUNTIME: usize = 1 << 17;
 const HEAP: usize = REGION - STACK - GUARD - RUNTIME;
-/// A frame of the program may reach so far below what is known of its stack.
+/// Maximum distance of a frame of the program below the known part of its stack.
 const MARGIN: usize = 1024;
-/// So many are looked for at once at the end of a stack.
+/// Block size for finding the zeros at the end of a stack.
 const ZEROS: [u8; 128] = [0; 128];
-/// Between two blocks.
+/// Size of the gap between two blocks.
 const GAP: usize = 32;
 
 /// A stack at a fixed address.
@@ -33,7 +33,8 @@ pub(crate) struct FixedStack {
     limit: StackPointer,
 }
 
-// SAFETY: the memory between the two is mapped and never unmapped, and each thread has its own.
+// SAFETY: the memory between the two addresses is mapped and never unmapped, and each thread has
+// its own.
 unsafe impl Stack for FixedStack {
     fn base(&self) -> StackPointer {
         self.base
@@ -49,17 +50,17 @@ unsafe impl Stack for FixedStack {
 pub(crate) struct Block {
     pub address: usize,
     pub size: usize,
-    /// Where it was allocated.
+    /// Where the program allocated it.
     pub made: usize,
-    /// Where it was freed, and by which thread.
+    /// Where the program freed it, and by which thread.
     pub freed: Option<(usize, ProcessId)>,
 }
 
-/// What an address in a heap is.
-pub(crate) enum Found<'a> {
+/// The location of an address in a heap.
+pub(crate) enum HeapLocation<'a> {
     /// In a block.
     Block(&'a Block),
-    /// In no block: the last one before it.
+    /// Outside of all blocks, with the last block before it.
     Gap(Option<Block>),
 }
 
@@ -80,12 +81,12 @@ pub(crate) fn map(address: usize, size: usize, guard: bool) -> bool {
     };
     let flags =
         libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
-    // SAFETY: nothing that is mapped is replaced.
+    // SAFETY: `MAP_FIXED_NOREPLACE` replaces no mapping.
     let got = unsafe { libc::mmap(address as *mut libc::c_void, size, access, flags, -1, 0) };
     got as usize == address
 }
 
-/// The thread whose memory an address is in.
+/// Returns the thread whose memory contains an address.
 #[inline]
 pub(crate) fn thread_of(address: usize) -> Option<usize> {
     address
@@ -108,7 +109,7 @@ pub(crate) fn is_stack_of(thread: usize, address: usize) -> bool {
 
 fn zero(range: std::ops::Range<usize>) {
     if !range.is_empty() {
-        // SAFETY: the callers give memory of a region, which is mapped, and no code runs there.
+        // SAFETY: the callers pass mapped memory of a region, and no code runs there.
         unsafe { std::ptr::write_bytes(range.start as *mut u8, 0, range.len()) };
     }
 }
@@ -133,7 +134,7 @@ pub(crate) fn copy_to(address: usize, content: &[u8]) {
 }
 
 impl Region {
-    /// Maps the memory of a thread; none if there is not enough.
+    /// Maps the memory of a thread; `None` if there is not enough memory.
     pub fn new(thread: usize) -> Option<Self> {
         let start = BASE + REGION * (thread + 1);
         let all = map(start, HEAP, false)
@@ -147,25 +148,26 @@ impl Region {
         })
     }
 
-    /// Lets code run that is on the stack. Returns false if the system does not.
+    /// Allows code on the stack to run. Returns false if the system forbids it.
     pub fn run_code_on_stack(&self) -> bool {
         let stack = (self.stack_base() - STACK) as *mut libc::c_void;
         let access = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
-        // SAFETY: the memory is mapped, and stays what it is.
+        // SAFETY: the memory is mapped, and its content does not change.
         unsafe { libc::mprotect(stack, STACK, access) == 0 }
     }
 
-    /// Where the stack begins: its highest address.
+    /// Returns the base of the stack: its highest address.
     pub fn stack_base(&self) -> usize {
         self.start + REGION
     }
 
-    /// The same of the stack of the runtime.
+    /// Returns the base of the runtime's stack.
     pub fn runtime_stack(&self) -> usize {
         self.start + HEAP + RUNTIME
     }
 
-    /// The part of the stack that may have been used, if it was used down to this address.
+    /// Returns the part of the stack that may contain data, if the program has used it down to this
+    /// address.
     fn used_stack(&self, lowest: usize) -> std::ops::Range<usize> {
         let base = self.stack_base();
         match base.checked_sub(lowest) {
@@ -174,13 +176,13 @@ impl Region {
         }
     }
 
-    /// Makes the stack as if it were new, if it was used down to this address.
+    /// Zeroes the stack, which the program has used down to this address.
     pub fn clean_stack(&self, lowest: usize) {
         zero(self.used_stack(lowest));
     }
 
-    /// What is on the stack, which was used down to this address. Zeros at its end are left out:
-    /// most of what may have been used was not.
+    /// Saves the content of the stack, which the program has used down to this address. Trailing
+    /// zeros are left out: most of this part was never used.
     pub fn save_stack(&self, lowest: usize, into: &mut Vec<u8>) {
         let mut used = self.used_stack(lowest);
         while used.len() > ZEROS.len() && bytes_at(used.start, ZEROS.len()) == ZEROS {
@@ -189,7 +191,7 @@ impl Region {
         copy_from(used.start, used.len(), into);
     }
 
-    /// Puts what was saved on the stack, which was used down to this address since.
+    /// Restores the content of the stack, which the program has since used down to this address.
     pub fn put_stack(&self, lowest: usize, saved: &[u8]) {
         let start = self.stack_base() - saved.len();
         copy_to(start, saved);
@@ -202,17 +204,17 @@ impl Region {
         start < address && address < start + RUNTIME
     }
 
-    /// What is on the stack of the runtime, down to this address.
+    /// Saves the content of the runtime's stack, down to this address.
     pub fn save_runtime(&self, lowest: usize, into: &mut Vec<u8>) {
         copy_from(lowest, self.runtime_stack() - lowest, into);
     }
 
-    /// Puts it back.
+    /// Restores the content of the runtime's stack.
     pub fn put_runtime(&self, saved: &[u8]) {
         copy_to(self.runtime_stack() - saved.len(), saved);
     }
 
-    /// Makes it what another one is; what is in the memory is another matter.
+    /// Copies the state of another region, without the content of its memory.
     pub fn become_like(&mut self, other: &Self) {
         let Self {
             start,
@@ -231,18 +233,18 @@ impl Region {
         }
     }
 
-    /// How much is used, and by how many blocks.
+    /// Returns the used size and the number of blocks.
     pub fn mark(&self) -> (usize, usize) {
         (self.used, self.blocks.len())
     }
 
-    /// What is in the heap.
+    /// Returns the content of the heap.
     pub fn content(&self) -> &[u8] {
         // SAFETY: the memory is mapped, and no code of the program runs.
         unsafe { std::slice::from_raw_parts(self.start as *const u8, self.used) }
     }
 
-    /// Starts again with these blocks.
+    /// Resets the heap to these blocks and this content.
     pub fn restore(&mut self, (used, blocks): (usize, usize), content: &[u8]) {
         self.used = used;
         self.blocks.truncate(blocks);
@@ -250,19 +252,19 @@ impl Region {
         copy_to(self.start, content);
     }
 
-    /// Puts back what the heap had in it.
+    /// Restores the content of the heap.
     pub fn put_heap(&self, content: &[u8]) {
         copy_to(self.start, content);
     }
 
-    /// The blocks after these that are not freed: their sizes, and where they were made.
+    /// Returns the sizes and allocation sites of the unfreed blocks after the first ones.
     pub fn kept(&self, first: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         let blocks = self.blocks.iter().skip(first);
         let kept = blocks.filter(|block| block.freed.is_none());
         kept.map(|block| (block.size, block.made))
     }
 
-    /// Allocates a block; none if there is no memory.
+    /// Allocates a block; `None` if there is no memory.
     pub fn allocate(&mut self, size: usize, align: usize, pc: usize) -> Option<usize> {
         let align = align.max(16);
         if !align.is_power_of_two() || size > HEAP || align > HEAP {
@@ -280,25 +282,25 @@ impl Region {
             made: pc,
             freed: None,
         });
-        // SAFETY: the memory is mapped and in no other block.
+        // SAFETY: the memory is mapped, and no other block contains it.
         unsafe { std::ptr::write_bytes(address as *mut u8, 0, size) };
         Some(address)
     }
 
-    /// The block that an address is in.
+    /// Returns the block that contains an address, or the gap.
     #[inline]
-    pub fn find(&self, address: usize) -> Found<'_> {
+    pub fn find(&self, address: usize) -> HeapLocation<'_> {
         let after = self
             .blocks
             .partition_point(|block| block.address <= address);
         let Some(last) = after.checked_sub(1) else {
-            return Found::Gap(None);
+            return HeapLocation::Gap(None);
         };
         let block = &self.blocks[last];
         if address < block.address + block.size || address == block.address {
-            Found::Block(block)
+            HeapLocation::Block(block)
         } else {
-            Found::Gap(Some(*block))
+            HeapLocation::Gap(Some(*block))
         }
     }
 

@@ -1,12 +1,12 @@
-//! A program that is loaded: its code, and its writable memory, which starts each execution as it
-//! was after loading.
+//! A loaded program: its code, and its writable memory. Each execution starts with the content that
+//! the memory had after loading.
 
 use std::ffi::CString;
 
 use crate::LoadError;
 use crate::elf::Symbols;
 
-/// A part of the writable memory, and what was in it after loading.
+/// A part of the writable memory, and its content after loading.
 struct Segment {
     address: usize,
     content: Vec<u8>,
@@ -20,13 +20,13 @@ pub(crate) struct Image {
     pub base: usize,
     pub symbols: Symbols,
     segments: Vec<Segment>,
-    /// The block of thread-local variables, of the one real thread, and what new threads find.
+    /// Address of the thread-local variables of the one real thread, and their initial content.
     pub tls: usize,
     pub tls_content: Vec<u8>,
-    /// Whether it puts code on stacks: nested functions of GNU C do.
+    /// Whether the program puts code on stacks, as nested functions of GNU C do.
     pub code_on_stacks: bool,
     pub main: Main,
-    /// What the shim does where a thread ends, and where the program does.
+    /// Functions of the shim that run at the end of a thread, and at the end of the program.
     pub thread_ends: extern "C" fn(),
     pub program_ends: extern "C" fn(),
 }
@@ -42,7 +42,7 @@ unsafe extern "C" {
     fn __tls_get_addr(index: *const TlsIndex) -> *mut libc::c_void;
 }
 
-/// What `dl_iterate_phdr` is asked for.
+/// The data that `dl_iterate_phdr` collects.
 struct Wanted {
     base: usize,
     found: Vec<(usize, usize)>,
@@ -52,7 +52,7 @@ struct Wanted {
 }
 
 extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut libc::c_void) -> i32 {
-    // SAFETY: the loader gives a description of an object, and `data` is the `Wanted` of `open`.
+    // SAFETY: the loader passes the description of an object, and `data` is the `Wanted` of `open`.
     unsafe {
         let (info, wanted) = (&*info, &mut *data.cast::<Wanted>());
         if info.dlpi_addr as usize != wanted.base {
@@ -68,7 +68,7 @@ extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut libc::c_v
                 libc::PT_LOAD if header.p_flags & libc::PF_W != 0 => wanted.found.push((at, size)),
                 libc::PT_GNU_RELRO => wanted.relro = (at, size),
                 libc::PT_GNU_STACK => wanted.code_on_stacks = header.p_flags & libc::PF_X != 0,
-                // The block of this thread may not be there yet.
+                // The loader may not have allocated the block of this thread yet.
                 libc::PT_TLS => {
                     let block = __tls_get_addr(&TlsIndex {
                         module: info.dlpi_tls_modid,
@@ -84,7 +84,7 @@ extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut libc::c_v
 }
 
 impl Image {
-    /// No program.
+    /// Returns an image without a program.
     pub fn none() -> Self {
         extern "C" fn nothing(_: i32, _: *const *const u8, _: *const *const u8) -> i32 {
             0
@@ -103,7 +103,7 @@ impl Image {
         }
     }
 
-    /// Loads an object with these symbols. Its constructors run.
+    /// Loads an object with these symbols, and runs its constructors.
     pub fn open(path: &str, symbols: Symbols) -> Result<Self, LoadError> {
         let name = CString::new(path).map_err(|_| LoadError::NoObject)?;
         // SAFETY: the strings end with 0, and the object is never closed.
@@ -170,11 +170,11 @@ impl Image {
         }
     }
 
-    /// Puts the writable memory back.
+    /// Restores the writable memory to its content after loading.
     pub fn restore(&self) {
         for segment in &self.segments {
-            // SAFETY: the segment is mapped and writable as long as the object is loaded, and none
-            // of its code runs.
+            // SAFETY: the segment is mapped and writable while the object is loaded, and none of
+            // its code runs.
             unsafe {
                 let to = segment.address as *mut u8;
                 std::ptr::copy_nonoverlapping(segment.content.as_ptr(), to, segment.content.len());
@@ -182,7 +182,7 @@ impl Image {
         }
     }
 
-    /// What is in the writable memory now.
+    /// Saves the content of the writable memory.
     pub fn save(&self, into: &mut Vec<u8>) {
         into.clear();
         for segment in &self.segments {
@@ -194,7 +194,7 @@ impl Image {
         }
     }
 
-    /// Puts back what was saved.
+    /// Restores a saved content.
     pub fn put_back(&self, saved: &[u8]) {
         let mut rest = saved;
         for segment in &self.segments {
@@ -208,7 +208,7 @@ impl Image {
         }
     }
 
-    /// How large the writable memory is.
+    /// Returns the size of the writable memory.
     pub fn size(&self) -> usize {
         self.segments.iter().map(|it| it.content.len()).sum()
     }

@@ -1,7 +1,7 @@
 //! The values of `__VERIFIER_nondet_TYPE`.
 
-/// The types, and their least and greatest values. What is larger than the largest signed number
-/// cannot be given.
+/// The types, and their least and greatest values. Values above the largest signed number are not
+/// supported.
 const TYPES: [(&str, i64, i64); 13] = [
     ("bool", 0, 1),
     ("char", i8::MIN as i64, i8::MAX as i64),
@@ -18,7 +18,7 @@ const TYPES: [(&str, i64, i64); 13] = [
     ("size_t", 0, i64::MAX),
 ];
 
-/// All values of a type are tried if there are no more than these.
+/// Maximum number of values of a type for trying all of them.
 const FEW: i64 = 256;
 
 fn values(kind: &str) -> Option<(i64, i64)> {
@@ -26,13 +26,13 @@ fn values(kind: &str) -> Option<(i64, i64)> {
     known.map(|&(_, least, greatest)| (least, greatest))
 }
 
-/// The values of a type that has few.
+/// Returns the range of a type that has few values.
 pub(crate) fn few_values(kind: &str) -> Option<(i64, i64)> {
     let (least, greatest) = values(kind)?;
     (greatest.saturating_sub(least) < FEW).then_some((least, greatest))
 }
 
-/// Why `__VERIFIER_nondet_TYPE` cannot have these values, if it cannot.
+/// Returns why `__VERIFIER_nondet_TYPE` cannot have these values, if it cannot.
 ///
 /// ```
 /// assert_eq!(mazurka_c::wrong_input("int", -3, 3), None);

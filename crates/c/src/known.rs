@@ -1,7 +1,7 @@
-//! What of the C library a program may call as it is: functions that keep no state that threads
-//! could share, and touch only what they are given.
+//! The functions of the C library that a program may call directly: they keep no shared state, and
+//! access only their arguments.
 
-/// Functions that are passed through.
+/// Functions that are passed through, and reported to the user.
 const PASSED: &[&str] = &[
     // Numbers.
     "abs",
@@ -55,7 +55,7 @@ const PASSED: &[&str] = &[
     "lrint",
     "__isoc23_strtol",
     "__isoc23_strtoul",
-    // Sorting calls back into the program.
+    // `qsort` and `bsearch` call back into the program.
     "qsort",
     "bsearch",
     // Texts.
@@ -87,12 +87,12 @@ const PASSED: &[&str] = &[
     "strerror",
 ];
 
-/// What is passed through and not told: what a compiler emits by itself, and what the C++ library
-/// calls, which is linked into every program in C++.
+/// Functions that are passed through without a report: calls that compilers generate, and calls of
+/// the C++ library, which is linked into every C++ program.
 const SILENT: &[&str] = &[
-    // `printf` of the shim.
+    // Used by `printf` of the shim.
     "__vsnprintf_chk",
-    // What a compiler emits by itself.
+    // Calls that compilers generate.
     "__errno_location",
     "stdout",
     "stderr",
@@ -102,10 +102,10 @@ const SILENT: &[&str] = &[
     "longjmp",
     "__sigsetjmp",
     "__longjmp_chk",
-    // `once` of the shim, which an exception may leave.
+    // Used by `once` of the shim, which an exception may leave.
     "_Unwind_Resume",
     "__gcc_personality_v0",
-    // The C++ library, which is linked into the program.
+    // Used by the C++ library, which is linked into the program.
     "_dl_find_object",
     "dl_iterate_phdr",
     "gettext",
@@ -159,7 +159,7 @@ const SILENT: &[&str] = &[
     "program_invocation_name",
 ];
 
-/// The functions among these that the program itself calls and that are passed through.
+/// Returns the passed-through functions that the program itself calls.
 pub(crate) fn told(needs: &[String]) -> Vec<String> {
     let mut all: Vec<String> = needs
         .iter()
@@ -171,7 +171,7 @@ pub(crate) fn told(needs: &[String]) -> Vec<String> {
     all
 }
 
-/// The functions among these that are not known, by name.
+/// Returns the names of the functions among these that are not supported.
 pub(crate) fn unknown(needs: &[String]) -> Vec<String> {
     let mut all: Vec<String> = needs
         .iter()

@@ -1,4 +1,4 @@
-//! Native C and C++ programs: every execution of their threads that is really different.
+//! Native C and C++ programs: explores one execution of each equivalence class.
 //!
 //! A C compiler already instruments code: `-fsanitize=thread` turns each access to memory into a
 //! call of a `__tsan_…` function. The *shim* ([`shim_source`]) provides these functions, those of
@@ -7,21 +7,25 @@
 //! coroutines, and its writable memory is put back before each execution. [`Machine`] is then an
 //! [`Execution`](mazurka_core::Execution) that every explorer runs.
 //!
-//! - `calls`: the numbers that shim and runtime share. `inputs`: values that are not known.
+//! - `calls`: the numbers that shim and runtime share.
+//! - `inputs`: the ranges of unknown values.
 //! - `elf`: symbols and lines of the program.
-//! - `image`: the loaded program. `heap`: the memory of its threads.
-//! - `world`: the state of an execution. `next`: what threads do next.
-//! - `access`: accesses to memory. `objects`: mutexes, threads.
-//! - `waits`: semaphores, barriers and their like. `futex`: what the C++ library waits by.
-//! - `ends`: what runs at the end.
-//! - `clock`: data races. `race`: the same in words. `spin`: loops that wait. `trap`: faults.
-//! - `machine`: executions. `checkpoint`: going back in one. `tell`: the same in words.
+//! - `image`: the loaded program; `heap`: the memory of its threads.
+//! - `world`: the state of an execution; `next`: the next steps of its threads.
+//! - `access`: accesses to memory.
+//! - `objects`: mutexes, condition variables and threads; `waits`: semaphores, read-write locks,
+//!   barriers and `once`; `futex`: the waits of the C++ library; `lives`: their lifetimes.
+//! - `ends`: the end of threads and of the program.
+//! - `clock`: data races; `race`: their descriptions.
+//! - `spin`: loops that wait; `trap`: faults.
+//! - `machine`: executions; `checkpoint`: saved states of one; `tell`: descriptions of steps.
 //! - `weak`: executions under a memory model.
-//! - `confine`: what the process may use. `trail`: what it did last, if it is killed.
+//! - `confine`: limits of the process; `trail`: its last schedule, if it is killed.
 //!
-//! Only on Linux with x86-64, and not in a static build: elsewhere [`load`] says so.
+//! C programs run only on Linux with x86-64, and only in a dynamically linked build: elsewhere
+//! [`load`] returns [`LoadError::NotHere`].
 
-// Elsewhere no machine can be made, so parts that machines use are unused.
+// On other systems no machine exists, so the parts that machines use are unused.
 #![cfg_attr(
     not(all(target_os = "linux", target_arch = "x86_64")),
     allow(dead_code)
@@ -110,7 +114,8 @@ pub use machine::Machine;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use trail::{SIZE as TRAIL_SIZE, left_behind};
 
-/// How the shim is compiled: it does not use registers that its callers keep values in.
+/// Flags for compiling the shim: its code must not use the registers in which its callers keep
+/// values.
 pub const SHIM_FLAGS: [&str; 15] = [
     "-O1",
     "-fexceptions",
@@ -129,8 +134,8 @@ pub const SHIM_FLAGS: [&str; 15] = [
     "-ffixed-r15",
 ];
 
-/// How the shim is compiled; `fixed` says whether the compiler can leave registers alone. If it
-/// cannot, what the program keeps in them is on the stack of the shim.
+/// Returns the flags for compiling the shim. `fixed` says whether the compiler can reserve
+/// registers. If it cannot, the shim saves the registers of the program on its stack.
 pub fn shim_flags(fixed: bool) -> Vec<&'static str> {
     if fixed {
         return SHIM_FLAGS.to_vec();
@@ -140,8 +145,8 @@ pub fn shim_flags(fixed: bool) -> Vec<&'static str> {
     kept.chain(["-DMZ_USES_REGISTERS"]).collect()
 }
 
-/// How programs are compiled, beside the level of optimisation: -O0 where races are allowed, else
-/// -O1.
+/// Flags for compiling programs. The optimisation level is added: -O0 if races are allowed,
+/// otherwise -O1.
 pub const FLAGS: [&str; 6] = [
     "-g",
     "-gdwarf-4",
@@ -151,8 +156,8 @@ pub const FLAGS: [&str; 6] = [
     "-fno-stack-protector",
 ];
 
-/// Flags that not every compiler has. clang leaves out a read before a write to the same place
-/// without the second; gcc leaves out blocks that are allocated and not used without the third.
+/// Flags that only some compilers support. Without the second, clang removes a read before a write
+/// to the same place; without the third, gcc removes blocks that are allocated and not used.
 pub const OPTIONAL_FLAGS: [&[&str]; 3] = [
     &["-ftrivial-auto-var-init=zero"],
     &["-mllvm", "-tsan-instrument-read-before-write=1"],
@@ -166,38 +171,39 @@ pub const RUNS_HERE: bool = cfg!(all(
     not(target_feature = "crt-static")
 ));
 
-/// Why a search is broken off.
+/// Why a search stops early.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// It has to start again, and will know more.
+pub enum SearchStop {
+    /// The search must restart with what it has learned.
     Restart,
-    /// The program does what is not controlled.
+    /// The program uses a function that Mazurka does not control.
     Refused(String),
-    /// The time is over, and a step has no end.
+    /// The time limit has passed during a step.
     OutOfTime,
 }
 
 /// How to explore a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Data races are no failures: plain accesses that race are steps.
+    /// Data races are not failures: plain accesses that race are steps.
     pub allow_races: bool,
     /// Threads that are neither joined nor detached and memory that is not freed are failures.
     pub leaks: bool,
-    /// What runs outside of what is explored and is not seen here, in words: inline assembly.
+    /// Code that runs outside of the exploration and is not visible here, such as inline assembly,
+    /// in words.
     pub outside: Vec<String>,
     /// The values of `__VERIFIER_nondet_…`, by the name of the type: least and greatest.
     pub inputs: Vec<(String, i64, i64)>,
-    /// What executions must agree on to be deterministic: `code`, `output` and the names of
-    /// variables. Empty: the exit code and the output, and the order of what threads print at the
-    /// same time is not looked at.
+    /// The values in which executions must agree to be deterministic: `code`, `output` and names of
+    /// variables. If empty, the exit code and the output count, but not the order of concurrent
+    /// output of threads.
     pub observed: Vec<String>,
-    /// Whether executions that differ in it are violations.
+    /// Whether executions with different observed values are violations.
     pub must_agree: bool,
 }
 
 impl Settings {
-    /// Whether the order of what is printed matters.
+    /// Whether the order of the output matters.
     pub(crate) fn observes_output(&self) -> bool {
         self.observed.iter().any(|what| what == "output")
     }
@@ -211,48 +217,48 @@ impl Settings {
 /// Why a program cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
-    /// Another system.
+    /// The tool runs on another system.
     #[error(
         "C programs are explored on Linux with x86-64 only, by a tool that is not linked statically"
     )]
     NotHere,
-    /// Not a shared object.
+    /// The file is not a shared object.
     #[error("the compiled program is no shared object of this machine")]
     NoObject,
-    /// The loader refuses it.
+    /// The loader rejects the file.
     #[error("the compiled program cannot be loaded: {0}")]
     Loader(String),
-    /// It has no `main`.
+    /// The program has no `main`.
     #[error("the program has no `main`: write a small one that calls what is to be checked")]
     NoMain,
-    /// Its thread-local variables are nowhere.
+    /// The thread-local variables of the program cannot be located.
     #[error("the thread-local variables of the program cannot be found")]
     ThreadLocal,
-    /// It calls what is not controlled.
+    /// The program calls functions that Mazurka does not control.
     #[error(
         "the program calls {}, which Mazurka does not control: leave it out of what is checked, or define a stand-in",
         names(.0)
     )]
     Uncontrolled(Vec<String>),
-    /// A function that SV-COMP takes for atomic.
+    /// The program has a function that SV-COMP treats as atomic.
     #[error(
         "`{0}` is atomic by its name in SV-COMP, and not here: put __VERIFIER_atomic_begin() and __VERIFIER_atomic_end() into it"
     )]
     AtomicByName(String),
-    /// It has no such variable.
+    /// The program has no variable of this name.
     #[error(
         "the program has no global variable `{0}` to observe; `code` is the exit code, `output` what is printed"
     )]
     NoVariable(String),
-    /// There is no memory where the program's is to be.
+    /// The fixed addresses of the program's memory are not free.
     #[error("the addresses that C programs are given are not free in this process")]
     NoMemory,
-    /// Code on a stack cannot run.
+    /// The system forbids code on stacks.
     #[error(
         "the program puts code on its stacks, as nested functions of GNU C do, and this system does not let it run"
     )]
     CodeOnStacks,
-    /// There is one already.
+    /// The process already has a program.
     #[error("one program can be loaded into a process")]
     Second,
 }

@@ -1,22 +1,22 @@
-//! Where the lives of mutexes, semaphores and the like begin and end.
+//! Lifetimes of mutexes, semaphores and other synchronisation objects.
 //!
-//! - *Races.* A use of an object is an atomic access to its first byte, where it acquires or before
-//!   it releases; initialising, destroying and freeing it are plain writes. So a use that no
-//!   synchronisation orders before the end of its object, or after its beginning, is a data race
-//!   in each execution that has both, as ThreadSanitizer has it. Under a memory model these are
+//! - *Races.* The use of an object is an atomic access to its first byte, at an acquisition or
+//!   before a release. Initialising, destroying and freeing the object are plain writes. So a use
+//!   is a data race if synchronisation does not order it after the start and before the end of the
+//!   object's lifetime; ThreadSanitizer defines it in the same way. Under a memory model these are
 //!   accesses to the location of the object.
-//! - *New objects.* A word of the object says in the memory of the program that it is held, or
-//!   destroyed. Where the runtime knows that and memory does not, the program has made a new object
-//!   at the same address, by assigning an initialiser or in a new frame of a stack. It gets a new
-//!   cell.
+//! - *New objects.* A word of the object, in the memory of the program, says whether the object is
+//!   held or destroyed. If the runtime and this word disagree, the program has made a new object at
+//!   the same address: by assigning an initialiser, or in a new stack frame. The new object gets a
+//!   new cell.
 
 use mazurka_core::ProcessId;
 
 use crate::access::{check, fail_after, uses};
 use crate::world::{World, world};
-use crate::{Stop, heap, weak};
+use crate::{SearchStop, heap, weak};
 
-/// The kinds of objects, as the shim numbers them.
+/// Kinds of objects, as the shim numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Mutex,
@@ -24,11 +24,11 @@ pub(crate) enum Kind {
     ReadWrite,
     Semaphore,
     Barrier,
-    /// A flag of `once`, which has no end.
+    /// A flag of `once`. It is never destroyed.
     Flag,
 }
 
-/// What the word of an object says.
+/// The values of an object's word.
 const FREE: u32 = 0;
 const HELD: u32 = 0x6d7a_0001;
 const DESTROYED: u32 = 0x6d7a_0002;
@@ -65,7 +65,7 @@ impl Kind {
         }
     }
 
-    /// The word of an object. The first one of some is the shim's.
+    /// Returns the word of an object. For some kinds the first word belongs to the shim.
     fn word(self, object: usize) -> *mut u32 {
         let offset = match self {
             Self::Semaphore | Self::Barrier => 4,
@@ -75,8 +75,8 @@ impl Kind {
     }
 
     fn says(self, object: usize) -> u32 {
-        // SAFETY: the program's object; if the address is wrong, that is a fault of the program,
-        // and told as one (trap.rs).
+        // SAFETY: this is the program's object; if the address is wrong, the program has a fault,
+        // which is reported as one (trap.rs).
         unsafe { self.word(object).read_unaligned() }
     }
 
@@ -87,7 +87,7 @@ impl Kind {
 }
 
 impl World {
-    /// The cell of an object such as a mutex: of the one that is at this address now.
+    /// Returns the cell of the object, such as a mutex, that is now at this address.
     pub fn object(&mut self, address: usize) -> u32 {
         let first = self.object_of((address, 0));
         match self.seen(first).map_or(0, |cell| cell.generation) {
@@ -102,21 +102,21 @@ impl World {
         }
         let cell = self.new_cell(key.0);
         self.objects.insert(key, cell);
-        // Freeing writes the objects of a block, so they have to be known before.
+        // Freeing a block writes to its objects, so they must be known by then.
         if self.weak.on && self.weak.was_freed(key.0) {
-            self.stop.get_or_insert(Stop::Restart);
+            self.stop.get_or_insert(SearchStop::Restart);
         }
         cell
     }
 
-    /// The program has made a new object at an address.
+    /// Gives a new cell to the new object at an address.
     fn renew(&mut self, address: usize) -> u32 {
         let first = self.object_of((address, 0));
         self.cell(first).generation += 1;
         self.object(address)
     }
 
-    /// The cells of the objects in a block, with their addresses, in order.
+    /// Returns the cells and addresses of the objects in a block, in order.
     pub fn objects_in(&mut self, block: std::ops::Range<usize>) -> Vec<(usize, u32)> {
         let lives_apart = |at: usize| self.objects.contains_key(&(life_of_barrier(at), 0));
         let inside = self.objects.keys();
@@ -129,33 +129,34 @@ impl World {
     }
 }
 
-/// Under a memory model the location of a barrier that is written where its life begins and ends,
-/// and read by threads that come: those that leave may still read its number then.
+/// Under a memory model, returns the location for the lifetime of a barrier. The start and the end
+/// of the lifetime write it; arriving threads read it. Leaving threads may still read the barrier's
+/// number after that.
 pub(crate) fn life_of_barrier(object: usize) -> usize {
     object + 1
 }
 
-/// A thread that has a lock.
+/// Returns a thread that holds a lock.
 fn held_by(cell: u32) -> Option<ProcessId> {
     let lock = world().cell(cell);
     let holder = lock.holder.map(|(holder, _)| holder);
     holder.or(lock.readers.first().copied())
 }
 
-/// Whether threads have a lock.
+/// Whether any thread holds a lock.
 fn is_held(cell: u32) -> bool {
     held_by(cell).is_some()
 }
 
-/// Notes in memory whether a lock is held.
+/// Writes to memory whether a lock is held.
 pub(crate) fn tell_held(kind: Kind, cell: u32) {
     let object = world().cells[cell as usize].address;
     kind.say(object, if is_held(cell) { HELD } else { FREE });
 }
 
-/// The cell of an object that the current thread is about to use.
+/// Returns the cell of an object that the current thread is about to use.
 pub(crate) fn arrives(object: usize, kind: Kind, pc: usize) -> u32 {
-    // Under a memory model it is the engine that knows what was before: see `used`.
+    // Under a memory model the engine knows the earlier accesses: see `used`.
     if !world().weak.on {
         check(object, 4, kind.verb(), pc);
     }
@@ -184,7 +185,7 @@ fn ended(kind: Kind, by: ProcessId, pc: usize) -> ! {
     fail_after(Some(by), words, pc)
 }
 
-/// The current step uses an object: it must be there still.
+/// Checks that the object which the current step uses still exists.
 pub(crate) fn used(cell: u32, kind: Kind, pc: usize) {
     let object = world().cells[cell as usize].address;
     check(object, 4, kind.verb(), pc);
@@ -196,19 +197,19 @@ pub(crate) fn used(cell: u32, kind: Kind, pc: usize) {
     }
 }
 
-/// An object is initialised by a call; a semaphore with this number.
+/// Initialises an object, a semaphore with this number.
 pub(crate) fn init(object: usize, kind: Kind, value: i64, pc: usize) -> i64 {
     let cell = world().object(object);
     if world().weak.on {
         weak::writes(cell, kind, value, pc);
     }
-    // What was left behind on a stack is gone.
+    // An object in an old stack frame is gone.
     let (held, waiting) = (is_held(cell), !world().cell(cell).waiters.is_empty());
     if held && kind.says(object) == HELD && !is_on_stack(object) {
         let words = format!("initialises a {} that is held", kind.name());
         fail_after(held_by(cell), words, pc);
     }
-    // Under a memory model threads that leave a barrier still read the number of the old one.
+    // Under a memory model, threads that leave the old barrier still read its number.
     let counts = kind == Kind::Barrier && world().weak.on;
     let cell = if held || waiting || counts {
         world().renew(object)
@@ -225,7 +226,7 @@ fn is_on_stack(object: usize) -> bool {
     owner.is_some() && heap::is_stack(object)
 }
 
-/// An object is destroyed.
+/// Destroys an object.
 pub(crate) fn destroy(object: usize, kind: Kind, pc: usize) -> i64 {
     let cell = arrives(object, kind, pc);
     if world().weak.on {

@@ -9,8 +9,8 @@ use crate::trail::Trail;
 use crate::world::{World, install, is_there, world};
 use crate::{LoadError, RUNS_HERE, Settings, heap, known, trap};
 
-/// Loads a program that was compiled with the shim: `path` is a shared object, `file` its content.
-/// Its constructors run now.
+/// Loads a program that was compiled with the shim, and runs its constructors. `path` is a shared
+/// object, `file` its content.
 pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError> {
     if !RUNS_HERE {
         return Err(LoadError::NotHere);
@@ -41,9 +41,9 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     if !heap::map(BASE, 4096, false) {
         return Err(LoadError::NoMemory);
     }
-    // SAFETY: the page has just been mapped, and is larger than the table.
+    // SAFETY: the page was mapped above, and is larger than the table.
     unsafe { *(BASE as *mut [usize; ENTRIES.len()]) = table() };
-    // Constructors allocate, so there is a world before the program is loaded.
+    // Constructors allocate, so a world must exist before the program is loaded.
     let mut new = World::new(Image::none(), settings);
     if !new.make_room(ProcessId(0)) {
         return Err(LoadError::NoMemory);
@@ -87,22 +87,22 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     let base = world.image.base;
     world.exceptions = base + allocating.start as usize..base + allocating.end as usize;
     world.in_model = true;
-    // It may sort in memory that it frees at its end.
+    // A sorting function may use memory that it frees at its end.
     world.checkpoints.forbidden = world.image.symbols.needs.iter().any(|name| name == "qsort");
     trap::install();
     Ok(())
 }
 
-/// Keeps the schedule of each execution in a file, which is open and [long
-/// enough](crate::TRAIL_SIZE).
+/// Stores the schedule of each execution in an open file of at least
+/// [`TRAIL_SIZE`](crate::TRAIL_SIZE) bytes.
 pub fn keep_trail(file: i32) {
     if let (true, Some(trail)) = (is_there(), Trail::of_file(file)) {
         world().trail = trail;
     }
 }
 
-/// What of the program that was loaded runs outside of what is explored: functions of the C
-/// library that are passed through.
+/// Returns the library functions of the loaded program that are passed through, so that they run
+/// outside of the exploration.
 pub fn outside() -> Vec<String> {
     if is_there() {
         world().outside.clone()
@@ -111,23 +111,23 @@ pub fn outside() -> Vec<String> {
     }
 }
 
-/// Whether executions of the program that was loaded must agree on what is observed.
+/// Whether executions of the loaded program must agree in the observed values.
 pub fn must_agree() -> bool {
     is_there() && world().settings.must_agree
 }
 
-/// When a step that has no end is broken off: after this time, if there is one.
+/// Sets the time after which a step without an end is stopped, if there is one.
 pub fn set_deadline(time: Option<std::time::Duration>) {
     trap::set_deadline(time);
 }
 
-/// The user wants the search to end: a step that has no end is broken off.
+/// Stops the current step and the search, at the request of the user.
 pub fn interrupt() {
     trap::interrupt();
 }
 
 impl Machine {
-    /// The same for single runs, in which it does not matter that some steps have guards.
+    /// Returns a machine for single runs, in which guards need not be known.
     pub fn for_runs() -> Option<Self> {
         if is_there() {
             world().learned.guarded = true;
@@ -136,12 +136,12 @@ impl Machine {
         Self::of_loaded()
     }
 
-    /// Whether which accesses are steps is found out by searching.
+    /// Whether the search itself finds out which accesses are steps.
     pub fn learns_steps(&self) -> bool {
         world().settings.allow_races
     }
 
-    /// A machine for the program that was loaded; none if there is none.
+    /// Returns a machine for the loaded program; `None` if no program is loaded.
     pub fn of_loaded() -> Option<Self> {
         is_there().then(Self::new)
     }

@@ -1,4 +1,4 @@
-//! The program as an [`Execution`]: going back is running it again.
+//! The program as an [`Execution`]. To go back, the program is run again.
 
 use std::mem::ManuallyDrop;
 
@@ -13,9 +13,9 @@ use crate::heap::Region;
 use crate::objects::{end_thread, exit};
 use crate::spin::Spin;
 use crate::world::{Effects, Failure, Life, Pending, Request, Thread, is_there, world};
-use crate::{Stop, access, heap, objects, trap, weak};
+use crate::{SearchStop, access, heap, objects, trap, weak};
 
-/// The functions of the table, in the order of `calls::ENTRIES`.
+/// Returns the functions of the table, in the order of `calls::ENTRIES`.
 pub(crate) fn table() -> [usize; ENTRIES.len()] {
     [
         access::turn as *const () as usize,
@@ -41,13 +41,13 @@ pub(crate) fn is_program(pc: usize) -> bool {
             .is_some()
 }
 
-/// The threads do not stand where the events of a machine end.
+/// The threads are not at the end of a machine's events.
 const NOWHERE: usize = usize::MAX;
 
 /// The program in one of its executions.
 ///
-/// There is one program in a process. A second machine takes it over from the first, which runs its
-/// execution again when it is asked next; both must be used by one thread.
+/// A process has one program. When a second machine takes it over from the first, the first runs
+/// its execution again on its next use. One thread must use both.
 #[derive(Debug)]
 pub struct Machine {
     number: u64,
@@ -60,7 +60,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The program that was loaded, in its initial state.
+    /// Returns a machine for the loaded program in its initial state.
     pub(crate) fn new() -> Self {
         let mut machine = Self::empty();
         machine.start_again();
@@ -79,7 +79,7 @@ impl Machine {
         }
     }
 
-    /// The execution as it stands, which something else runs.
+    /// Returns a machine for the current execution, which another component runs.
     pub(crate) fn as_it_stands() -> Self {
         let machine = Self::empty();
         world().owner = machine.number;
@@ -87,10 +87,13 @@ impl Machine {
         machine
     }
 
-    /// Starts again with what was learned.
+    /// Restarts the search with the knowledge of the previous one.
     pub fn start_again(&mut self) {
         let world = world();
-        if matches!(world.stop, Some(Stop::Restart | Stop::OutOfTime)) {
+        if matches!(
+            world.stop,
+            Some(SearchStop::Restart | SearchStop::OutOfTime)
+        ) {
             world.stop = None;
             world.forget_places();
         }
@@ -110,17 +113,17 @@ impl Machine {
         self.live.set(0);
     }
 
-    /// Ends a search: what follows are runs that make what it found easier to read, and nothing is
-    /// learned from them.
+    /// Ends a search. The runs after it only simplify its violations, and nothing is learned from
+    /// them.
     pub fn end_search(&mut self) {
         world().searching = false;
-        // What they find must be found by the same schedule later.
+        // A later run must find these violations by the same schedule.
         world().learned.stacks = true;
         world().checkpoints.forget();
     }
 
-    /// Ends a search that was broken off in a step without an end. The program is run again when
-    /// it is asked for something, and not before: that may be the same step.
+    /// Ends a search that was stopped in a step without an end. The program is run again only on
+    /// its next use, because it may enter the same step.
     pub fn end_broken_search(&mut self) {
         let world = world();
         world.stop = None;
@@ -130,12 +133,12 @@ impl Machine {
         self.live.set(NOWHERE);
     }
 
-    /// Why the last search was broken off, if the program was the reason.
-    pub fn stopped(&self) -> Option<Stop> {
+    /// Returns why the last search stopped, if the program was the reason.
+    pub fn stopped(&self) -> Option<SearchStop> {
         world().stop.clone()
     }
 
-    /// Lets the threads tell what they do.
+    /// Sets whether the threads record descriptions of their steps.
     pub(crate) fn record(on: bool) {
         world().recording = on;
     }
@@ -149,7 +152,7 @@ impl Machine {
         self::world().settle();
     }
 
-    /// Makes the threads stand where the events end.
+    /// Brings the threads to the end of the machine's events.
     #[inline]
     fn revive(&self) {
         if self.live.get() == self.len && world().owner == self.number {
@@ -181,7 +184,7 @@ impl Machine {
             if world.status(event.process) != Status::Ready {
                 let what =
                     "the program does not do the same again with the same schedule".to_owned();
-                world.stop = Some(Stop::Refused(what));
+                world.stop = Some(SearchStop::Refused(what));
                 break;
             }
             world.effects.clear();
@@ -196,8 +199,8 @@ impl Machine {
     }
 }
 
-/// Moves what a step has done to its event. Most steps have done little, and to move nothing is a
-/// call as well.
+/// Moves effects of a step to its event. Most lists are empty, and the branch is cheaper than a
+/// call that moves nothing.
 #[inline]
 fn move_all<T>(into: &mut Vec<T>, from: &mut Vec<T>) {
     if from.is_empty() {
@@ -210,7 +213,7 @@ fn move_all<T>(into: &mut Vec<T>, from: &mut Vec<T>) {
     }
 }
 
-/// Whether a step has just read or written one cell, as its claims and its effects say.
+/// Whether the last step only read or wrote one cell, according to its claims and effects.
 #[inline]
 fn is_plain(event: &Event, effects: &Effects) -> bool {
     let kinds = [AccessKind::Read, AccessKind::Write];
@@ -222,7 +225,7 @@ fn is_plain(event: &Event, effects: &Effects) -> bool {
         && effects.joined.is_empty()
 }
 
-/// The mishap of a step that ends the search.
+/// Returns the mishap of a step that ends the search.
 fn broken_off() -> Mishap {
     Mishap {
         process: None,
@@ -276,7 +279,7 @@ impl Thread {
             access: (0, 0, 0),
             writing: None,
             idle: 0,
-            asking: Default::default(),
+            weak_state: Default::default(),
             lowest: usize::MAX,
             top: 0,
             started: 0,
@@ -284,18 +287,18 @@ impl Thread {
         }
     }
 
-    /// Whether something runs where it ends.
+    /// Whether functions run at the end of the thread.
     fn has_ends(&self) -> bool {
         !self.at_end.is_empty() || self.keys.iter().any(|&value| value != 0)
     }
 
-    /// It has changed something: a loop goes on with another round, in which it may end.
+    /// Notes a change by the thread: its loop continues with another round, in which it may end.
     pub(crate) fn makes_progress(&mut self) {
         self.spin.progress();
-        self.asking.leave_round();
+        self.weak_state.leave_round();
     }
 
-    /// Makes it a thread that has not been started yet, with these blocks in its heap.
+    /// Resets the thread to one that has not started, with these blocks in its heap.
     pub(crate) fn begin(&mut self, mark: (usize, usize), content: &[u8]) {
         (self.coroutine, self.life, self.stamp) = (None, Life::Unborn, 0);
         self.region.restore(mark, content);
@@ -310,7 +313,7 @@ impl crate::world::World {
         self.epoch += 1;
         self.used_cells.clear();
         self.image.restore();
-        // The first thread keeps what constructors have allocated.
+        // The first thread keeps the blocks that constructors have allocated.
         let (mark, content) = &self.initial_heap;
         for (at, thread) in self.threads.iter_mut().enumerate() {
             match at {
@@ -335,7 +338,7 @@ impl crate::world::World {
         self.exit_code = 0;
     }
 
-    /// Puts the thread-local variables of a thread in place.
+    /// Copies the thread-local variables of a thread to the block of the real thread.
     #[inline]
     fn put_thread_locals(&mut self, process: ProcessId, fresh: bool) {
         if !self.image.tls_content.is_empty() {
@@ -347,7 +350,7 @@ impl crate::world::World {
     fn swap_thread_locals(&mut self, process: ProcessId, fresh: bool) {
         let size = self.image.tls_content.len();
         let block = self.image.tls as *mut u8;
-        // SAFETY: the block has this size, and belongs to this real thread; no thread of the
+        // SAFETY: the block has this size and belongs to this real thread, and no thread of the
         // program runs.
         unsafe {
             if !fresh && self.loaded != process {
@@ -364,7 +367,7 @@ impl crate::world::World {
         self.loaded = process;
     }
 
-    /// Copies the thread-local variables that are in place to where those of their thread are kept.
+    /// Saves the current thread-local variables for their thread.
     pub(crate) fn keep_thread_locals(&mut self) {
         let size = self.image.tls_content.len();
         heap::copy_from(
@@ -374,12 +377,12 @@ impl crate::world::World {
         );
     }
 
-    /// And back.
+    /// Loads the saved thread-local variables of the current thread.
     pub(crate) fn load_thread_locals(&mut self) {
         heap::copy_to(self.image.tls, &self.threads[self.loaded.index()].tls);
     }
 
-    /// Makes room for a thread. Returns false if there is no memory.
+    /// Makes room for a thread. Returns false if there is not enough memory.
     pub(crate) fn make_room(&mut self, process: ProcessId) -> bool {
         while self.threads.len() <= process.index() {
             let Some(region) = Region::new(self.threads.len()) else {
@@ -394,11 +397,11 @@ impl crate::world::World {
         true
     }
 
-    /// A fault, or a limit, has ended the current thread.
+    /// Ends the current thread, because of a fault or a limit.
     #[cold]
     fn end_by(&mut self, trap: trap::Trap) {
         if let trap::Trap::OutOfTime = trap {
-            (self.stop, self.me().life) = (Some(Stop::OutOfTime), Life::Failed);
+            (self.stop, self.me().life) = (Some(SearchStop::OutOfTime), Life::Failed);
             return;
         }
         if self.weak.on {
@@ -419,13 +422,13 @@ impl crate::world::World {
     }
 }
 
-/// Starts a thread: `main`, or what the current thread has asked for.
+/// Starts a thread: `main`, or one that the current thread has requested.
 pub(crate) fn start(process: ProcessId) {
     let world = world();
     let asked = world.start.take();
     if !world.make_room(process) {
         let what = "there is no memory for one more thread".to_owned();
-        world.stop = Some(Stop::Refused(what));
+        world.stop = Some(SearchStop::Refused(what));
         return;
     }
     let thread = &mut world.threads[process.index()];
@@ -439,7 +442,7 @@ pub(crate) fn start(process: ProcessId) {
     (thread.now, thread.reads_clock) = (0, false);
     thread.spin.progress();
     (thread.writing, thread.idle) = (None, 0);
-    thread.asking.reset();
+    thread.weak_state.reset();
     thread.tls.clone_from(&world.image.tls_content);
     if let Some((routine, detached, pc)) = asked {
         (thread.routine, thread.detached, thread.started) = (Some(routine), detached, pc);
@@ -452,7 +455,7 @@ pub(crate) fn start(process: ProcessId) {
         {
             let thread = self::world().me();
             thread.yielder = yielder;
-            // Above it is what corosensei notes at each resumption.
+            // The frames above belong to corosensei, which writes to them at each resumption.
             thread.top = std::hint::black_box(&raw const top) as usize;
         }
         let result = match routine {
@@ -483,10 +486,8 @@ pub(crate) fn start(process: ProcessId) {
     world.started += 1;
 }
 
-/// Runs a thread up to its next operation.
-///
-/// A part of its callers: a processor does not foresee the returns after a switch of stacks, so
-/// there should be few.
+/// Runs a thread up to its next operation. Inlined, because a processor mispredicts every return
+/// after a switch of stacks.
 #[inline(always)]
 pub(crate) fn run(process: ProcessId) {
     while let Some(Request::Start) = resume(process) {
@@ -496,7 +497,7 @@ pub(crate) fn run(process: ProcessId) {
     }
 }
 
-/// Resumes a thread. Returns why it gives up control, if it stands somewhere then.
+/// Resumes a thread. Returns its request, if it is suspended afterwards.
 #[inline(always)]
 fn resume(process: ProcessId) -> Option<Request> {
     let world = world();
@@ -504,7 +505,7 @@ fn resume(process: ProcessId) -> Option<Request> {
     world.current = process;
     world.put_thread_locals(process, false);
     let thread = world.me();
-    // SAFETY: errno is the real thread's own, and the table is mapped (`load`).
+    // SAFETY: errno belongs to the real thread, and the table is mapped (`load`).
     unsafe {
         *libc::__errno_location() = thread.errno;
         *(STACK_ENTRY as *mut usize) = thread.region.runtime_stack();
@@ -530,8 +531,8 @@ fn resume(process: ProcessId) -> Option<Request> {
     }
 }
 
-/// Starts the thread that another one has asked for, and runs it up to its first operation. Returns
-/// false if there is no memory for it.
+/// Starts the thread that another one has requested, and runs it up to its first operation. Returns
+/// false if there is not enough memory for it.
 #[inline(never)]
 fn run_child(process: ProcessId) -> bool {
     let world = world();
@@ -690,7 +691,7 @@ impl Execution for Machine {
     }
 }
 
-/// Its states are known by the steps that lead there alone, so no two runs lead to one state.
+/// A state is identified by the steps that lead to it, so no two runs lead to one state.
 impl Semantics for Machine {
     type State = Vec<(ProcessId, Vec<i64>)>;
 
@@ -710,7 +711,7 @@ impl Semantics for Machine {
         words.fold(Fingerprint::EMPTY, Fingerprint::then)
     }
 
-    /// The steps are there afterwards: a state without them cannot be reached again.
+    /// The steps must be kept: only they lead to a state.
     fn restore(&mut self, state: &Self::State) {
         self.back_to(0);
         for (process, outcomes) in state {

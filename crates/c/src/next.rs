@@ -1,14 +1,13 @@
-//! What threads do next: whether they can, what they wait for, and what they claim.
-//!
-//! An explorer asks all of that again and again. Most threads have ended, or wait for nothing, so
-//! that is answered first, and in few instructions.
+//! The next step of a thread: whether it is possible, what it waits for and what it claims.
+//! Explorers ask this very often. Most threads have ended or wait for nothing, so these cases come
+//! first.
 
 use mazurka_core::{Access, AccessKind, Claims, ProcessId, Status, Wait};
 
 use crate::world::{Life, Thread, Until, World};
 
 impl World {
-    /// What a thread can do now.
+    /// Returns what a thread can do now.
     #[inline]
     pub fn status(&self, process: ProcessId) -> Status {
         let Some(thread) = self.threads.get(process.index()) else {
@@ -27,7 +26,7 @@ impl World {
 
     #[inline(never)]
     fn status_of_waiting(&self, process: ProcessId, thread: &Thread) -> Status {
-        // Under a memory model the engine knows which threads can go on.
+        // Under a memory model the engine knows which threads can continue.
         if !self.weak.on && self.possible(process, thread.pending.until) {
             Status::Ready
         } else {
@@ -63,7 +62,7 @@ impl World {
         }
     }
 
-    /// What the next step of a thread may have to wait for.
+    /// Returns the kind of condition that the next step of a thread may wait for.
     #[inline]
     pub fn wait(&self, process: ProcessId) -> Wait {
         match self.threads[process.index()].pending.until {
@@ -74,13 +73,13 @@ impl World {
         }
     }
 
-    /// Whether steps claim more than what they are about.
+    /// Whether steps claim more than their own object.
     #[inline]
     pub fn claims_more(&self) -> bool {
         self.sections.is_some() || self.end_cell.is_some()
     }
 
-    /// What the next step of a thread claims.
+    /// Computes the claims of the next step of a thread.
     #[inline]
     pub fn claims(&self, process: ProcessId, into: &mut Claims) {
         into.clear();
@@ -127,7 +126,7 @@ impl World {
         }
     }
 
-    /// Ends an execution in which only threads are left that wait, if the program has ended.
+    /// If the program has ended, ends an execution in which all remaining threads wait.
     #[inline]
     pub fn settle(&mut self) {
         if self.exited && !self.finished {

@@ -1,11 +1,11 @@
-//! Mutexes, condition variables, threads, blocks: what the program asks the runtime for.
+//! Requests of the program to the runtime: mutexes, condition variables, threads, blocks.
 
 use mazurka_core::{Access, AccessKind, MishapKind, ProcessId};
 
 use crate::access::{announce, check, fail, fail_after, frees, look_at_time, refuse, rest};
 use crate::calls::{Ask, Halt};
 use crate::ends::{at_exit, last_function, later, now, orders, take_last};
-use crate::heap::{self, Found};
+use crate::heap::{self, HeapLocation};
 use crate::inputs::few_values;
 use crate::lives::{Kind, arrives, destroy, init, tell_held, used};
 use crate::waits::{
@@ -14,27 +14,28 @@ use crate::waits::{
 use crate::world::{Life, Pending, Request, Routine, Until, world};
 use crate::{futex, weak};
 
-/// The kinds of a mutex, as the C library numbers them.
+/// Kinds of mutexes, in the numbers of the C library.
 pub(crate) const RECURSIVE: i64 = 1;
 pub(crate) const ERRORCHECK: i64 = 2;
 
-/// What leaves the process: what is printed, and its end. No object of the program has such an
-/// address.
+/// The cell of effects outside of the process: its output and its end. No object of the program has
+/// such an address.
 const OUTPUT: usize = usize::MAX - (1 << 21) - 1;
-/// Nor these: of the first key, and of the others below it.
+/// The cells of the first key and, below it, of the others. No object of the program has such an
+/// address.
 const KEYS: usize = usize::MAX - (1 << 22);
 
-/// So much of what is printed is shown where two executions differ.
+/// Maximum length of the output in a report of two different executions.
 const MOST_PRINTED: usize = 400;
 
-/// A thread is halted.
+/// Halts a thread.
 pub(crate) extern "C" fn halt(kind: u32, words: *const libc::c_char, pc: usize) {
-    // SAFETY: the shim passes a text.
+    // SAFETY: the shim passes a string.
     let words = unsafe { std::ffi::CStr::from_ptr(words) };
     let words = words.to_string_lossy().into_owned();
     if !world().in_model {
-        // There is no thread to halt: the process ends, and the one that started it says so.
-        // SAFETY: ends the process.
+        // No thread exists yet: the process ends, and its parent reports that. SAFETY: ends the
+        // process.
         unsafe { libc::abort() };
     }
     if world().weak.on {
@@ -56,7 +57,7 @@ pub(crate) extern "C" fn halt(kind: u32, words: *const libc::c_char, pc: usize) 
     }
 }
 
-/// A thread is started.
+/// Starts a thread.
 pub(crate) extern "C" fn start(
     handle: *mut usize,
     function: extern "C" fn(usize) -> usize,
@@ -66,7 +67,7 @@ pub(crate) extern "C" fn start(
 ) {
     let world = world();
     if !world.in_model {
-        // SAFETY: ends the process: a constructor starts a thread.
+        // SAFETY: ends the process, because a constructor starts a thread.
         unsafe { libc::abort() };
     }
     let routine: Routine = (function, argument);
@@ -76,15 +77,14 @@ pub(crate) extern "C" fn start(
         world.start = Some((routine, detached != 0, pc));
         world.me().spin.progress();
         let yielder = world.me().yielder;
-        // SAFETY: the yielder lives on the stack of the coroutine that this is called from.
+        // SAFETY: the yielder lives on the stack of the coroutine that runs this code.
         unsafe { (*yielder).suspend(Request::Start) };
     }
-    // SAFETY: the handle is the shim's.
+    // SAFETY: the handle belongs to the shim.
     unsafe { *handle = self::world().last_child.index() + 1 };
 }
 
-/// What a thread asks for.
-/// `registers` are those that the program keeps.
+/// Answers a request of a thread. `registers` is the address of the program's saved registers.
 #[allow(clippy::too_many_arguments)]
 pub(crate) extern "C" fn ask(
     what: u32,
@@ -121,7 +121,7 @@ pub(crate) extern "C" fn ask(
         Ask::Destroy => destroy(object, Kind::of(other), pc),
         Ask::MutexLock => lock(object, other, pc),
         Ask::MutexTrylock => try_lock(object, other, pc, libc::EBUSY),
-        // It waits as long as the step is not made.
+        // Other threads may run before this step, so the wait needs no extra time.
         Ask::MutexTimedlock => try_lock(object, other, pc, libc::ETIMEDOUT),
         Ask::MutexUnlock => unlock(object, other, pc),
         Ask::CondWait => cond_wait(object, other as usize, pc),
@@ -206,12 +206,13 @@ pub(crate) extern "C" fn ask(
     }
 }
 
-/// What constructors may ask for.
+/// Answers a request of a constructor.
 fn before_main(what: Ask, one: i64, other: i64, pc: usize) -> i64 {
     match what {
         Ask::Malloc => allocate(one as usize, other as usize, pc),
         Ask::OnceEnter => {
-            // SAFETY: the guard of a static variable, whose first byte says that it is there.
+            // SAFETY: this is the guard of a static variable, whose first byte says whether it is
+            // initialised.
             let flag = unsafe { &mut *(one as *mut u8) };
             i64::from(*flag == 0)
         }
@@ -232,10 +233,10 @@ fn before_main(what: Ask, one: i64, other: i64, pc: usize) -> i64 {
     }
 }
 
-/// In the place of the destructor of a key that was deleted.
+/// Replaces the destructor of a deleted key.
 const DELETED: usize = usize::MAX;
 
-/// Where keys are deleted, what is done with a key is ordered.
+/// If the program deletes keys, orders the operations on a key.
 fn key_order(key: usize, verb: &'static str, pc: usize) {
     if world().deletes_keys && world().started > 1 {
         let cell = world().object(KEYS - key);
@@ -251,14 +252,14 @@ fn key_used(key: usize, pc: usize) {
     }
 }
 
-/// What the current thread keeps under a key.
+/// Returns the value of a key in the current thread.
 fn key_value(key: usize) -> i64 {
     let value = world().me().keys.get(key);
     value.map_or(0, |&value| value as i64)
 }
 
-/// The destructor of a key for the value of a thread that ends; 0 if there is nothing to do, and 1
-/// if there is no such key.
+/// Returns the destructor to call for a key when a thread ends: 0 if there is nothing to do, 1 if
+/// the key does not exist.
 fn key_destructor(key: usize, pc: usize) -> i64 {
     if key >= world().keys.len() {
         return 1;
@@ -273,13 +274,13 @@ fn key_destructor(key: usize, pc: usize) -> i64 {
     }
 }
 
-/// The cell of an object, which must be in memory that is there.
+/// Returns the cell of an object, which must be in accessible memory.
 pub(crate) fn settled(object: usize, verb: &str, pc: usize) -> u32 {
     check(object, 4, verb, pc);
     world().object(object)
 }
 
-/// The cell of a lock, and whether the current thread holds it.
+/// Returns the cell of a lock, and whether the current thread holds it.
 fn of_lock(object: usize, pc: usize) -> (u32, bool) {
     let cell = arrives(object, Kind::Mutex, pc);
     let world = world();
@@ -289,7 +290,7 @@ fn of_lock(object: usize, pc: usize) -> (u32, bool) {
     (cell, mine)
 }
 
-/// Takes a lock that is free, for the current thread.
+/// Gives a free lock to the current thread.
 fn take(cell: u32, pc: usize) {
     let world = world();
     let current = world.current;
@@ -365,7 +366,7 @@ fn give(cell: u32, pc: usize) {
     tell_held(Kind::Mutex, cell);
 }
 
-/// Releases the mutex and enlists. Returns the cells of the two.
+/// Releases the mutex and enlists the current thread. Returns the cells of both objects.
 fn enlist(object: usize, mutex: usize, pc: usize, verb: &'static str) -> (u32, u32) {
     let cell = arrives(object, Kind::Condition, pc);
     let (lock, mine) = of_lock(mutex, pc);
@@ -442,7 +443,7 @@ fn notify(object: usize, all: bool, pc: usize) -> i64 {
     0
 }
 
-/// The thread that a handle names.
+/// Returns the thread that a handle names.
 #[inline]
 pub(crate) fn named(handle: i64, pc: usize, verb: &str) -> ProcessId {
     let thread = ProcessId((handle - 1) as u32);
@@ -452,13 +453,13 @@ pub(crate) fn named(handle: i64, pc: usize, verb: &str) -> ProcessId {
     }
 }
 
-/// The same for a thread that was joined or detached, or was never started.
+/// Handles the handle of a thread that was joined or detached, or was never started.
 #[cold]
 fn badly_named(thread: ProcessId, pc: usize, verb: &str) -> ProcessId {
     let world = world();
     let known = world.threads.get(thread.index());
     match known.filter(|thread| thread.life != Life::Unborn) {
-        // Under a memory model its engine knows who was first: see `weak::first`.
+        // Under a memory model the engine knows which operation came first: see `weak::first`.
         Some(_) if world.weak.on => thread,
         Some(thread) if thread.joined => {
             let words = format!("{verb} a thread that was joined already");
@@ -481,7 +482,7 @@ fn badly_named(thread: ProcessId, pc: usize, verb: &str) -> ProcessId {
 fn join(handle: i64, pc: usize) -> i64 {
     let thread = named(handle, pc, "joins");
     announce(Pending::new("join", thread.index(), pc).until(Until::Ended(thread)));
-    // Another thread may have joined it meanwhile.
+    // Another thread may have joined it while this one waited.
     named(handle, pc, "joins");
     let world = world();
     let current = world.current;
@@ -505,11 +506,11 @@ fn detach(handle: i64, pc: usize) -> i64 {
     0
 }
 
-/// The process ends: `main` has returned, or the program calls `exit`. That is a step unless all
-/// other threads have ended before, and the first one counts.
+/// Ends the process: `main` has returned, or the program calls `exit`.
 ///
-/// It keeps no thread from going on: what a thread does after it, it can do before as well, so
-/// nothing is found that cannot happen. What is observed is what was there at the end.
+/// This is a step unless all other threads have ended before; only the first `exit` counts. Other
+/// threads continue after it. They could also take their steps before it, so this adds no
+/// impossible behaviour. The observed values are those at the end of the process.
 pub(crate) fn exit(code: i64, verb: &'static str, pc: usize) {
     if !world().is_alone() {
         let cell = world().object(OUTPUT);
@@ -531,7 +532,7 @@ pub(crate) fn exit(code: i64, verb: &'static str, pc: usize) {
     }
 }
 
-/// The current thread ends; what runs at its end has run.
+/// Ends the current thread, after the functions at its end have run.
 pub(crate) fn end_thread(result: usize) {
     if world().weak.on {
         weak::flush();
@@ -557,7 +558,7 @@ fn allocate(size: usize, align: usize, pc: usize) -> i64 {
         .map_or(0, |address| address as i64)
 }
 
-/// The region that a block is in.
+/// Returns the region that contains a block.
 fn owner_of(address: usize) -> Option<usize> {
     let owner = heap::thread_of(address)?;
     let known = owner < world().threads.len() && !heap::is_stack(address);
@@ -570,7 +571,7 @@ fn free(address: usize, pc: usize) -> i64 {
     }
     let found = owner_of(address).map(|owner| world().threads[owner].region.find(address));
     let block = match found {
-        Some(Found::Block(block)) if block.address == address => block,
+        Some(HeapLocation::Block(block)) if block.address == address => block,
         _ => {
             let words = "frees what is not the start of an allocated block";
             fail(MishapKind::Failure, words.to_owned(), pc)
@@ -582,7 +583,7 @@ fn free(address: usize, pc: usize) -> i64 {
         fail_after(Some(by), words, pc);
     }
     let (size, made) = (block.size, block.made);
-    // The C++ library counts references to exceptions with code that is not instrumented.
+    // The C++ library counts references to exceptions in code that is not instrumented.
     if !world().exceptions.contains(&made) {
         frees(address, size, pc);
     }
@@ -597,12 +598,12 @@ fn free(address: usize, pc: usize) -> i64 {
 
 fn size_of(address: usize, pc: usize) -> i64 {
     match owner_of(address).map(|owner| world().threads[owner].region.find(address)) {
-        Some(Found::Block(block)) if block.address == address && block.freed.is_none() => {
+        Some(HeapLocation::Block(block)) if block.address == address && block.freed.is_none() => {
             block.size as i64
         }
         found => {
             let by = match found {
-                Some(Found::Block(block)) => block.freed.map(|(_, by)| by),
+                Some(HeapLocation::Block(block)) => block.freed.map(|(_, by)| by),
                 _ => None,
             };
             let words = "reallocates what is not an allocated block";
@@ -611,7 +612,7 @@ fn size_of(address: usize, pc: usize) -> i64 {
     }
 }
 
-/// Adds words to what is told of the current step.
+/// Appends words to the description of the current step.
 pub(crate) fn note(words: &str) {
     let world = world();
     if world.recording {
@@ -619,17 +620,17 @@ pub(crate) fn note(words: &str) {
     }
 }
 
-/// Where the output is observed its order matters, so that printing is a step.
+/// Prints. If the output is observed, printing is a step, because its order matters.
 fn print(text: usize, size: usize, pc: usize) -> i64 {
     if world().started > 1 && world().settings.observes_output() {
         let cell = world().object(OUTPUT);
         orders(Pending::new("print", 0, pc), cell);
     }
-    // A round of a loop that prints is not like the one before.
+    // A round of a loop that prints differs from the previous one.
     if world().settings.observes_output() {
         world().me().makes_progress();
     }
-    // SAFETY: the shim passes a text of this size.
+    // SAFETY: the shim passes a string of this size.
     let text = unsafe { std::slice::from_raw_parts(text as *const u8, size) };
     let world = world();
     if world.exited {
@@ -647,8 +648,8 @@ fn print(text: usize, size: usize, pc: usize) -> i64 {
     0
 }
 
-/// An atomic section of SV-COMP begins. It is one step; one that comes again and changes nothing
-/// waits for a change.
+/// Begins an atomic section of SV-COMP. The section is one step. A section that is repeated without
+/// effect waits for a change.
 fn begin_section(pc: usize, (sp, registers): (usize, usize)) -> i64 {
     let world = world();
     let Some(cell) = world.sections else {
@@ -668,7 +669,7 @@ fn begin_section(pc: usize, (sp, registers): (usize, usize)) -> i64 {
     0
 }
 
-/// It ends.
+/// Ends an atomic section.
 fn end_section() -> i64 {
     let world = world();
     if let Some(cell) = world.sections {
@@ -679,7 +680,7 @@ fn end_section() -> i64 {
     0
 }
 
-/// A value that is not known, from `start` up to, but not including, `end`.
+/// Returns an unknown value from `start` up to, but not including, `end`.
 pub(crate) fn choose(start: i64, end: i64, pc: usize) -> i64 {
     if world().weak.on {
         return weak::choose(start, end, pc);

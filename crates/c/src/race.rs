@@ -1,12 +1,12 @@
-//! A data race in words: both accesses, and the order that is missing between them.
+//! Describes a data race: both accesses, and the missing order between them.
 
 use mazurka_core::{SyncAction, SyncStep, missing_order};
 use rustc_hash::FxHashMap;
 
-use crate::clock::{How, Made, Mark, What, acquires, releases};
+use crate::clock::{AccessInfo, Mark, SyncKind, SyncOperation, acquires, releases};
 use crate::world::{Failure, World};
 
-/// What an access does, in words.
+/// Describes the kind of an access.
 fn verb(writes: bool, atomic: bool, frees: bool) -> &'static str {
     match (writes, atomic, frees) {
         (_, _, true) => "freed",
@@ -17,8 +17,9 @@ fn verb(writes: bool, atomic: bool, frees: bool) -> &'static str {
     }
 }
 
-/// Synchronisation, with the steps that each has read from: the last ones that have written.
-fn steps(made: &[Made]) -> Vec<SyncStep> {
+/// Converts synchronisation operations to steps, each with the writes that it reads from: the most
+/// recent ones.
+fn steps(made: &[SyncOperation]) -> Vec<SyncStep> {
     let mut last: FxHashMap<u32, usize> = FxHashMap::default();
     let mut all = Vec::with_capacity(made.len());
     for (at, it) in made.iter().enumerate() {
@@ -30,21 +31,24 @@ fn steps(made: &[Made]) -> Vec<SyncStep> {
             acquires: reads && acquires(it.order),
         };
         let action = match it.what {
-            What::Read => access(true, false),
-            What::Write => access(false, true),
-            What::Update => access(true, true),
-            What::Lock => SyncAction::Lock {
+            SyncKind::Read => access(true, false),
+            SyncKind::Write => access(false, true),
+            SyncKind::Update => access(true, true),
+            SyncKind::Lock => SyncAction::Lock {
                 lock: it.cell,
                 after: before,
             },
-            What::Unlock => SyncAction::Unlock { lock: it.cell },
-            What::Fence => SyncAction::Fence {
+            SyncKind::Unlock => SyncAction::Unlock { lock: it.cell },
+            SyncKind::Fence => SyncAction::Fence {
                 releases: releases(it.order),
                 acquires: acquires(it.order),
             },
-            What::Orders => SyncAction::Orders { thread: it.cell },
+            SyncKind::Orders => SyncAction::Orders { thread: it.cell },
         };
-        if matches!(it.what, What::Write | What::Update | What::Unlock) {
+        if matches!(
+            it.what,
+            SyncKind::Write | SyncKind::Update | SyncKind::Unlock
+        ) {
             last.insert(it.cell, at);
         }
         all.push(SyncStep {
@@ -56,8 +60,8 @@ fn steps(made: &[Made]) -> Vec<SyncStep> {
 }
 
 impl World {
-    /// A race in words.
-    pub fn race(&self, address: usize, how: How, other: Mark) -> Failure {
+    /// Describes a race.
+    pub fn race(&self, address: usize, how: AccessInfo, other: Mark) -> Failure {
         let mut sides = [
             (verb(how.writes, how.atomic, how.frees), how.pc, true),
             (
@@ -80,8 +84,8 @@ impl World {
         }
     }
 
-    /// What is missing between an earlier access and the current one, which `later_first` says is
-    /// the one that is named first.
+    /// Describes the missing order between an earlier access and the current one. `later_first`
+    /// says whether the description starts with the current one.
     fn missing(&self, other: Mark, later_first: bool) -> String {
         let steps = steps(&self.clocks.made);
         let first = (other.thread, other.before as usize);
@@ -93,10 +97,10 @@ impl World {
         };
         let name = |cell: u32| self.name_of(self.cells[cell as usize].address);
         let access = |at: usize| {
-            let Made { cell, what, pc, .. } = self.clocks.made[at];
+            let SyncOperation { cell, what, pc, .. } = self.clocks.made[at];
             let verb = match what {
-                What::Read => "load",
-                What::Write => "store",
+                SyncKind::Read => "load",
+                SyncKind::Write => "store",
                 _ => "update",
             };
             format!("the {verb} of `{}` {}", name(cell), self.image_place(pc))

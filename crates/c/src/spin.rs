@@ -1,44 +1,44 @@
-//! Loops that spin: a thread that comes back to the same access in the same local state, and has
-//! changed nothing since, waits for a change of what it has read.
+//! Detects loops that spin: if a thread returns to an access in the same local state and has
+//! changed nothing since, it waits for a change of a value that it has read.
 //!
-//! The local state is the stack, with the registers that a function keeps for its caller: both are
-//! compared byte by byte. Whatever the thread would do without a change, it has done already. So
-//! no execution is lost, and a loop that nothing ends is a deadlock.
+//! The local state is the stack, with the registers that a function keeps for its caller; both are
+//! compared byte by byte. The thread has already done everything that it would do without such a
+//! change. So no execution is lost, and a loop that nothing ends is a deadlock.
 
 use crate::clock::copy;
 
-/// A visit of an access.
+/// One visit of an access.
 #[derive(Default)]
 struct Visit {
     pc: usize,
     stack: Vec<u8>,
-    /// How much had been read before it.
+    /// Number of reads before this visit.
     reads: usize,
-    /// Never the same for two visits of a thread.
+    /// No two visits of a thread have the same stamp.
     stamp: u64,
 }
 
-/// What a thread has read since it last changed something.
+/// The reads of a thread since its last change of shared state.
 #[derive(Default)]
 pub(crate) struct Spin {
     visits: Vec<Visit>,
-    /// How many of the visits count.
+    /// Number of valid visits.
     count: usize,
-    /// The last stamp of a visit. It only grows.
+    /// The stamp of the last visit. It only grows.
     stamps: u64,
-    /// Cells, and how often they had changed; under a memory model, what was read.
+    /// Cells with their versions; under a memory model, with the values read.
     reads: Vec<(u32, i64)>,
     /// The cells that the pending operation waits for.
     pub waits_for: Vec<(u32, i64)>,
 }
 
-/// Loops with more accesses are not looked at.
+/// Loops with more accesses are not checked.
 const MOST_VISITS: usize = 16;
-/// Nor larger stacks.
+/// Threads with larger stacks are not checked.
 const MOST_STACK: usize = 1 << 14;
 
 impl Spin {
-    /// Makes it what another one is.
+    /// Copies the state of another one.
     pub fn become_like(&mut self, other: &Self) {
         let Self {
             visits,
@@ -61,21 +61,21 @@ impl Spin {
         copy(&mut self.waits_for, waits_for);
     }
 
-    /// The thread has changed something, or may go another way.
+    /// Forgets all visits, because the thread has changed something or may take another path.
     #[inline]
     pub fn progress(&mut self) {
         self.count = 0;
         self.reads.clear();
     }
 
-    /// The thread has read a cell that had changed so often, or held this value.
+    /// Records that the thread has read a cell with this version or value.
     #[inline]
     pub fn read(&mut self, cell: u32, version: i64) {
         self.reads.push((cell, version));
     }
 
-    /// The thread is about to make an access, with these registers and this stack. Whether it
-    /// spins; then `waits_for` is what it has read since it was here.
+    /// Records that the thread is about to make an access with these registers and this stack.
+    /// Returns whether it spins; if so, `waits_for` holds its reads since the last visit.
     pub fn visit(&mut self, pc: usize, registers: &[u8], stack: &[u8]) -> bool {
         if stack.len() > MOST_STACK {
             return false;

@@ -1,4 +1,4 @@
-//! What the program does, in words.
+//! Describes what the program does.
 
 use mazurka_core::record::{Binding, Change, LockChange, Place, Step, Waiting};
 use mazurka_core::{
@@ -18,7 +18,7 @@ fn shown(value: i64) -> String {
     }
 }
 
-/// What is in a variable: a number, or its bytes.
+/// Formats the content of a variable: a number, or its bytes.
 fn content(bytes: &[u8]) -> String {
     match bytes.len() {
         1 | 2 | 4 | 8 => shown(value_at(bytes.as_ptr() as usize, bytes.len())),
@@ -30,7 +30,7 @@ fn content(bytes: &[u8]) -> String {
     }
 }
 
-/// What an operation is about.
+/// Describes the object of an operation.
 fn object_of(pending: &Pending) -> String {
     let world = world();
     match (pending.until, pending.object) {
@@ -40,7 +40,7 @@ fn object_of(pending: &Pending) -> String {
     }
 }
 
-/// The file and the line of a return address.
+/// Returns the file and the line of a return address.
 fn line_of(pc: usize) -> (String, usize) {
     let world = world();
     let found = world.image.symbols.line(world.address_of(pc));
@@ -49,7 +49,7 @@ fn line_of(pc: usize) -> (String, usize) {
     })
 }
 
-/// An operation as a step tells it: `f: store(x)`.
+/// Describes an operation for a step: `f: store(x)`.
 fn label(pending: &Pending) -> String {
     let function = function_of(pending.pc);
     let object = object_of(pending);
@@ -71,14 +71,14 @@ fn function_of(pc: usize) -> String {
     symbol.map_or(String::new(), |symbol| symbol.shown())
 }
 
-/// What an access does to a lock of the program.
+/// Returns the effect of an access on a lock of the program.
 pub(crate) fn lock_change(access: &Access) -> Option<LockChange> {
     let held = match access.kind {
         AccessKind::Acquire => true,
         AccessKind::Release => false,
         AccessKind::Read | AccessKind::Write => return None,
     };
-    // Tokens are no locks of the program.
+    // Tokens are not locks of the program.
     let address = world().cells[access.first as usize].address;
     (address < usize::MAX / 2).then(|| LockChange {
         name: world().name_of(address),
@@ -86,7 +86,7 @@ pub(crate) fn lock_change(access: &Access) -> Option<LockChange> {
     })
 }
 
-/// The step that a thread has just made, in words, without what has gone wrong.
+/// Describes the step that a thread has just made, without its failures.
 pub(crate) fn step(process: ProcessId, pending: Pending, locks: Vec<LockChange>) -> Step {
     let world = world();
     let values = world.effects.values;
@@ -125,7 +125,7 @@ pub(crate) fn step(process: ProcessId, pending: Pending, locks: Vec<LockChange>)
 
 impl Narrator for Machine {
     fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
-        // The threads stand where the step starts before anything is recorded.
+        // Brings the threads to the state before the step, because replaying must not be recorded.
         self.status(process);
         Machine::record(true);
         let made = self.step(process, outcomes).cloned();

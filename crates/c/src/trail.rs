@@ -1,18 +1,19 @@
-//! The schedule of the current execution in memory that another process can read: if this one is
-//! ended by a signal, the other tells what it did last.
+//! Stores the schedule of the current execution in memory that another process can read: if a
+//! signal ends this process, the other one reports the last schedule.
 //!
-//! Words of eight bytes: the number of threads and of steps, then the parent and the number of each
-//! thread, then the thread of each step, how many outcomes it had, and the first of them.
+//! The memory consists of words of eight bytes: the number of threads and of steps; for each thread
+//! its parent and its index; for each step its thread, the number of its outcomes and the first
+//! outcome.
 
 use mazurka_core::{ProcessId, ProcessTable, Schedule, ScheduledStep};
 
-/// The most threads and steps that are kept.
+/// Maximum number of stored threads and steps.
 const THREADS: usize = 1 << 10;
 const STEPS: usize = 1 << 14;
-/// How long the memory is.
+/// Size of the memory.
 pub const SIZE: usize = 8 * (2 + THREADS + 2 * STEPS);
 
-/// The memory, if there is one.
+/// The memory, if it is mapped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trail(*mut u64);
 
@@ -26,7 +27,7 @@ impl Trail {
     /// Maps a file of this size.
     pub fn of_file(file: libc::c_int) -> Option<Self> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping; the file is longer than it.
+        // SAFETY: this is a new mapping, and the file is not shorter.
         let got = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -45,7 +46,7 @@ impl Trail {
         unsafe { self.0.add(at).write_volatile(word) };
     }
 
-    /// A thread has this number, and is this child of that thread.
+    /// Stores the number of a thread, its parent and its index among the children.
     pub fn thread(self, thread: ProcessId, parent: ProcessId, number: u32) {
         if !self.0.is_null() && thread.index() < THREADS {
             self.set(
@@ -58,7 +59,7 @@ impl Trail {
         }
     }
 
-    /// The next step, of so many before it, is one of this thread.
+    /// Stores the next step, which follows `before` steps, with its thread.
     #[inline]
     pub fn step(self, before: usize, thread: ProcessId, outcomes: &[i64]) {
         if self.0.is_null() || before >= STEPS {
@@ -72,7 +73,7 @@ impl Trail {
     }
 }
 
-/// The schedule that a process has left behind.
+/// Reads the schedule of a process that has ended.
 ///
 /// ```
 /// assert_eq!(mazurka_c::left_behind(&[0; 16]), None);

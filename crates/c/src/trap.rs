@@ -1,7 +1,6 @@
-//! Faults of the program's threads: each ends its coroutine, so that a fault is a finding and not
-//! the end of the tool. As in `mazurka-rt`, with more signals.
-//!
-//! A timer of processor time finds threads that make no step for long.
+//! Faults of the program's threads. A fault ends the coroutine and becomes a finding; the tool
+//! continues. The design follows `mazurka-rt`, with more signals. A timer of processor time detects
+//! threads that make no step for a long time.
 
 use std::cell::Cell;
 use std::sync::Once;
@@ -13,25 +12,25 @@ use corosensei::trap::CoroutineTrapHandler;
 /// Why a coroutine was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trap {
-    /// A signal, the address that was accessed, and where the code was.
+    /// A signal, the accessed address and the address of the code.
     Fault {
         signal: i32,
         address: usize,
         pc: usize,
     },
-    /// It has used its whole stack.
+    /// The thread has used its whole stack.
     Overflow { pc: usize },
-    /// It makes no step.
+    /// The thread makes no step.
     TooLong { pc: usize },
-    /// The same, and the time of the search is over.
+    /// The thread makes no step, and the time limit of the search has passed.
     OutOfTime,
 }
 
-/// A cell of the one thread that runs programs, and of the handlers that interrupt it.
+/// A cell for the one thread that runs programs, and for the handlers that interrupt it.
 struct Alone<T>(Cell<T>);
 
-// SAFETY: programs run on one thread (`world.rs`); handlers of other threads see no coroutine of
-// theirs on their stack, and change nothing (`end`).
+// SAFETY: programs run on one thread (`world.rs`). Handlers of other threads find no coroutine on
+// their stack, and change nothing (`end`).
 unsafe impl<T> Sync for Alone<T> {}
 
 static RUNNING: Alone<Option<CoroutineTrapHandler<()>>> = Alone(Cell::new(None));
@@ -39,20 +38,20 @@ static TRAPPED: Alone<Option<Trap>> = Alone(Cell::new(None));
 
 /// Counts resumptions, for the timer.
 static BEATS: AtomicU64 = AtomicU64::new(0);
-/// The count at the last tick, and how many ticks it has not changed.
+/// The count at the last tick, and the number of ticks since its last change.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 static TICKS: AtomicU64 = AtomicU64::new(0);
 
 /// Seconds of processor time that one step may take.
 pub(crate) const MOST_SECONDS: u64 = 10;
-/// How often the timer looks in a second.
+/// Number of checks of the timer in a second.
 const TICKS_A_SECOND: u64 = 10;
 
-/// When the search is over, in milliseconds of the clock; 0 if there is no limit.
+/// The time limit of the search, in milliseconds of the clock; 0 if there is none.
 static DEADLINE: AtomicU64 = AtomicU64::new(0);
-/// The user wants the search to end.
+/// Whether the user has interrupted the search.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-/// The search is over, and the current step goes on and on.
+/// Whether the search should stop during the current step.
 static OVER: AtomicBool = AtomicBool::new(false);
 
 fn now() -> u64 {
@@ -60,23 +59,23 @@ fn now() -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: writes the time; a handler may call it.
+    // SAFETY: writes the time; signal handlers may call it.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
 }
 
-/// The search that starts now may take so long.
+/// Sets the duration of the search that starts now.
 pub(crate) fn set_deadline(time: Option<Duration>) {
     let end = time.map_or(0, |time| now().saturating_add(time.as_millis() as u64));
     DEADLINE.store(end, Ordering::Relaxed);
 }
 
-/// The user wants the search to end. May be called by any thread.
+/// Interrupts the search. Any thread may call it.
 pub(crate) fn interrupt() {
     INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
-/// Whether the search is over, and the current step goes on and on.
+/// Whether the search should stop during the current step.
 #[inline]
 pub(crate) fn is_over() -> bool {
     OVER.load(Ordering::Relaxed)
@@ -90,7 +89,7 @@ const FAULTS: [i32; 5] = [
     libc::SIGABRT,
 ];
 
-/// A coroutine is resumed.
+/// Records that a coroutine is resumed.
 #[inline]
 pub(crate) fn enter(coroutine: CoroutineTrapHandler<()>) {
     RUNNING.0.set(Some(coroutine));
@@ -99,7 +98,7 @@ pub(crate) fn enter(coroutine: CoroutineTrapHandler<()>) {
     BEATS.store(beats + 1, Ordering::Relaxed);
 }
 
-/// It has come back. Returns why, if it was ended.
+/// Records that the coroutine has returned. Returns the reason if it was ended.
 #[inline]
 pub(crate) fn leave() -> Option<Trap> {
     RUNNING.0.set(None);
@@ -112,8 +111,8 @@ type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_voi
 pub(crate) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
-        // SAFETY: the handlers call only what a handler may call and read thread-locals that need
-        // no making. std gives its threads a stack for handlers.
+        // SAFETY: the handlers call only functions that are safe in handlers, and read
+        // thread-locals without an initialiser. std gives its threads an alternate signal stack.
         unsafe {
             let action = |handler: Handler| {
                 let mut action: libc::sigaction = std::mem::zeroed();
@@ -139,7 +138,7 @@ pub(crate) fn install() {
 }
 
 fn pc_of(context: *mut libc::c_void) -> usize {
-    // SAFETY: the context of a handler.
+    // SAFETY: this is the context of a handler.
     unsafe {
         let context = &*context.cast::<libc::ucontext_t>();
         context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize
@@ -152,7 +151,7 @@ extern "C" fn fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc:
         let address = (*info).si_addr() as usize;
         let pc = pc_of(context);
         if let Some(coroutine) = RUNNING.0.get() {
-            // The guard is a part of the stack.
+            // The guard page is a part of the stack.
             let why = if coroutine.stack_ptr_in_bounds(address) && signal == libc::SIGSEGV {
                 Trap::Overflow { pc }
             } else {
@@ -166,7 +165,7 @@ extern "C" fn fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc:
                 return;
             }
         }
-        // A fault of the tool itself: the process ends by this signal.
+        // This is a fault of the tool itself: the signal ends the process.
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);
     }
@@ -182,7 +181,7 @@ extern "C" fn tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) 
     let pc = pc_of(context);
     let deadline = DEADLINE.load(Ordering::Relaxed);
     let over = INTERRUPTED.load(Ordering::Relaxed) || deadline > 0 && now() >= deadline;
-    // The tool's own code is not left in the middle; it looks itself.
+    // Code of the tool is not interrupted; it checks the flag itself.
     OVER.store(over, Ordering::Relaxed);
     let too_long = ticks >= MOST_SECONDS * TICKS_A_SECOND;
     if (over || too_long) && crate::machine::is_program(pc) {
@@ -198,12 +197,12 @@ extern "C" fn tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) 
     }
 }
 
-/// Makes the coroutine return when the handler does. Returns false if it is not the one that was
-/// interrupted.
+/// Makes the coroutine return when the handler returns. Returns false if the handler has not
+/// interrupted the coroutine.
 unsafe fn end(why: Trap, context: *mut libc::c_void) -> bool {
-    // SAFETY: the context of a handler. The coroutine is the one that was interrupted if its stack
-    // was in use, and the registers are set as corosensei asks for. What it leaves behind is the
-    // program's memory, which the next execution starts afresh.
+    // SAFETY: this is the context of a handler. The handler has interrupted the coroutine if its
+    // stack was in use, and the registers are set as corosensei requires. The coroutine leaves only
+    // memory of the program, which the next execution resets.
     unsafe {
         let context = &mut *context.cast::<libc::ucontext_t>();
         let Some(coroutine) = RUNNING.0.get() else {
@@ -226,7 +225,7 @@ unsafe fn end(why: Trap, context: *mut libc::c_void) -> bool {
 }
 
 impl Trap {
-    /// What has happened, in words, and where.
+    /// Describes the fault, and says where it happened.
     pub fn words(self) -> (String, usize) {
         match self {
             Self::OutOfTime => ("the time is over".to_owned(), 0),

@@ -1,4 +1,4 @@
-//! Read-write locks, semaphores, barriers and `once`: what a thread waits for by a guard.
+//! Read-write locks, semaphores, barriers and `once`: operations that wait for a guard.
 
 use mazurka_core::{Access, AccessKind, MishapKind};
 
@@ -7,7 +7,7 @@ use crate::lives::{Kind, arrives, tell_held, used};
 use crate::objects::note;
 use crate::world::{Pending, Until, world};
 
-/// The order of a release, as the compiler passes it.
+/// The release order, in the numbers of the compiler.
 const RELEASE: i32 = 3;
 
 pub(crate) fn rw_read(object: usize, tries: bool, pc: usize) -> i64 {
@@ -49,7 +49,7 @@ pub(crate) fn rw_write(object: usize, tries: bool, pc: usize) -> i64 {
     0
 }
 
-/// The current thread has a read-write lock.
+/// Records that the current thread has acquired a read-write lock.
 fn took(cell: u32, pc: usize) {
     let world = world();
     let current = world.current;
@@ -73,7 +73,8 @@ pub(crate) fn rw_unlock(object: usize, pc: usize) -> i64 {
     announce(Pending::new("unlock", object, pc).on(AccessKind::Write, cell));
     used(cell, Kind::ReadWrite, pc);
     let world = world();
-    // Readers are ordered before a later writer, and a little too much before later readers.
+    // Orders readers before a later writer. It also orders them before later readers, which is too
+    // strong.
     world.clocks.release(current, cell);
     let lock = world.cell(cell);
     if lock.holder.is_some_and(|(holder, _)| holder == current) {
@@ -85,16 +86,16 @@ pub(crate) fn rw_unlock(object: usize, pc: usize) -> i64 {
     0
 }
 
-/// The number in a semaphore.
+/// Returns the number in a semaphore.
 fn count(object: usize) -> &'static mut u32 {
-    // SAFETY: the program's semaphore; if the address is wrong, that is a fault of the program,
-    // and told as one (trap.rs).
+    // SAFETY: this is the program's semaphore; if the address is wrong, the program has a fault,
+    // which is reported as one (trap.rs).
     unsafe { &mut *(object as *mut u32) }
 }
 
 pub(crate) fn sem_wait(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
     let cell = arrives(object, Kind::Semaphore, pc);
-    // A fault is one of this thread, not of the scheduler that looks later.
+    // Reads the number here, so that a fault belongs to this thread and not to the scheduler.
     std::hint::black_box(*count(object));
     let pending = Pending::new("sem_wait", object, pc).on(AccessKind::Write, cell);
     announce(if waits {
@@ -156,8 +157,8 @@ pub(crate) fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
     0
 }
 
-/// Whether the current thread runs the function. `count` of the cell is 1 once it is done; the
-/// first byte of the object as well, which is what C++ code looks at.
+/// Returns whether the current thread must run the function. When the function has ended, `count`
+/// of the cell is 1, and so is the first byte of the object, which C++ code reads.
 pub(crate) fn once_enter(object: usize, pc: usize) -> i64 {
     let cell = arrives(object, Kind::Flag, pc);
     let pending = Pending::new("once", object, pc).on(AccessKind::Write, cell);
@@ -166,7 +167,7 @@ pub(crate) fn once_enter(object: usize, pc: usize) -> i64 {
     let current = world.current;
     world.clocks.acquire(current, cell);
     used(cell, Kind::Flag, pc);
-    // SAFETY: the program's flag.
+    // SAFETY: this is the program's flag.
     let done = unsafe { *(object as *const u8) } != 0;
     if done {
         return 0;
@@ -177,7 +178,7 @@ pub(crate) fn once_enter(object: usize, pc: usize) -> i64 {
 
 pub(crate) fn once_leave(object: usize, done: bool, pc: usize) -> i64 {
     let cell = world().object(object);
-    // C++ code loads the first byte of the flag before it asks for the rest.
+    // C++ code loads the first byte of the flag before it calls the runtime.
     let byte = world().place(object, 1);
     announce(Pending {
         second: Some(Access::write(byte)),
@@ -189,7 +190,7 @@ pub(crate) fn once_leave(object: usize, done: bool, pc: usize) -> i64 {
     world.clocks.atomic_write(current, byte, false, RELEASE);
     world.changed(byte);
     world.cell(cell).holder = None;
-    // SAFETY: the program's flag.
+    // SAFETY: this is the program's flag.
     unsafe { *(object as *mut u8) = u8::from(done) };
     0
 }

@@ -1,9 +1,9 @@
 //! The state that the threads of one execution share with their scheduler.
 //!
-//! A thread is a coroutine. Before it touches anything shared it announces its next operation and
-//! is suspended; resumed, it performs the operation and runs on to the next announcement. So a step
-//! is one operation and the local work after it. There is one program in a process, and one world:
-//! the memory of a program that is loaded is there once.
+//! A thread is a coroutine. Before an access to shared data it announces its next operation and is
+//! suspended. When it is resumed, it performs the operation and runs to the next announcement. So a
+//! step is one operation and the local work after it. There is one program in a process, and one
+//! world: the memory of a program that is loaded is there once.
 //!
 //! Waiting is as in `mazurka-rt`: a mutex is a lock, joining waits for a process, waiting for a
 //! condition variable is enlisting and then waiting for a token. Semaphores, read-write locks,
@@ -19,27 +19,28 @@ use mazurka_core::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checkpoint::Checkpoints;
-use crate::clock::{Clocks, How, Mark};
-use crate::heap::{FixedStack, Found, Region, thread_of};
+use crate::clock::{AccessInfo, Clocks, Mark};
+use crate::heap::{FixedStack, HeapLocation, Region, thread_of};
 use crate::image::Image;
 use crate::spin::Spin;
 use crate::trail::Trail;
-use crate::weak::{Asking, Weak};
-use crate::{Settings, Stop, heap};
+use crate::weak::{Weak, WeakThreadState};
+use crate::{SearchStop, Settings, heap};
 
 /// Why a coroutine gives up control.
 pub(crate) enum Request {
     /// It has announced an operation.
     Turn,
-    /// A new thread is to start.
+    /// A new thread is to be started.
     Start,
 }
 
 /// The function of a thread, and its argument.
 pub(crate) type Routine = (extern "C" fn(usize) -> usize, usize);
 
-/// A coroutine. It is never dropped: what is on its stack is C's, which has no destructors that
-/// must run, and our own frames there own nothing, since they may never go on, or more than once.
+/// A coroutine. It is never dropped: the stack belongs to C code, which has no destructors that
+/// must run. Frames of the runtime on it own nothing, because they may be resumed never or more
+/// than once.
 pub(crate) type Running = ManuallyDrop<Coroutine<(), Request, (), FixedStack>>;
 
 /// What a waiting thread waits for.
@@ -62,7 +63,7 @@ pub(crate) enum Until {
     Barrier(u32, u32),
     /// No other thread runs the function of `pthread_once`.
     Once(u32),
-    /// What it has read in a loop has changed.
+    /// A value that the thread has read in a loop has changed.
     Change,
 }
 
@@ -72,9 +73,9 @@ pub(crate) struct Pending {
     pub access: Option<Access>,
     pub second: Option<Access>,
     pub until: Until,
-    /// It may give tokens to the threads that wait for the first cell.
+    /// Whether the operation may give tokens to threads that wait for the first cell.
     pub wakes: bool,
-    /// What it does.
+    /// The name of the operation.
     pub verb: &'static str,
     /// The object or the place.
     pub object: usize,
@@ -106,7 +107,7 @@ impl Pending {
     }
 }
 
-/// Where a thread is in its life.
+/// The stage of a thread's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Unborn,
@@ -131,7 +132,7 @@ pub(crate) struct Thread {
     pub joined: bool,
     /// The thread that has joined or detached it.
     pub claimed: Option<ProcessId>,
-    /// It has ended the process, and is no more joined.
+    /// Whether it has ended the process, so that joins of it wait forever.
     pub exits: bool,
     pub token_cell: u32,
     pub awaiting: bool,
@@ -147,19 +148,19 @@ pub(crate) struct Thread {
     pub spin: Spin,
     /// The cell, the operation and the order of the atomic access that it makes.
     pub access: (u32, u32, i32),
-    /// A plain write that is a step and has been announced: its cell, its place and what was there.
+    /// A plain write that is a step and has been announced: its cell, its place and the old value.
     pub writing: Option<(u32, (usize, usize), i64)>,
-    /// How many plain accesses it has made since its last step.
+    /// Number of plain accesses since its last step.
     pub idle: u32,
-    /// What only a memory model needs.
-    pub asking: Asking,
+    /// State that only memory models need.
+    pub weak_state: WeakThreadState,
     /// The lowest address of its stack that is known to have been used.
     pub lowest: usize,
-    /// Where the frames of the program begin.
+    /// Address where the frames of the program begin.
     pub top: usize,
-    /// Where it was started.
+    /// Address of the code that has started it.
     pub started: usize,
-    /// Changes whenever anything here does, and is never the same for two states.
+    /// Changes whenever this thread changes; no two states have the same stamp.
     pub stamp: u64,
 }
 
@@ -167,14 +168,14 @@ pub(crate) struct Thread {
 #[derive(Clone, Default)]
 pub(crate) struct Cell {
     pub epoch: u64,
-    /// The thread that holds it as a lock, and where it took it.
+    /// The thread that holds it as a lock, and the address of the acquisition.
     pub holder: Option<(ProcessId, usize)>,
-    /// How often, if the lock is recursive.
+    /// Number of acquisitions by the holder, if the lock is recursive.
     pub depth: u32,
     pub readers: Vec<ProcessId>,
     /// Threads that wait to be notified.
     pub waiters: Vec<ProcessId>,
-    /// How often its content has changed.
+    /// Number of changes of its content.
     pub version: u32,
     /// The thread that has destroyed it.
     pub destroyed: Option<ProcessId>,
@@ -183,9 +184,9 @@ pub(crate) struct Cell {
     /// Whether it is a semaphore.
     pub semaphore: bool,
     pub address: usize,
-    /// What is there before any write, under a memory model.
+    /// Its initial value, under a memory model.
     pub initial: i64,
-    /// Changes whenever its state may have changed, and is never the same for two states.
+    /// Changes whenever this cell may have changed; no two states have the same stamp.
     pub stamp: u64,
 }
 
@@ -195,7 +196,7 @@ pub(crate) struct Effects {
     pub wanted: Vec<i64>,
     pub outcomes: Vec<Outcome>,
     pub touched: Claims,
-    /// The step did not take the lock that it tried to take.
+    /// Whether the step failed to take the lock that it tried to take.
     pub untouched: bool,
     pub joined: Vec<ProcessId>,
     pub spawned: Vec<ProcessId>,
@@ -203,17 +204,17 @@ pub(crate) struct Effects {
     /// The thread that has made the other access of a data race.
     pub races_with: Option<ProcessId>,
     pub made: Option<Pending>,
-    /// The value read and the value written, where it is known.
+    /// The value read and the value written, if known.
     pub values: Option<(Option<i64>, Option<i64>)>,
     pub notes: Vec<String>,
 }
 
-/// A failure of the program, in words, and where.
+/// A failure of the program: its description and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub message: String,
     pub pc: usize,
-    /// More about it, in the execution that has shown it last. That makes no other failure of it.
+    /// Details of the last execution that has shown it. They do not distinguish failures.
     pub more: String,
 }
 
@@ -238,19 +239,19 @@ pub(crate) struct Learned {
     pub guarded: bool,
     /// Threads access the stacks of others.
     pub stacks: bool,
-    /// Granules that accesses of several sizes touch: each is one place.
+    /// Granules that accesses of several sizes touch: each of them is one place.
     pub mixed: FxHashSet<usize>,
     /// The bytes of plain places whose accesses are steps, because accesses to them race.
     pub shared: FxHashSet<usize>,
     /// Under a memory model: places that are accessed atomically.
     pub atomics: FxHashSet<usize>,
-    /// Under a memory model: values are chosen before the first thread is started.
+    /// Under a memory model: inputs are chosen before the first thread is started.
     pub eager: bool,
     /// Under a memory model: a thread is joined or detached more than once.
     pub joins: bool,
     /// Under a memory model: `main` is joined.
     pub joins_main: bool,
-    /// A clock is looked at that has moved, so moving one changes something.
+    /// The program reads a clock that has advanced, so advancing a clock is a change.
     pub clock: bool,
 }
 
@@ -263,9 +264,9 @@ pub(crate) struct World {
     /// The machine whose execution this is.
     pub owner: u64,
     pub current: ProcessId,
-    /// The thread whose thread-local variables are in place.
+    /// The thread whose thread-local variables are loaded.
     pub loaded: ProcessId,
-    /// Others than the current one are changed by `thread`.
+    /// The threads. Changes of threads other than the current one go through `thread`.
     pub threads: Vec<Thread>,
     /// The last stamp of a thread or a cell.
     pub stamps: u64,
@@ -273,7 +274,7 @@ pub(crate) struct World {
     pub cells: Vec<Cell>,
     /// The cells that have a state in this execution.
     pub used_cells: Vec<u32>,
-    /// By their addresses; there may be several, one after the other.
+    /// Cells by address and generation of the object.
     pub objects: FxHashMap<(usize, u32), u32>,
     places: FxHashMap<usize, (usize, u32)>,
     pub effects: Effects,
@@ -281,18 +282,18 @@ pub(crate) struct World {
     pub clocks: Clocks,
     pub failures: Vec<Failure>,
     pub learned: Learned,
-    pub stop: Option<Stop>,
-    /// Whether a search runs, which starts again if it learns something. Runs that make a violation
-    /// easier to read do not.
+    pub stop: Option<SearchStop>,
+    /// Whether a search is running, which restarts when it learns something. Runs that simplify a
+    /// violation do not restart.
     pub searching: bool,
-    /// `main` has returned, or `exit` was called.
+    /// Whether `main` has returned or `exit` was called.
     pub exited: bool,
-    /// What was in the variables that are observed then.
+    /// The content of the observed variables at that time.
     pub left: Vec<u8>,
-    /// Where variables are observed: the cell that the end of the process writes and all other
-    /// steps read.
+    /// If variables are observed: the cell that the end of the process writes and all other steps
+    /// read.
     pub end_cell: Option<u32>,
-    /// And no thread can go on.
+    /// Whether the process has ended and no thread can continue.
     pub finished: bool,
     /// The cell that atomic sections of SV-COMP write and all other steps read, if there are any.
     pub sections: Option<u32>,
@@ -304,15 +305,15 @@ pub(crate) struct World {
     pub start: Option<(Routine, bool, usize)>,
     /// Destructors of keys.
     pub keys: Vec<usize>,
-    /// Whether the program deletes keys, so that threads depend on when.
+    /// Whether the program deletes keys, so that the order of operations on keys matters.
     pub deletes_keys: bool,
-    /// How many of them constructors have made.
+    /// Number of keys that constructors have made.
     pub initial_keys: usize,
     /// Functions that run when the program ends, with their arguments.
     pub at_exit: Vec<(usize, usize)>,
-    /// Those of constructors.
+    /// The functions that constructors have registered.
     pub initial_at_exit: Vec<(usize, usize)>,
-    /// Whether there may be such functions.
+    /// Whether such functions may exist.
     pub has_ends: bool,
     /// The code that allocates exceptions.
     pub exceptions: std::ops::Range<usize>,
@@ -327,27 +328,26 @@ pub(crate) struct World {
     pub observed: Vec<(String, usize, usize)>,
     /// The memory model, if there is one.
     pub weak: Weak,
-    /// What was printed.
+    /// The output so far.
     pub printed: Vec<u8>,
-    /// What runs outside of what is explored.
+    /// Code that runs outside of the exploration.
     pub outside: Vec<String>,
-    /// Where the program has called the runtime last, for a plain access or to ask for something.
+    /// Address of the program's last call of the runtime, for a plain access or a request.
     pub called_at: usize,
-    /// The schedule, for another process.
+    /// Stores the schedule for another process.
     pub trail: Trail,
     pub checkpoints: Checkpoints,
 }
 
 static WORLD: AtomicPtr<World> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The world.
-///
-/// The reference must not be kept while a coroutine is resumed or suspends itself.
+/// Returns the world. The reference must not be kept while a coroutine is resumed or suspends
+/// itself.
 #[inline]
 pub(crate) fn world() -> &'static mut World {
-    // SAFETY: it is set before any code of the program runs, and never freed. All code that uses
-    // it runs on one thread (`Machine` and the functions of the table), and none keeps the
-    // reference across a switch of coroutines, so there is one at a time that is used.
+    // SAFETY: the pointer is set before any code of the program runs, and never freed. All users
+    // run on one thread (`Machine` and the functions of the table), and none keeps the reference
+    // across a switch of coroutines, so only one reference is in use at a time.
     unsafe { &mut *WORLD.load(Ordering::Relaxed) }
 }
 
@@ -356,7 +356,7 @@ pub(crate) fn is_there() -> bool {
     !WORLD.load(Ordering::Relaxed).is_null()
 }
 
-/// Makes this the world.
+/// Installs the world of the process.
 pub(crate) fn install(new: World) {
     WORLD.store(Box::into_raw(Box::new(new)), Ordering::Relaxed);
 }
@@ -415,7 +415,7 @@ impl World {
         }
     }
 
-    /// Forgets the numbers of places, which depend on what was learned.
+    /// Forgets the numbers of places, because they depend on learned facts.
     pub fn forget_places(&mut self) {
         self.places.clear();
         self.weak.forget();
@@ -429,7 +429,7 @@ impl World {
         self.cells.len() as u32 - 1
     }
 
-    /// The cell of a place that is accessed in so many bytes.
+    /// Returns the cell of a place that is accessed with this size.
     #[inline]
     pub fn place(&mut self, address: usize, size: usize) -> u32 {
         if let Some(&(known, cell)) = self.places.get(&address)
@@ -461,12 +461,12 @@ impl World {
             }
             if size > 8 || self.places.get(&start).is_some_and(|&(known, _)| known > 8) {
                 let what = "accesses of different sizes to an atomic of more than eight bytes";
-                self.stop = Some(Stop::Refused(what.to_owned()));
+                self.stop = Some(SearchStop::Refused(what.to_owned()));
                 return cell;
             }
             self.learned.mixed.insert(granule);
             self.learned.mixed.insert(start & !7);
-            self.stop.get_or_insert(Stop::Restart);
+            self.stop.get_or_insert(SearchStop::Restart);
             return cell;
         }
         let cell = self.new_cell(address);
@@ -474,14 +474,14 @@ impl World {
         cell
     }
 
-    /// How many bytes of a place that is known accesses touch.
+    /// Returns the number of bytes that accesses to a known place touch.
     pub fn size_of_place(&self, address: usize) -> usize {
         self.places
             .get(&address)
             .map_or(8, |&(size, _)| size.min(8))
     }
 
-    /// A cell, with the state that it has in this execution.
+    /// Returns a cell in its state of this execution.
     #[inline]
     pub fn cell(&mut self, cell: u32) -> &mut Cell {
         let (epoch, number) = (self.epoch, cell);
@@ -499,7 +499,7 @@ impl World {
         cell
     }
 
-    /// The state of a cell, if this execution has touched it.
+    /// Returns the state of a cell, if this execution has accessed it.
     pub fn seen(&self, cell: u32) -> Option<&Cell> {
         let cell = &self.cells[cell as usize];
         (cell.epoch == self.epoch).then_some(cell)
@@ -510,12 +510,12 @@ impl World {
         &mut self.threads[self.current.index()]
     }
 
-    /// How often a cell has changed.
+    /// Returns the number of changes of a cell.
     pub fn version(&self, cell: u32) -> u32 {
         self.seen(cell).map_or(0, |cell| cell.version)
     }
 
-    /// A choice of the current step.
+    /// Returns an outcome of a choice in the current step.
     pub fn outcome(&mut self, start: i64, end: i64) -> i64 {
         let given = self.effects.wanted.get(self.effects.outcomes.len());
         let value = given.copied().unwrap_or(start).clamp(start, end - 1);
@@ -523,7 +523,7 @@ impl World {
         value
     }
 
-    /// A thread, to be changed.
+    /// Returns a thread, for changes.
     #[inline]
     pub fn thread(&mut self, at: usize) -> &mut Thread {
         self.stamps += 1;
@@ -550,7 +550,7 @@ impl World {
         self.me().spin.progress();
     }
 
-    /// The number of a failure.
+    /// Returns the number of a failure.
     pub fn site_of(&mut self, failure: Failure) -> usize {
         let known = self.failures.iter().position(|known| known.is(&failure));
         match known {
@@ -574,7 +574,7 @@ impl World {
             kind,
             site: site as u32,
         });
-        self.me().asking.failure = site as u32;
+        self.me().weak_state.failure = site as u32;
         self.me().life = match kind {
             MishapKind::Discarded => Life::Discarded,
             _ => Life::Failed,
@@ -582,7 +582,8 @@ impl World {
         self.in_section = false;
     }
 
-    /// Whether memory may be accessed; if not, what is wrong, and the thread that has freed it.
+    /// Returns why memory may not be accessed, and the thread that has freed it; `None` if it may
+    /// be accessed.
     #[inline]
     pub fn wrong_access(
         &self,
@@ -596,13 +597,15 @@ impl World {
         }
         let region = &self.threads.get(owner)?.region;
         let (block, words) = match region.find(address) {
-            Found::Block(block) => match block.freed {
+            HeapLocation::Block(block) => match block.freed {
                 Some(_) => (*block, "after it was freed"),
                 None if address + size > block.address + block.size => (*block, "beyond its end"),
                 None => return None,
             },
-            Found::Gap(Some(block)) => (block, "beyond its end"),
-            Found::Gap(None) => return Some((format!("{verb} memory that is in no block"), None)),
+            HeapLocation::Gap(Some(block)) => (block, "beyond its end"),
+            HeapLocation::Gap(None) => {
+                return Some((format!("{verb} memory that is in no block"), None));
+            }
         };
         let made = self.image_place(block.made);
         let freed = block.freed.map(|(at, _)| self.image_place(at));
@@ -613,7 +616,7 @@ impl World {
         Some((words, block.freed.map(|(_, by)| by)))
     }
 
-    /// A place of the code in words: `in f (list.c:12)`.
+    /// Describes a place of the code: `in f (list.c:12)`.
     pub fn image_place(&self, pc: usize) -> String {
         let address = self.address_of(pc);
         let function = self.image.symbols.symbol(address);
@@ -624,8 +627,8 @@ impl World {
         }
     }
 
-    /// A place in the source for a place of the code: where code that has none was called last, as
-    /// far as that is known.
+    /// Returns the place in the source for an address of the code. For code without a source, this
+    /// is its last known call.
     pub fn place_in_source(&self, pc: usize) -> usize {
         match self.image.symbols.line(self.address_of(pc)) {
             None if self.called_at != 0 => self.called_at,
@@ -633,12 +636,12 @@ impl World {
         }
     }
 
-    /// The address of a call in the object, from its return address.
+    /// Returns the address of a call in the object, from its return address.
     pub fn address_of(&self, pc: usize) -> u64 {
         (pc.wrapping_sub(self.image.base) as u64).saturating_sub(1)
     }
 
-    /// What a place of memory is called.
+    /// Returns the name of a place in memory.
     pub fn name_of(&self, address: usize) -> String {
         if let Some(owner) = thread_of(address).filter(|&owner| owner < self.threads.len()) {
             let thread = self.table.path(ProcessId(owner as u32)).to_string();
@@ -647,7 +650,7 @@ impl World {
                 return format!("stack of {thread} [-{below}]");
             }
             return match self.threads[owner].region.find(address) {
-                Found::Block(block) => {
+                HeapLocation::Block(block) => {
                     let (from, made) = (address - block.address, block.made);
                     let made = self.image_place(made);
                     let from = if from == 0 {
@@ -657,7 +660,7 @@ impl World {
                     };
                     format!("block{from} allocated {made}")
                 }
-                Found::Gap(_) => "no block".to_owned(),
+                HeapLocation::Gap(_) => "no block".to_owned(),
             };
         }
         let at = (address.wrapping_sub(self.image.base)) as u64;
@@ -671,21 +674,21 @@ impl World {
         }
     }
 
-    /// Notes an access for races. Returns the place that races, and both accesses, in words.
+    /// Records an access for race detection. Returns an earlier access that it races with.
     #[inline]
-    pub fn note_access(&mut self, address: usize, size: usize, how: How) -> Option<Mark> {
+    pub fn note_access(&mut self, address: usize, size: usize, how: AccessInfo) -> Option<Mark> {
         let current = self.current;
         self.clocks.access(current, address, size, how)
     }
 }
 
-/// The bytes of a variable, or on a stack.
+/// Returns the bytes of a variable, or on a stack.
 pub(crate) fn bytes_at(address: usize, size: usize) -> &'static [u8] {
-    // SAFETY: it is memory of the program that is loaded, none of whose code runs.
+    // SAFETY: this is memory of the loaded program, none of whose code runs.
     unsafe { std::slice::from_raw_parts(address as *const u8, size) }
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub(crate) fn short(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }

@@ -59,7 +59,7 @@ impl Thread {
         }
     }
 
-    /// The slots of the current frame.
+    /// Returns the slots of the current frame.
     pub fn locals(&self) -> &[i64] {
         &self.slots[self.base as usize..]
     }

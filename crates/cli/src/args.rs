@@ -31,7 +31,7 @@ pub(crate) struct SearchArgs {
 }
 
 impl SearchArgs {
-    /// The library's options, with this many workers. Fails if the solver is not installed.
+    /// Returns the library's options, with this many workers. Fails if the solver is not installed.
     pub(crate) fn options(&self, jobs: usize) -> Result<Options, Refusal> {
         Ok(Options {
             solver: solver(&self.solver)?,
@@ -95,7 +95,7 @@ pub(crate) struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// The library's options, for commands that need no solver.
+    /// Returns the library's options, for commands that need no solver.
     pub(crate) fn options(&self, jobs: usize) -> Options {
         let limits = Limits {
             depth: self.max_depth,
@@ -109,7 +109,7 @@ impl LimitArgs {
     }
 }
 
-/// The library's options within some limits; Ctrl-C ends the work.
+/// Returns the library's options within some limits; Ctrl-C ends the work.
 pub(crate) fn options_of(limits: Limits, jobs: usize) -> Options {
     Options {
         limits,
@@ -154,7 +154,7 @@ pub(crate) struct ProofLimitArgs {
 }
 
 impl ProofLimitArgs {
-    /// The limits for the library.
+    /// Returns the limits for the library.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             time: self.time_limit,

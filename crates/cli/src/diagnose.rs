@@ -88,7 +88,7 @@ pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> Stri
     shown_text + &format!("{} {what}{s} in {}", all.len(), shown(file))
 }
 
-/// A mistake or warning with its place, in one line.
+/// Returns a mistake or warning with its place, in one line.
 fn in_a_line(diagnostic: &DiagnosticRecord) -> String {
     let place = diagnostic
         .span
@@ -110,7 +110,7 @@ impl<'a> Text<'a> {
         Self { source, lines }
     }
 
-    /// The byte range of the lines of a diagnostic, and the number of the first line.
+    /// Returns the byte range of the lines of a diagnostic, and the number of the first line.
     fn region(&self, diagnostic: &DiagnosticRecord) -> (Range<usize>, usize) {
         let related = diagnostic.related.iter().map(|related| related.span);
         let places = diagnostic.span.into_iter().chain(related);
@@ -125,7 +125,7 @@ impl<'a> Text<'a> {
         (self.lines[line - 1]..end, line)
     }
 
-    /// The byte range of a span; a span outside of the text is clamped.
+    /// Returns the byte range of a span; a span outside of the text is clamped.
     fn range(&self, span: SpanRecord) -> Range<usize> {
         let line = self.lines.get(span.line.wrapping_sub(1)).copied();
         let line = line.unwrap_or(self.source.len());
@@ -134,7 +134,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The byte that is `characters` characters after `from`.
+/// Returns the byte that is `characters` characters after `from`.
 fn behind(source: &str, from: usize, characters: usize) -> usize {
     let mut rest = source[from..].char_indices();
     rest.nth(characters)

@@ -11,7 +11,7 @@ pub(crate) fn allow_inconclusive() {
     ALLOWS_INCONCLUSIVE.store(true, Ordering::SeqCst);
 }
 
-/// The exit code of an inconclusive answer.
+/// Returns the exit code of an inconclusive answer.
 pub(crate) fn inconclusive() -> i32 {
     if ALLOWS_INCONCLUSIVE.load(Ordering::SeqCst) {
         Exit::Verified as i32

@@ -69,7 +69,7 @@ impl Experiments {
         Ok(list)
     }
 
-    /// The publishers, sorted by name.
+    /// Returns the publishers, sorted by name.
     pub(crate) fn publishers(&self) -> Vec<String> {
         let all = self
             .programs
@@ -83,14 +83,14 @@ impl Experiments {
 }
 
 impl Listed {
-    /// The settings, in the form of `--set`.
+    /// Returns the settings, in the form of `--set`.
     pub(crate) fn settings(&self) -> Result<Vec<(String, String)>, String> {
         let set = self.set.iter();
         set.map(|(name, value)| Ok((name.clone(), written(name, value)?)))
             .collect()
     }
 
-    /// The figure of a publisher for an engine; empty if there is none.
+    /// Returns the figure of a publisher for an engine; empty if there is none.
     pub(crate) fn figure(&self, publisher: &str, algorithm: &str) -> String {
         let figures = self.published.get(publisher);
         match figures.and_then(|figures| figures.get(algorithm)) {

@@ -35,7 +35,7 @@ pub(crate) fn with_included(name: &str) -> Result<String, String> {
     Ok(expanded(name, &program(name)?))
 }
 
-/// The text of a `.maz` program with all files that it includes.
+/// Returns the text of a `.maz` program with all files that it includes.
 pub(crate) fn expanded(name: &str, text: &str) -> String {
     let mut known = Vec::new();
     let read = &mut |path: &str| match name {
@@ -45,7 +45,7 @@ pub(crate) fn expanded(name: &str, text: &str) -> String {
     mazurka::expand(text, read)
 }
 
-/// The canonical name of an existing file.
+/// Returns the canonical name of an existing file.
 #[cfg(not(target_family = "wasm"))]
 fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     fs::canonicalize(path)
@@ -59,7 +59,7 @@ fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     Ok(path.components().filter(|part| !here(part)).collect())
 }
 
-/// The canonical name of a file or folder; the empty name is the current folder.
+/// Returns the canonical name of a file or folder; the empty name is the current folder.
 fn real(path: &Path) -> std::io::Result<PathBuf> {
     if path.as_os_str().is_empty() {
         canonical(Path::new("."))
@@ -68,8 +68,8 @@ fn real(path: &Path) -> std::io::Result<PathBuf> {
     }
 }
 
-/// The canonical name of a file in a folder or below it. Fails if a link leads out of the folder,
-/// or if there is no such file.
+/// Returns the canonical name of a file in a folder or below it. Fails if a link leads out of the
+/// folder, or if there is no such file.
 pub(crate) fn below(folder: &Path, file: &Path) -> Result<PathBuf, String> {
     let shown = file.display().to_string();
     let real_file = real(file).map_err(|error| unread(&shown, &error))?;
@@ -107,8 +107,8 @@ fn included(
     self::program(&shown)
 }
 
-/// The files with this ending in a folder and its subfolders, sorted by name. A name that is not a
-/// folder stands for itself.
+/// Returns the files with this ending in a folder and its subfolders, sorted by name. A name that
+/// is not a folder stands for itself.
 pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String> {
     if !Path::new(name).is_dir() {
         return Ok(vec![name.to_owned()]);
@@ -154,7 +154,7 @@ pub(crate) fn maz_program(name: &str, cannot: &str) -> Result<String, String> {
     }
 }
 
-/// Why a command does not accept ABS programs.
+/// Returns why a command does not accept ABS programs.
 pub(crate) fn no_abs(cannot: &str) -> String {
     format!("ABS programs cannot be {cannot}; `mazurka check` and `mazurka explore` work on them")
 }
@@ -402,7 +402,7 @@ fn put_pieces(
     })
 }
 
-/// What could not be written, why, and what to do.
+/// Returns what could not be written, why, and what to do.
 fn problem(what: &str, path: &Path, error: &io::Error) -> String {
     use io::ErrorKind::{
         AlreadyExists, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
@@ -428,7 +428,7 @@ fn problem(what: &str, path: &Path, error: &io::Error) -> String {
     format!("cannot write {what} `{}`: {why}; {todo}", path.display())
 }
 
-/// The name of a file in messages.
+/// Returns the name of a file in messages.
 fn shown(name: &str) -> &str {
     match name {
         "-" => "standard input",
@@ -436,7 +436,7 @@ fn shown(name: &str) -> &str {
     }
 }
 
-/// Why a file cannot be read.
+/// Returns why a file cannot be read.
 fn unread(name: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("there is no file `{name}`"),

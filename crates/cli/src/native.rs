@@ -76,7 +76,7 @@ pub(crate) fn is_native(name: &str) -> bool {
     ends(name, &C) || ends(name, &CXX)
 }
 
-/// The message of a command that does not support native code.
+/// Returns the message of a command that does not support native code.
 pub(crate) fn refusal(name: &str) -> String {
     format!(
         "`{name}` is native code: `check`, `explore`, `run` and `replay` work on it, and no other command"
@@ -154,13 +154,13 @@ impl NativeArgs {
         !self.allow_races && !self.leaks && self.nondet.is_empty() && self.cflags.is_empty()
     }
 
-    /// The message about such a flag for another program.
+    /// Returns the message about such a flag for another program.
     pub(crate) fn only_for_c() -> String {
         "--allow-races, --leaks, --nondet and flags for a compiler are for programs in C and C++"
             .to_owned()
     }
 
-    /// The flags from a record, and the path of the compiled program.
+    /// Returns the flags from a record, and the path of the compiled program.
     pub(crate) fn recorded(
         set: &[(String, String)],
         native: Option<PathBuf>,
@@ -187,7 +187,7 @@ impl NativeArgs {
         Ok(args)
     }
 
-    /// The flags, as a record keeps them.
+    /// Returns the flags, as a record keeps them.
     fn set(&self, observed: Option<&str>) -> Vec<(String, String)> {
         let mut all = Vec::new();
         let mut add = |name: &str, value: String| all.push((name.to_owned(), value));
@@ -209,10 +209,10 @@ impl NativeArgs {
         all
     }
 
-    /// The program in some files. In the process that runs it, it is loaded here; otherwise it is
-    /// compiled and run by such a process, and its exit is returned as the refusal. If `compares`,
-    /// the results of executions are compared: the exit code and the output, if nothing else is
-    /// observed.
+    /// Returns the program in some files. In the process that runs it, it is loaded here; otherwise
+    /// it is compiled and run by such a process, and its exit is returned as the refusal. If
+    /// `compares`, the results of executions are compared: the exit code and the output, if nothing
+    /// else is observed.
     pub(crate) fn load(
         &self,
         names: &[&str],
@@ -439,7 +439,7 @@ fn keep_trail(file: &fs::File) {
 #[cfg(not(unix))]
 fn keep_trail(_file: &fs::File) {}
 
-/// The places with inline assembly, one a line: its accesses are not visible.
+/// Returns the places with inline assembly, one a line: its accesses are not visible.
 fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
     let mut command = Command::new(&compiler.0);
     command.arg("-E").args(flags).arg(name);

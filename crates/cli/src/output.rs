@@ -9,8 +9,8 @@ const NARROWEST: usize = 40;
 /// The width of a terminal that does not report it.
 const USUAL_WIDTH: usize = 80;
 
-/// The width of the output: `COLUMNS`, or the width of the terminal. A file or a pipe has no width,
-/// so its text is neither cut nor wrapped.
+/// Returns the width of the output: `COLUMNS`, or the width of the terminal. A file or a pipe has
+/// no width, so its text is neither cut nor wrapped.
 pub(crate) fn width() -> Option<usize> {
     let out = io::stdout();
     let terminal = || out.is_terminal().then(|| terminal_width(&out));
@@ -18,14 +18,14 @@ pub(crate) fn width() -> Option<usize> {
     width.map(|width| width.max(NARROWEST))
 }
 
-/// The width in the environment.
+/// Returns the width in the environment.
 fn columns() -> Option<usize> {
     let given = std::env::var("COLUMNS").ok();
     let given = given.and_then(|columns| columns.trim().parse::<usize>().ok());
     given.filter(|&columns| columns > 0)
 }
 
-/// The width of the progress line on the terminal: a line that wraps would stay there.
+/// Returns the width of the progress line on the terminal: a line that wraps would stay there.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn progress_width() -> usize {
     let terminal = terminal_width(&io::stderr());
@@ -75,7 +75,7 @@ fn write_all(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// The exit code of a result, after it was written or could not be.
+/// Returns the exit code of a result, after it was written or could not be.
 pub(crate) fn written(result: io::Result<()>, exit: Exit) -> Exit {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -49,7 +49,7 @@ pub(crate) struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    /// The settings; the flags for ABS have names that no constant can have.
+    /// Returns the settings; the flags for ABS have names that no constant can have.
     pub(crate) fn settings(&self) -> Vec<(String, String)> {
         let mut all = self.set.clone();
         if self.ignore_time {
@@ -91,7 +91,7 @@ impl ProgramArgs {
         self.sources()?.load(&self.settings())
     }
 
-    /// The only file, for commands that do not support ABS models.
+    /// Returns the only file, for commands that do not support ABS models.
     pub(crate) fn only_file(&self) -> Result<&str, String> {
         match self.more.first() {
             Some(other) => Err(format!("only one file is read, so `{other}` is too much")),
@@ -178,7 +178,7 @@ impl Sources {
         Program::load(&self.name, &self.text, &set).map_err(|all| self.mistakes(&all))
     }
 
-    /// The settings, with where each file starts if there are several.
+    /// Returns the settings, with where each file starts if there are several.
     fn with_files(&self, set: &[(String, String)]) -> Vec<(String, String)> {
         let mut set = set.to_vec();
         if self.files.len() > 1 && !set.iter().any(|(name, _)| name == "@files") {
@@ -188,7 +188,7 @@ impl Sources {
         set
     }
 
-    /// The program as a job for other machines.
+    /// Returns the program as a job for other machines.
     #[cfg(all(feature = "cluster", not(target_family = "wasm")))]
     pub(crate) fn job(
         &self,
@@ -210,7 +210,7 @@ impl Sources {
         StateProperty::read(&self.text, set, property).map_err(bad_property)
     }
 
-    /// The mistakes of the first file that has any.
+    /// Returns the mistakes of the first file that has any.
     fn mistakes(&self, all: &[mazurka::Diagnostic]) -> Refusal {
         let outside = mazurka::Span::default();
         let starts = self
@@ -296,7 +296,7 @@ pub(crate) fn load_source(
     Program::load(file, source, set).map_err(|all| mistakes(file, source, &all))
 }
 
-/// The refusal of a bad property on the command line.
+/// Returns the refusal of a bad property on the command line.
 pub(crate) fn bad_property(bad: BadProperty) -> Refusal {
     match bad {
         BadProperty::Mistakes {
@@ -309,7 +309,7 @@ pub(crate) fn bad_property(bad: BadProperty) -> Refusal {
     }
 }
 
-/// The refusal of a text with mistakes.
+/// Returns the refusal of a text with mistakes.
 pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) -> Refusal {
     // They are sorted by place: show those of the first file that has any.
     let outside = mazurka::Span::default();

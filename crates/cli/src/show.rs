@@ -176,7 +176,7 @@ pub(crate) fn page(
     }))
 }
 
-/// The view for a text that no terminal shows.
+/// Returns the view for a text that no terminal shows.
 pub(crate) fn plain(view: View) -> View {
     View {
         paint: mazurka_report::Paint::Plain,
@@ -319,7 +319,7 @@ pub(crate) fn show(
     })
 }
 
-/// A record as JSON.
+/// Returns a record as JSON.
 pub(crate) fn json(record: &impl Serialize) -> Result<String, String> {
     mazurka_report::json(record).map_err(|error| format!("cannot write the record: {error}"))
 }

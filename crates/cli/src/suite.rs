@@ -137,7 +137,7 @@ impl Suite {
         }
     }
 
-    /// The models with their flags and expected results.
+    /// Returns the models with their flags and expected results.
     pub(crate) fn cases(&self, apart: Option<&Verdicts>) -> Result<Vec<Case>, String> {
         let mut all: Vec<Case> = Vec::new();
         for model in &self.models {
@@ -228,7 +228,7 @@ pub(crate) fn read<T: for<'a> Deserialize<'a>>(file: &str, text: &str) -> Result
     toml::from_str(text).map_err(|error| format!("`{file}`: {error}").trim_end().to_owned())
 }
 
-/// The value of a constant, in the form of `--set`.
+/// Returns the value of a constant, in the form of `--set`.
 pub(crate) fn written(constant: &str, value: &toml::Value) -> Result<String, String> {
     match value {
         toml::Value::String(text) => Ok(text.clone()),

@@ -43,7 +43,7 @@ pub(crate) fn settings(text: &str) -> Result<(String, Vec<String>), String> {
     }
 }
 
-/// An input and its value: `0#0=5`, `0.1#2=true`
+/// Returns an input and its value: `0#0=5`, `0.1#2=true`
 pub(crate) fn input(text: &str) -> Result<(String, i128), String> {
     let hint = || {
         "write PROCESS#NUMBER=VALUE, such as 0#0=5 or 0.1#2=true, or VARIABLE=VALUE for an initial value"
@@ -61,7 +61,7 @@ pub(crate) fn input(text: &str) -> Result<(String, i128), String> {
     Ok((format!("{process}#{number}"), value))
 }
 
-/// A whole number from 1.
+/// Returns a whole number from 1.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     match text.replace('_', "").parse() {
         Ok(0) | Err(_) => Err(format!("write a whole number from 1 to {}", u64::MAX)),
@@ -69,13 +69,13 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A number that random draws start from.
+/// Returns a number that random draws start from.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     let number = text.replace('_', "").parse();
     number.map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))
 }
 
-/// A limit on the local work of one step.
+/// Returns a limit on the local work of one step.
 pub(crate) fn local(text: &str) -> Result<u64, String> {
     match count(text) {
         Ok(n) if n <= MOST_LOCAL => Ok(n),

@@ -322,7 +322,7 @@ fn guard(memory: Option<u64>) {
     }
 }
 
-/// The processor time of this program.
+/// Returns the processor time of this program.
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
 pub(crate) fn worked() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
@@ -330,7 +330,7 @@ pub(crate) fn worked() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// The running time of this program, where the system does not report its processor time.
+/// Returns the running time of this program, where the system does not report its processor time.
 #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
 pub(crate) fn worked() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -360,7 +360,8 @@ pub(crate) fn bound_memory(bytes: u64) {
     MOST_MEMORY.store(bytes, Ordering::SeqCst);
 }
 
-/// The memory limit in bytes. The default is 4 GB: a model may be infinite, a machine is not.
+/// Returns the memory limit in bytes. The default is 4 GB: a model may be infinite, a machine is
+/// not.
 pub(crate) fn memory_limit(given: Option<u64>) -> Option<u64> {
     let wanted = given.or_else(|| used().map(|_| 4 << 30));
     wanted.map(|bytes| bytes.min(MOST_MEMORY.load(Ordering::SeqCst)))
@@ -390,8 +391,8 @@ pub(crate) fn add_memory(record: &mut Record) {
     record.memory = most.filter(|_| record.counts.states.is_some());
 }
 
-/// The progress of the search: the elapsed time, what was explored, how fast, how much there is,
-/// and how long it will take.
+/// Returns the progress of the search: the elapsed time, what was explored, how fast, how much
+/// there is, and how long it will take.
 fn message(progress: &Progress, used: Option<u64>) -> String {
     let seconds = progress.elapsed.as_secs_f64().max(0.001);
     let counts = &progress.counts;
@@ -440,7 +441,7 @@ fn message(progress: &Progress, used: Option<u64>) -> String {
     text + &to_go
 }
 
-/// A time in words.
+/// Returns a time in words.
 fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {

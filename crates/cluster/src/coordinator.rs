@@ -1,9 +1,10 @@
-//! The coordinator: it starts a search, looks after it, and adds up what was found.
+//! The coordinator of a search: starts it, supervises it, and adds up the results.
 //!
-//! It reads results as they are written, by their numbers in the ledger, which needs no state on
-//! the server. Now and then it compares the parts without a result with the queue. An order that
-//! is neither there nor done was lost, and is sent again. In that order, queue first, nothing is
-//! sent twice in vain: a worker writes the result before it acknowledges.
+//! It reads the results in the order of their numbers in the ledger, which needs no state on the
+//! server. At intervals it compares the parts without a result with the queue. An order that is
+//! neither in the queue nor done was lost, and is sent again. The coordinator reads the queue
+//! before the results. A worker writes the result before it acknowledges the order, so no order is
+//! sent again without need.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,17 +20,17 @@ use crate::server::{Connection, Server, block_on};
 use crate::tree::Tree;
 use crate::{Error, Look, MOST_FAILURES, Plan, Progress};
 
-/// Between two looks of the caller.
+/// Time between two calls of the caller's function.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
-/// Between two questions for new results.
+/// Time between two requests for new results.
 const BETWEEN_QUESTIONS: Duration = Duration::from_millis(100);
-/// Between two looks for lost orders.
+/// Time between two searches for lost orders.
 const BETWEEN_SEARCHES: Duration = Duration::from_secs(5);
-/// After the server did not answer.
+/// Pause after an error of the server.
 const AFTER_AN_ERROR: Duration = Duration::from_millis(300);
-/// Results that are asked for at one time.
+/// Maximum number of results in one request.
 const AT_ONE_TIME: usize = 32;
-/// How long results are added up when the search was stopped.
+/// Time limit for adding results after the search was stopped.
 const FOR_A_PARTIAL_SUM: Duration = Duration::from_millis(600);
 
 /// A search to coordinate.
@@ -42,18 +43,18 @@ pub struct Search<'a> {
     pub keep: bool,
 }
 
-/// How a search has ended.
+/// How a search ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// All results were added.
     Complete,
-    /// The caller has stopped it: some results were added. It can go on.
+    /// The caller stopped it. Some results were added, and the search can be resumed.
     Stopped,
     /// A part could not be explored, for these reasons. Some results were added.
     Failed(Vec<String>),
 }
 
-/// Runs a search until it is done, or the caller stops it.
+/// Runs a search until it is complete or the caller stops it.
 pub fn coordinate(
     server: &Server,
     search: &Search<'_>,
@@ -109,7 +110,7 @@ pub fn coordinate(
     })
 }
 
-/// Opens the ledger if that is not done yet, or does some of the work.
+/// Opens the ledger if it is not open, or else does a part of the work.
 async fn round<'a>(
     coordinator: &mut Option<Coordinator<'a>>,
     (connection, id, search): (&'a Connection, &'a Id, &Search<'_>),
@@ -142,12 +143,12 @@ struct Coordinator<'a> {
     ledger: Ledger,
     queue: Queue,
     tree: Tree,
-    /// Where the results and the failures that are known end.
+    /// The numbers after the last known result and the last known failure.
     results: u64,
     failures: u64,
     failed: HashMap<Path, Vec<String>>,
     attempts: HashMap<Path, u32>,
-    /// When lost orders were looked for; none: it is time.
+    /// Time of the last search for lost orders; `None` if one is due.
     searched: Option<Instant>,
 }
 
@@ -216,14 +217,14 @@ impl<'a> Coordinator<'a> {
     }
 
     fn fail(&mut self, path: Path, why: String) {
-        // Another worker may be able to.
+        // Another worker may succeed.
         self.searched = None;
         if !self.tree.is_done(&path) {
             self.failed.entry(path).or_default().push(why);
         }
     }
 
-    /// The reasons of a part that has failed too often.
+    /// Returns the reasons if some part has failed too often.
     fn given_up(&self) -> Option<Vec<String>> {
         let failed = self
             .failed
@@ -238,7 +239,8 @@ impl<'a> Coordinator<'a> {
         Some(why)
     }
 
-    /// Notes a result, and those of its children that came before it. Whether it is a good one.
+    /// Records a result, and the results of its children that arrived earlier. Returns whether the
+    /// result is valid.
     async fn note(
         &mut self,
         path: Path,
@@ -320,7 +322,7 @@ impl<'a> Coordinator<'a> {
         Ok(())
     }
 
-    /// The orders for the children of a part. If its result is lost, it is to be made again.
+    /// Returns the orders for the children of a part. If its result is lost, reopens the part.
     async fn orders_of(
         &mut self,
         path: &Path,
@@ -336,8 +338,8 @@ impl<'a> Coordinator<'a> {
         Ok(orders)
     }
 
-    /// Adds all results, in the order of the tree. One that is missing or damaged is to be made
-    /// again: then nothing is added.
+    /// Adds all results, in the order of the tree. If one is missing or damaged, adds nothing and
+    /// reopens its part.
     async fn add_all(&mut self, plan: &mut dyn Plan) -> Result<bool, Error> {
         plan.clear();
         let bad = self.add(plan, None).await?;
@@ -350,7 +352,7 @@ impl<'a> Coordinator<'a> {
         Ok(true)
     }
 
-    /// Adds results until the time is over, and returns the first bad one.
+    /// Adds results until the time limit. Returns the first invalid one.
     async fn add(
         &mut self,
         plan: &mut dyn Plan,
@@ -385,16 +387,16 @@ impl<'a> Coordinator<'a> {
         Ok(None)
     }
 
-    /// Adds what there is, as far as that is quick.
+    /// Adds the available results, within a time limit.
     async fn add_some(&mut self, plan: &mut dyn Plan) {
         plan.clear();
         let until = Instant::now() + FOR_A_PARTIAL_SUM;
         let added = self.add(plan, Some(until));
-        // What is missing is missing.
+        // Missing results are left out.
         let _ = tokio::time::timeout(FOR_A_PARTIAL_SUM, added).await;
     }
 
-    /// Takes the search off the server. If that does not work, it stays there.
+    /// Deletes the search from the server, if possible.
     async fn clean_up(&mut self) {
         let _ = self.queue.forget(self.id).await;
         let _ = Ledger::delete(self.connection, self.id).await;

@@ -1,9 +1,9 @@
 //! The ledger of a search: its job, the results of its parts, and failures.
 //!
-//! A result is a *head* and a body. A small body stands in the head; a larger one is cut into
-//! pieces under keys with its checksum in them, so that two workers with the same part do not mix
-//! theirs, and the head is written last. A head without all its pieces, or whose checksum differs,
-//! is as good as none.
+//! A result has a *head* and a body. A small body is stored with the head. A larger one is cut into
+//! pieces. Their keys contain the checksum of the body, so two workers with the same part do not
+//! mix their pieces. The head is written last. A head whose pieces are incomplete, or whose
+//! checksum differs, counts as no result.
 
 use std::time::Duration;
 
@@ -18,18 +18,18 @@ use crate::names::{Id, Path};
 use crate::server::Connection;
 use crate::{Error, MOST_RESULT_BYTES};
 
-/// A body up to this size stands in its head.
+/// Maximum size of a body that is stored with its head.
 const INLINE: usize = 64 << 10;
-/// The most that is kept of a reason.
+/// Maximum length of a stored reason.
 const MOST_REASON: usize = 1000;
 
-/// The checksum of some bytes, as text.
+/// Returns the checksum of some bytes, as text.
 pub(crate) fn checksum(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What is known of a result without its body.
+/// A result without its body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Head {
@@ -38,9 +38,9 @@ pub(crate) struct Head {
     /// The checksum of the body, and its size.
     pub checksum: String,
     pub bytes: u64,
-    /// The size of a piece; 0 if the body stands behind the head.
+    /// The size of a piece; 0 if the body is stored with the head.
     pub piece: u64,
-    /// Only shown.
+    /// Number of executions, for display only.
     pub executions: u64,
 }
 
@@ -51,14 +51,14 @@ impl Head {
         })
     }
 
-    /// Whether it is one that this version writes.
+    /// Whether this version writes such heads.
     fn fits(&self) -> bool {
         let digits = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let sizes = self.bytes <= MOST_RESULT_BYTES && (self.piece == 0 || self.piece >= 512);
         digits(&self.of) && digits(&self.checksum) && sizes
     }
 
-    /// Reads a value: the head, and what stands behind it.
+    /// Splits a value into the head and the bytes after it.
     fn read(value: &[u8]) -> Option<(Self, &[u8])> {
         let end = value.iter().position(|&byte| byte == b'\n')?;
         let head: Self = serde_json::from_slice(&value[..end]).ok()?;
@@ -73,11 +73,11 @@ impl Head {
     }
 }
 
-/// An entry, in the order in which they were written.
+/// An entry of the ledger.
 pub(crate) struct Written {
     pub sequence: u64,
     pub path: Path,
-    /// Nothing if it is no head, or was deleted.
+    /// The value; empty if the entry was deleted or has no head.
     pub value: Vec<u8>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Ledger {
     most_bytes: usize,
 }
 
-/// Whether an error says that there is no such stream.
+/// Whether an error means that the stream does not exist.
 fn is_missing(error: &KeyValueError) -> bool {
     let source = std::error::Error::source(error);
     let stream = source.and_then(|source| source.downcast_ref::<GetStreamError>());
@@ -98,8 +98,9 @@ fn is_missing(error: &KeyValueError) -> bool {
     })
 }
 
-/// Makes a bucket, with what it is and how long a value lives. As a stream, since the client asks
-/// for what servers before 2.11 do not know if it is told to make a bucket.
+/// Makes a bucket with a description and a lifetime of its values. Makes the underlying stream
+/// directly, because the client's function for buckets uses options that servers before 2.11 do not
+/// know.
 pub(crate) async fn bucket(
     connection: &Connection,
     name: &str,
@@ -124,7 +125,7 @@ pub(crate) async fn bucket(
 }
 
 impl Ledger {
-    /// Opens the ledger of a search, if there is one.
+    /// Opens the ledger of a search, if it exists.
     pub async fn open(connection: &Connection, id: &Id) -> Result<Self, Error> {
         match connection.context.get_key_value(id.bucket()).await {
             Ok(store) => Ok(Self::new(connection, store)),
@@ -140,7 +141,7 @@ impl Ledger {
         }
     }
 
-    /// Opens it or makes it, with its job.
+    /// Opens the ledger of a search, or creates it with this job.
     pub async fn create(connection: &Connection, id: &Id, job: &[u8]) -> Result<Self, Error> {
         let ledger = match Self::open(connection, id).await {
             Err(Error::Gone) => {
@@ -157,13 +158,13 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// What tells this ledger from others of the same name: when it was made.
+    /// Returns the creation time, which distinguishes this ledger from others of the same name.
     pub fn run(&self) -> String {
         let made = self.store.stream.cached_info().created;
         format!("{made:?}").replace(' ', "")
     }
 
-    /// Whether it is still there.
+    /// Whether the ledger still exists.
     pub async fn is_there(&self, connection: &Connection, id: &Id) -> Result<bool, Error> {
         match Self::open(connection, id).await {
             Ok(now) => Ok(now.run() == self.run()),
@@ -172,7 +173,7 @@ impl Ledger {
         }
     }
 
-    /// The job.
+    /// Returns the job.
     pub async fn job(&self) -> Result<Option<Vec<u8>>, Error> {
         let entry = self.store.get("job").await.map_err(Error::server)?;
         let Some(value) = entry else { return Ok(None) };
@@ -223,7 +224,7 @@ impl Ledger {
         written.map(|_| ()).map_err(Error::server)
     }
 
-    /// The body of a result, if it is whole.
+    /// Returns the body of a result, if it is complete.
     async fn body(&self, key: &str, head: &Head, behind: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let mut body = behind.to_vec();
         for k in 0..head.pieces() {
@@ -240,7 +241,7 @@ impl Ledger {
         Ok(whole.then_some(body))
     }
 
-    /// The head of a result, and its body if it is whole.
+    /// Returns the head of a result, and its body if it is complete.
     pub async fn result(&self, path: &Path) -> Result<Option<(Head, Option<Vec<u8>>)>, Error> {
         let entry = self.store.get(format!("head.{path}")).await;
         match entry.map_err(Error::server)? {
@@ -249,7 +250,7 @@ impl Ledger {
         }
     }
 
-    /// The same from the value of its key.
+    /// Returns the same, from the value of its key.
     pub async fn whole(
         &self,
         path: &Path,
@@ -262,7 +263,7 @@ impl Ledger {
         Ok(Some((head, body)))
     }
 
-    /// Whether there is a result for an order.
+    /// Whether an order has a result.
     pub async fn has_result(&self, path: &Path, of: &str) -> Result<bool, Error> {
         let entry = self.store.get(format!("head.{path}")).await;
         let value = entry.map_err(Error::server)?;
@@ -270,13 +271,13 @@ impl Ledger {
         Ok(head.is_some_and(|(head, _)| head.of == of))
     }
 
-    /// Takes a result out.
+    /// Deletes a result.
     pub async fn remove_result(&self, path: &Path) -> Result<(), Error> {
         let removed = self.store.delete(format!("head.{path}")).await;
         removed.map_err(Error::server)
     }
 
-    /// Notes that a part could not be explored, and why.
+    /// Records that a worker could not explore a part, and the reason.
     pub async fn put_failure(&self, path: &Path, by: &str, why: &str) -> Result<(), Error> {
         let why: String = why.chars().take(MOST_REASON).collect();
         let key = format!("failed.{path}.{by}");
@@ -284,12 +285,13 @@ impl Ledger {
         written.map(|_| ()).map_err(Error::server)
     }
 
-    /// The next result that was written at this place or behind it.
+    /// Returns the next result with at least this number.
     pub async fn next_result(&self, from: u64) -> Result<Option<Written>, Error> {
         self.next("head.", from, Path::parse).await
     }
 
-    /// The next failure; of its key the last token says who failed.
+    /// Returns the next failure with at least this number. The last token of its key is the name of
+    /// the worker.
     pub async fn next_failure(&self, from: u64) -> Result<Option<Written>, Error> {
         let path = |key: &str| Path::parse(key.rsplit_once('.')?.0);
         self.next("failed.", from, path).await
@@ -322,13 +324,13 @@ impl Ledger {
                         value: message.payload.to_vec(),
                     }));
                 }
-                // No key of ours.
+                // The key is not one of this crate.
                 None => from = message.sequence + 1,
             }
         }
     }
 
-    /// The number of results.
+    /// Returns the number of results.
     pub async fn results(&self) -> Result<u64, Error> {
         use futures_util::StreamExt;
         let filter = format!("$KV.{}.head.>", self.store.name);
@@ -342,12 +344,12 @@ impl Ledger {
         Ok(results)
     }
 
-    /// Its size on the server, in bytes.
+    /// Returns its size on the server, in bytes.
     pub fn bytes(&self) -> u64 {
         self.store.stream.cached_info().state.bytes
     }
 
-    /// Takes everything off the server.
+    /// Deletes the ledger and the orders of a search from the server.
     pub async fn delete(connection: &Connection, id: &Id) -> Result<(), Error> {
         let deleted = connection.context.delete_key_value(id.bucket()).await;
         deleted.map(|_| ()).map_err(Error::server)

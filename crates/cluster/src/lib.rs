@@ -1,27 +1,27 @@
-//! Parts of a search on many machines: NATS JetStream moves them and keeps what came of them.
+//! Distributes the parts of a search over many machines: NATS JetStream transports them and stores
+//! the results.
 //!
-//! This crate knows the network and nothing of programs. What is to be done with an order is a
-//! [`Work`] of the caller, what the results mean is its [`Plan`]; to this crate jobs, orders and
+//! This crate handles the network, not programs. The caller implements [`Work`], which explores the
+//! part of an order, and [`Plan`], which interprets the results. For this crate, jobs, orders and
 //! results are bytes.
 //!
-//! A *search* has a name, its *id*, which is a fingerprint of its job. Its parts form a tree: the
-//! whole is part `0`, its children are `0.0`, `0.1` and so on. What becomes of a part, a result or
-//! children, is a function of its order alone, so it does not matter which worker does it, or how
-//! often.
+//! The *id* of a *search* is a fingerprint of its job. Its parts form a tree: the whole search is
+//! part `0`, its children are `0.0`, `0.1` and so on. The outcome of a part, a result or children,
+//! depends only on its order. So it does not matter which worker explores the part, or how often.
 //!
 //! | on the server | what it is |
 //! |---|---|
 //! | stream `mazurka-orders`, subject `mazurka.orders.<id>.<path>` | a queue of orders: each is given to one worker until a worker acknowledges it |
 //! | bucket `mazurka-<id>` | the *ledger* of a search: its job, the results by path, and failures |
-//! | bucket `mazurka-workers` | who works, for a few seconds each |
+//! | bucket `mazurka-workers` | the active workers; entries expire after a few seconds |
 //!
-//! Nothing rests on the queue. It may deliver twice, or lose everything: the ledger says which
-//! parts have a result, a part is explored once more if it has none, and the coordinator sends an
-//! order again if it is neither in the queue nor done. And the ledger may lose what it has: then
-//! that part is not done. The sum is made of the ledger alone, at the end.
+//! The queue need not be reliable. It may deliver an order twice, or lose everything. The ledger
+//! says which parts have a result. A part without one is explored again, and the coordinator sends
+//! an order again if it is neither in the queue nor done. If the ledger loses a result, its part is
+//! explored again, too. The sum is computed from the ledger alone, at the end.
 //!
-//! What is read from the server is checked: names, sizes, checksums, and that a result belongs to
-//! the order that the coordinator would give. What the bytes say is checked by the caller.
+//! This crate checks the data that it reads from the server: names, sizes, checksums, and that a
+//! result belongs to the order that the coordinator would give. The caller checks the content.
 
 mod coordinator;
 mod ledger;
@@ -41,37 +41,38 @@ pub use server::Server;
 pub use status::{SearchStatus, Status, WorkerStatus, cancel, status};
 pub use worker::{WorkerSettings, work};
 
-/// The deadline of an order: if its worker does not say anything for so long, another one gets it.
-/// A worker that died costs at most this. Docs/cluster.md has the measurement.
+/// The deadline of an order: if its worker is silent for this time, another worker gets the order.
+/// A crash of a worker costs at most this time. For measurements see docs/cluster.md.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(5);
-/// How often a worker extends it.
+/// Time between two extensions of the deadline by a worker.
 pub(crate) const EXTENSION: Duration = Duration::from_millis(1500);
-/// An order that was delivered so often and never answered ends its workers: it counts as failed.
+/// Maximum number of deliveries of an order. After that it counts as failed, because it probably
+/// crashes its workers.
 pub(crate) const MOST_DELIVERIES: i64 = 8;
-/// So many failures of one part end a search.
+/// Number of failures of one part that ends a search.
 pub(crate) const MOST_FAILURES: usize = 3;
-/// A larger order is refused.
+/// Maximum size of an order.
 pub(crate) const MOST_ORDER_BYTES: usize = 512 << 10;
-/// A larger result is refused.
+/// Maximum size of a result.
 pub(crate) const MOST_RESULT_BYTES: u64 = 1 << 30;
-/// How long a worker tries to deliver what it has found.
+/// Time limit of a worker for delivering a result.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Why something could not be done.
+/// Why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// There is no connection.
+    /// The server cannot be reached.
     #[error("cannot connect to {url}: {why}")]
     Connect {
-        /// The server, without what is secret.
+        /// The URL of the server, without secrets.
         url: String,
         /// The reason.
         why: String,
     },
-    /// The server did not do it; another time it may.
+    /// The server could not answer; a later attempt may succeed.
     #[error("the NATS server does not do what it is asked: {0}")]
     Server(String),
-    /// There is no such search.
+    /// The search does not exist.
     #[error(
         "the search is not on the server: it was cancelled, or is finished, or the server has lost its data"
     )]
@@ -79,17 +80,17 @@ pub enum Error {
     /// The ledger has another job under this name.
     #[error("the server has another job under the name of this search; cancel that first")]
     OtherJob,
-    /// Something is too large.
+    /// A message is too large.
     #[error("{what} has {bytes} bytes, and at most {most} are taken")]
     TooLarge {
-        /// What it is.
+        /// The kind of message.
         what: &'static str,
         /// Its size.
         bytes: u64,
         /// The limit.
         most: u64,
     },
-    /// The name of a search is no such name.
+    /// The name is not the name of a search.
     #[error("`{0}` is no name of a search; `mazurka cluster` lists them")]
     Name(String),
 }
@@ -100,19 +101,19 @@ impl Error {
     }
 }
 
-/// What a worker does with an order.
+/// The worker's part of a search, which the caller implements.
 pub trait Work: Send + Sync + 'static {
-    /// Explores the part of an order. It blocks, and looks at the flag of the task now and then.
+    /// Explores the part of an order. It blocks, and checks the flag of the task regularly.
     fn explore(&self, task: &Task<'_>) -> Result<Done, Failure>;
 
-    /// Whether the worker is to end.
+    /// Whether the worker should end.
     fn is_over(&self) -> bool;
 
-    /// Something to tell the user.
+    /// Shows a message to the user.
     fn tell(&self, what: &str);
 }
 
-/// An order, and what it is a part of.
+/// An order, with its search.
 pub struct Task<'a> {
     /// The name of the search.
     pub id: &'a str,
@@ -131,46 +132,46 @@ pub struct Done {
     pub result: Vec<u8>,
     /// The orders for its children, if the part was cut.
     pub children: Vec<Vec<u8>>,
-    /// Executions, to show how far the search is.
+    /// Number of executions, for displaying progress.
     pub executions: u64,
 }
 
 /// Why an order has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It was stopped.
+    /// The exploration was stopped.
     Stopped,
-    /// It cannot be done here.
+    /// This machine cannot explore the part.
     Refused(String),
 }
 
-/// What a coordinator does with results.
+/// The coordinator's part of a search, which the caller implements.
 pub trait Plan {
-    /// The order for the whole.
+    /// Returns the order for the whole search.
     fn root(&self) -> Vec<u8>;
 
-    /// The orders for the children of a part, as its result says, if it is a good one.
+    /// Returns the orders for the children of a part. The error says why the result is invalid.
     fn children(&self, result: &[u8]) -> Result<Vec<Vec<u8>>, String>;
 
-    /// Forgets what was added.
+    /// Forgets all added results.
     fn clear(&mut self);
 
-    /// Adds a result; they come in the order of the tree.
+    /// Adds a result. Results are added in the order of the tree.
     fn add(&mut self, result: &[u8]) -> Result<(), String>;
 }
 
-/// How far a search is.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Parts with a result: explored, or cut.
+    /// Number of parts with a result: explored, or cut.
     pub done: u64,
-    /// Parts that are known and have none.
+    /// Number of known parts without a result.
     pub open: u64,
-    /// Executions in those that are explored, as their workers say.
+    /// Number of executions in the explored parts, as the workers report it.
     pub executions: u64,
     /// Whether the server answers.
     pub connected: bool,
 }
 
-/// Called several times a second; it may end the search.
+/// A function that is called several times a second, and may end the search.
 pub type Look<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;

@@ -7,14 +7,14 @@ use crate::Error;
 
 /// The stream of all orders.
 pub(crate) const ORDERS: &str = "mazurka-orders";
-/// What all workers share.
+/// The consumer that all workers share.
 pub(crate) const CONSUMER: &str = "mazurka-workers";
-/// The bucket of those who work.
+/// The bucket of active workers.
 pub(crate) const WORKERS: &str = "mazurka-workers";
-/// The start of the names of ledgers.
+/// The prefix of the names of ledgers.
 pub(crate) const LEDGER: &str = "mazurka-";
 
-/// No part is deeper, and none has more children.
+/// Maximum depth of a part, and maximum number of its children.
 const MOST_DEPTH: usize = 100;
 const MOST_CHILDREN: u32 = 1 << 20;
 
@@ -42,35 +42,35 @@ impl fmt::Display for Id {
 }
 
 impl Id {
-    /// The bucket of its ledger.
+    /// Returns the name of its ledger's bucket.
     pub fn bucket(&self) -> String {
         format!("{LEDGER}{self}")
     }
 
-    /// The subjects of all its orders.
+    /// Returns the subjects of all its orders.
     pub fn orders(&self) -> String {
         format!("mazurka.orders.{self}.>")
     }
 
-    /// The subject of the order for a part.
+    /// Returns the subject of the order for a part.
     pub fn order(&self, path: &Path) -> String {
         format!("mazurka.orders.{self}.{path}")
     }
 }
 
-/// The search and the part that the subject of an order names.
+/// Returns the search and the part that a subject names.
 pub(crate) fn of_subject(subject: &str) -> Option<(Id, Path)> {
     let (id, path) = subject.strip_prefix("mazurka.orders.")?.split_once('.')?;
     Some((id.parse().ok()?, Path::parse(path)?))
 }
 
-/// A part: the numbers of children on the way to it. Paths are ordered as the tree is walked, each
-/// part before its children.
+/// A part, as the indices of children on the way to it. Paths are sorted in preorder: each part
+/// comes before its children.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Path(Vec<u32>);
 
 impl Path {
-    /// The whole.
+    /// Returns the path of the whole search.
     pub fn root() -> Self {
         Self(vec![0])
     }
@@ -81,13 +81,13 @@ impl Path {
         Self(path)
     }
 
-    /// The part that it was cut from, and its number there.
+    /// Returns the part that contains this one, and the index of this one in it.
     pub fn parent(&self) -> Option<(Self, usize)> {
         let (&last, before) = self.0.split_last()?;
         (!before.is_empty()).then(|| (Self(before.to_vec()), last as usize))
     }
 
-    /// Whether it may have children.
+    /// Whether the path has the maximum depth.
     pub fn is_deepest(&self) -> bool {
         self.0.len() >= MOST_DEPTH
     }
@@ -95,7 +95,7 @@ impl Path {
     pub fn parse(text: &str) -> Option<Self> {
         let number = |token: &str| {
             let number: u32 = token.parse().ok()?;
-            // One name for each part.
+            // Each part has only one name.
             (number < MOST_CHILDREN && number.to_string() == token).then_some(number)
         };
         let numbers: Vec<u32> = text.split('.').map(number).collect::<Option<_>>()?;

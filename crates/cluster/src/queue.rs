@@ -13,16 +13,17 @@ use crate::names::{CONSUMER, Id, ORDERS, Path, of_subject};
 use crate::server::Connection;
 use crate::{DEADLINE, Error};
 
-/// The same message within this time is one: a child that two workers publish.
+/// Messages with the same id within this time count as one. This merges the orders that two workers
+/// publish for the same child.
 const DUPLICATES: Duration = Duration::from_secs(120);
-/// Workers that wait for an order, and orders that are being worked at, at one time. The defaults
-/// of the server, 512 and 1000, are fewer than a cluster has cores.
+/// Maximum number of waiting workers, and of orders in progress. The defaults of the server, 512
+/// and 1000, are fewer than the cores of a cluster.
 const MOST_WAITING: i64 = 16_384;
 const MOST_AT_WORK: i64 = 65_536;
-/// Messages that are on the way to the server at one time.
+/// Maximum number of unacknowledged messages to the server.
 const ON_THE_WAY: usize = 64;
 
-/// The queue.
+/// The queue of orders.
 #[derive(Clone)]
 pub(crate) struct Queue {
     connection: Connection,
@@ -30,7 +31,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// The queue, which is made if there is none.
+    /// Opens the queue, or creates it.
     pub async fn open(connection: &Connection) -> Result<Self, Error> {
         let config = Config {
             name: ORDERS.to_owned(),
@@ -47,7 +48,7 @@ impl Queue {
         })
     }
 
-    /// What workers take orders from.
+    /// Returns the consumer from which workers take orders.
     pub async fn consumer(&self) -> Result<Consumer<pull::Config>, Error> {
         let config = pull::Config {
             durable_name: Some(CONSUMER.to_owned()),
@@ -62,7 +63,8 @@ impl Queue {
         consumer.map_err(Error::server)
     }
 
-    /// Sends orders, each once for an attempt of a run of a search.
+    /// Sends orders. Within one run of a search, an order with the same attempt number is sent only
+    /// once.
     pub async fn send(
         &self,
         id: &Id,
@@ -84,7 +86,7 @@ impl Queue {
         arrived(&mut on_the_way).await
     }
 
-    /// The parts of a search whose orders wait, or are worked at.
+    /// Returns the parts of a search whose orders wait or are in progress.
     pub async fn parts(&self, id: &Id) -> Result<HashSet<Path>, Error> {
         let info = self.stream.info_with_subjects(id.orders()).await;
         let mut subjects = info.map_err(Error::server)?;
@@ -96,14 +98,14 @@ impl Queue {
         Ok(parts)
     }
 
-    /// Forgets the orders of a search.
+    /// Deletes the orders of a search.
     pub async fn forget(&self, id: &Id) -> Result<(), Error> {
         let purged = self.stream.purge().filter(id.orders()).await;
         purged.map(|_| ()).map_err(Error::server)
     }
 }
 
-/// Waits until messages have arrived.
+/// Waits until the server has acknowledged the messages.
 async fn arrived(on_the_way: &mut Vec<PublishAckFuture>) -> Result<(), Error> {
     for sent in on_the_way.drain(..) {
         sent.await.map_err(Error::server)?;

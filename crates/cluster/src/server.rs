@@ -8,30 +8,30 @@ use async_nats::{Client, ConnectOptions, ServerAddr};
 
 use crate::Error;
 
-/// How long a server may take for an answer.
+/// Time limit for an answer of the server.
 const ANSWER: Duration = Duration::from_secs(4);
-/// Between two attempts to connect.
+/// Time between two attempts to connect.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(300);
-/// The longest pause before a connection that was lost is tried again.
+/// Longest pause before reconnecting.
 const LONGEST_PAUSE: Duration = Duration::from_millis(1000);
 
-/// A server, and how to get in.
+/// The address of a server, and the credentials for it.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// `nats://host:port` or `tls://host:port`; `user:password@` or `token@` before the host.
+    /// `nats://host:port` or `tls://host:port`; `user:password@` or `token@` may precede the host.
     pub url: String,
     /// A file with credentials (a JWT and its key).
     pub credentials: Option<PathBuf>,
-    /// Certificates of authorities to trust besides those of the system.
+    /// Certificates of authorities that are trusted in addition to those of the system.
     pub authorities: Option<PathBuf>,
     /// The certificate of this client, and its key.
     pub certificate: Option<(PathBuf, PathBuf)>,
-    /// How long to try.
+    /// Time limit for connecting.
     pub patience: Duration,
 }
 
 impl Server {
-    /// The URL without what is secret in it.
+    /// Returns the URL without secrets.
     pub fn public_url(&self) -> String {
         let (scheme, rest) = self.url.split_once("://").unwrap_or(("nats", &self.url));
         let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
@@ -77,7 +77,7 @@ impl Server {
         Ok(options)
     }
 
-    /// Connects, and tries for a while. `over`: whether to give up.
+    /// Connects, with retries. `over` says whether to give up.
     pub(crate) async fn connect(
         &self,
         over: &mut dyn FnMut() -> bool,
@@ -102,7 +102,7 @@ impl Server {
     }
 }
 
-/// A connection, which comes back by itself.
+/// A connection that reconnects automatically.
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub client: Client,
@@ -110,14 +110,14 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// The most bytes in one message, with room for its headers.
+    /// Returns the maximum size of the content of a message: some bytes are reserved for headers.
     pub fn most_bytes(&self) -> usize {
         let most = self.client.server_info().max_payload;
         most.saturating_sub(4 << 10).max(1 << 10)
     }
 }
 
-/// Runs something that talks to the server.
+/// Runs a future that uses the server to its end.
 pub(crate) fn block_on<T>(
     threads: usize,
     work: impl Future<Output = Result<T, Error>>,
@@ -129,7 +129,7 @@ pub(crate) fn block_on<T>(
         .build();
     let runtime = runtime.map_err(Error::server)?;
     let done = runtime.block_on(work);
-    // What still blocks is not waited for.
+    // Blocking tasks are not awaited.
     runtime.shutdown_background();
     done
 }

@@ -1,4 +1,4 @@
-//! What is on a server: searches and workers.
+//! The state of a server: its searches and workers.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::names::{Id, LEDGER, WORKERS};
 use crate::queue::Queue;
 use crate::server::{Connection, Server, block_on};
 
-/// A worker that has said nothing for so long is gone.
+/// A worker that has been silent for this time counts as gone.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
-/// More are not listed.
+/// Maximum number of listed workers.
 const MOST_WORKERS: usize = 10_000;
 
-/// What is on a server.
+/// The state of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// The searches, by name.
@@ -30,11 +30,11 @@ pub struct Status {
 pub struct SearchStatus {
     /// Its name.
     pub id: String,
-    /// Its job, if it is there.
+    /// Its job, if it is stored.
     pub job: Option<Vec<u8>>,
-    /// Parts with a result.
+    /// Number of parts with a result.
     pub done: u64,
-    /// Orders that wait or are worked at.
+    /// Number of orders that wait or are in progress.
     pub queued: u64,
     /// The size of its ledger.
     pub bytes: u64,
@@ -45,15 +45,15 @@ pub struct SearchStatus {
 pub struct WorkerStatus {
     /// Its name.
     pub name: String,
-    /// Parts at one time.
+    /// Maximum number of parts in parallel.
     pub jobs: usize,
-    /// Parts now.
+    /// Number of parts in progress.
     pub busy: usize,
-    /// Parts since it was started.
+    /// Number of parts since the start of the worker.
     pub done: u64,
 }
 
-/// What is on a server now.
+/// Returns the current state of a server.
 pub fn status(server: &Server) -> Result<Status, Error> {
     block_on(1, async {
         let connection = server.connect(&mut || false).await?;
@@ -71,7 +71,7 @@ pub fn status(server: &Server) -> Result<Status, Error> {
         let mut searches = Vec::new();
         for id in ids {
             let ledger = match Ledger::open(&connection, &id).await {
-                // It was finished just now.
+                // The search has just finished.
                 Err(Error::Gone) => continue,
                 other => other?,
             };
@@ -88,7 +88,7 @@ pub fn status(server: &Server) -> Result<Status, Error> {
     })
 }
 
-/// Takes a search off the server: its coordinator and its workers notice.
+/// Deletes a search from the server. Its coordinator and its workers detect that.
 pub fn cancel(server: &Server, id: &str) -> Result<(), Error> {
     block_on(1, async {
         let id: Id = id.parse()?;
@@ -99,7 +99,7 @@ pub fn cancel(server: &Server, id: &str) -> Result<(), Error> {
     })
 }
 
-/// Says that a worker is there.
+/// Announces a worker.
 pub(crate) async fn announce(connection: &Connection, worker: &WorkerStatus) -> Result<(), Error> {
     let about = ("workers of Mazurka", SIGN_OF_LIFE);
     let context = &connection.context;

@@ -1,4 +1,4 @@
-//! What a coordinator knows of the tree of parts.
+//! The tree of parts, as far as a coordinator knows it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -13,14 +13,14 @@ pub(crate) struct Node {
     pub executions: u64,
 }
 
-/// The parts that are known.
+/// The known parts.
 #[derive(Default)]
 pub(crate) struct Tree {
-    /// The checksums of the orders of all parts that are known.
+    /// The checksums of the orders of all known parts.
     orders: HashMap<Path, String>,
-    /// Those without a result.
+    /// The parts without a result.
     open: BTreeSet<Path>,
-    /// Those with one, in the order of the tree.
+    /// The parts with a result, in the order of the tree.
     done: BTreeMap<Path, Node>,
     /// Parts with a result whose parents have none yet.
     early: HashSet<Path>,
@@ -34,7 +34,7 @@ impl Tree {
         tree
     }
 
-    /// A part is known now. Whether it has a result already.
+    /// Adds a part. Returns whether it already has a result.
     fn know(&mut self, path: Path, order: &[u8]) -> bool {
         if self.orders.contains_key(&path) {
             return false;
@@ -45,7 +45,8 @@ impl Tree {
         early
     }
 
-    /// The checksum of the order of a part, if it is known. If not, its result is kept in mind.
+    /// Returns the checksum of the order of a part, if the part is known. If it is not, remembers
+    /// that the part has a result.
     pub fn order_of(&mut self, path: &Path) -> Option<&String> {
         if !self.orders.contains_key(path) {
             self.early.insert(path.clone());
@@ -57,7 +58,7 @@ impl Tree {
         self.done.contains_key(path)
     }
 
-    /// A part has a result. Returns those of its children that have one, too.
+    /// Records the result of a part. Returns the children that also have a result.
     pub fn settle(&mut self, path: &Path, orders: &[Vec<u8>], executions: u64) -> Vec<Path> {
         self.open.remove(path);
         let node = Node {
@@ -78,7 +79,7 @@ impl Tree {
         early
     }
 
-    /// The result of a part is of no use.
+    /// Drops the invalid result of a part.
     pub fn reopen(&mut self, path: &Path) {
         if let Some(node) = self.done.remove(path) {
             self.executions -= node.executions;
@@ -86,12 +87,12 @@ impl Tree {
         self.open.insert(path.clone());
     }
 
-    /// The parts without a result.
+    /// Returns the parts without a result.
     pub fn open(&self) -> &BTreeSet<Path> {
         &self.open
     }
 
-    /// The parts with one, in the order of the tree.
+    /// Returns the parts with a result, in the order of the tree.
     pub fn done(&self) -> &BTreeMap<Path, Node> {
         &self.done
     }

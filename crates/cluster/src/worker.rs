@@ -1,9 +1,8 @@
-//! A worker: it takes orders, explores their parts and writes down what came of it.
+//! A worker: takes orders, explores their parts and writes the results.
 //!
-//! The order of its acts is what makes the death of anything harmless: first the orders for the
-//! children are sent, then the result is written, then the order is acknowledged. Whatever is
-//! missing, the order is given to another worker, and a result that is already there is not made
-//! again.
+//! The order of its actions makes crashes harmless. It first sends the orders for the children,
+//! then writes the result, then acknowledges the order. If it crashes before the last action,
+//! another worker gets the order, and does not repeat a result that already exists.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,32 +21,32 @@ use crate::{
     Done, EXTENSION, Error, Failure, MOST_DELIVERIES, MOST_ORDER_BYTES, PATIENCE, Task, Work,
 };
 
-/// How long the server waits for an order before it says that there is none.
+/// Time limit of the server for finding an order.
 const FOR_AN_ORDER: Duration = Duration::from_secs(2);
-/// How much longer this waits for the server.
+/// Additional time limit for the answer of the server.
 const FOR_AN_ANSWER: Duration = Duration::from_secs(1);
-/// After the server did not answer.
+/// Pause after an error of the server.
 const AFTER_AN_ERROR: Duration = Duration::from_millis(300);
-/// Between two looks at whether the worker is to end.
+/// Time between two checks whether the worker should end.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
-/// How long parts have to stop.
+/// Time limit for stopping the parts.
 const TO_STOP: Duration = Duration::from_millis(700);
-/// Between two signs of life.
+/// Time between two announcements of the worker.
 const BETWEEN_SIGNS: Duration = Duration::from_secs(4);
 
-/// How to work.
+/// The settings of a worker.
 #[derive(Clone, Debug)]
 pub struct WorkerSettings {
-    /// Its name, for people.
+    /// Its name, for display.
     pub name: String,
-    /// Parts at one time.
+    /// Maximum number of parts in parallel.
     pub jobs: usize,
-    /// End when there was nothing to do for so long.
+    /// Ends the worker after it has been idle for this time.
     pub idle: Option<Duration>,
 }
 
-/// Works until it is told to end, or has nothing to do. Returns the number of parts that it has
-/// explored or cut.
+/// Works until it is told to end or has been idle for too long. Returns the number of parts that it
+/// has explored or cut.
 pub fn work(server: &Server, settings: &WorkerSettings, work: Arc<dyn Work>) -> Result<u64, Error> {
     let jobs = settings.jobs.max(1);
     block_on(jobs, async {
@@ -75,7 +74,7 @@ pub fn work(server: &Server, settings: &WorkerSettings, work: Arc<dyn Work>) -> 
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
         crew.over.store(true, Ordering::SeqCst);
-        // Those that work say that they do not finish.
+        // The parts in progress report that they stop.
         let until = Instant::now() + TO_STOP;
         while crew.busy.load(Ordering::SeqCst) > 0 && Instant::now() < until {
             tokio::time::sleep(BETWEEN_LOOKS / 5).await;
@@ -86,7 +85,7 @@ pub fn work(server: &Server, settings: &WorkerSettings, work: Arc<dyn Work>) -> 
     })
 }
 
-/// What the slots of a worker share.
+/// The data that the slots of a worker share.
 struct Crew {
     connection: Connection,
     name: String,
@@ -95,9 +94,9 @@ struct Crew {
     busy: AtomicUsize,
     done: AtomicU64,
     over: AtomicBool,
-    /// When there was something to do.
+    /// Time when a part was last in progress.
     last: Mutex<Instant>,
-    /// The last job that was read.
+    /// The last job read.
     job: Mutex<Option<KeptJob>>,
 }
 
@@ -109,7 +108,7 @@ struct Order {
     message: Message,
     id: Id,
     path: Path,
-    /// Its checksum.
+    /// The checksum of the order.
     of: String,
     ledger: Ledger,
 }
@@ -123,7 +122,7 @@ impl Crew {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Takes one order after the other.
+    /// Takes and handles orders in a loop.
     async fn slot(self: Arc<Self>) {
         let mut source = None;
         while !self.is_over() {
@@ -146,7 +145,7 @@ impl Crew {
         }
     }
 
-    /// The next order, if there is one soon.
+    /// Returns the next order, if one arrives in time.
     async fn take(
         &self,
         source: &mut Option<(Queue, Consumer<pull::Config>)>,
@@ -204,7 +203,7 @@ impl Crew {
         }
     }
 
-    /// Why an order is not even looked at.
+    /// Returns why an order is refused without an attempt.
     fn refuses(&self, order: &Order) -> Option<String> {
         let size = order.message.payload.len();
         if size > MOST_ORDER_BYTES {
@@ -215,7 +214,7 @@ impl Crew {
         often.then(|| format!("{MOST_DELIVERIES} workers got it and none has answered"))
     }
 
-    /// The job of an order; the last one is kept.
+    /// Returns the job of an order; caches the last one.
     async fn job(&self, order: &Order) -> Result<Option<Arc<Vec<u8>>>, Error> {
         let run = order.ledger.run();
         {
@@ -234,7 +233,7 @@ impl Crew {
         Ok(Some(job))
     }
 
-    /// Explores a part, and says meanwhile that it is being explored.
+    /// Explores a part, and meanwhile extends the deadline of its order.
     async fn explore(&self, order: &Order, job: Arc<Vec<u8>>) -> Result<Done, Failure> {
         let stop = Arc::new(AtomicBool::new(false));
         let (work, flag) = (Arc::clone(&self.work), Arc::clone(&stop));
@@ -254,7 +253,7 @@ impl Crew {
                     return done.map_err(broken)?;
                 }
                 () = tokio::time::sleep(EXTENSION) => {
-                    // If it does not arrive, another worker does the same.
+                    // If this message is lost, another worker explores the same part.
                     let _ = order.message.ack_with(AckKind::Progress).await;
                     let there = order.ledger.is_there(&self.connection, &order.id).await;
                     if there == Ok(false) {
@@ -265,7 +264,7 @@ impl Crew {
         }
     }
 
-    /// Writes down what came of an order. A server may be away for a while.
+    /// Writes the result of an order, with retries while the server is away.
     async fn deliver(&self, order: &Order, done: Done, queue: &Queue) -> Result<(), Error> {
         let most = MOST_ORDER_BYTES.min(self.connection.most_bytes());
         if let Some(large) = done.children.iter().find(|child| child.len() > most) {
@@ -306,7 +305,7 @@ impl Crew {
         end(&order.message, AckKind::Ack).await
     }
 
-    /// Notes why an order is not done.
+    /// Records why an order failed.
     async fn refuse(&self, order: &Order, why: &str) -> Result<(), Error> {
         let short = &order.id.to_string()[..8];
         let Order { path, ledger, .. } = order;
@@ -326,7 +325,7 @@ impl Crew {
         end(&order.message, AckKind::Term).await
     }
 
-    /// Says now and then that this worker is there.
+    /// Announces this worker at intervals.
     async fn give_signs(self: Arc<Self>) {
         while !self.is_over() {
             let (busy, done) = (&self.busy, &self.done);
@@ -336,14 +335,14 @@ impl Crew {
                 busy: busy.load(Ordering::SeqCst),
                 done: done.load(Ordering::SeqCst),
             };
-            // Only for people: it does not matter if it is lost.
+            // The announcement is for display only, and may be lost.
             let _ = announce(&self.connection, &sign).await;
             tokio::time::sleep(BETWEEN_SIGNS).await;
         }
     }
 }
 
-/// Says what became of an order, and waits until the server knows.
+/// Acknowledges or rejects an order, and waits for the server's confirmation.
 async fn end(message: &Message, kind: AckKind) -> Result<(), Error> {
     message.double_ack_with(kind).await.map_err(Error::server)
 }

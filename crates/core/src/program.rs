@@ -1,8 +1,8 @@
-//! What a program must say, and what it may say besides.
+//! The interface of programs: required and optional answers.
 //!
-//! Every program is an [`Execution`]. Its [`Promises`] make engines better, and each has an answer
-//! that is always safe. One whose states can be kept is [`Semantics`], and there are two kinds of
-//! these: [`Labelled`] and [`Symbolic`].
+//! Every program is an [`Execution`]. Its [`Promises`] let engines explore less; each has a default
+//! that is always safe. A program whose states can be stored is also [`Semantics`]. Two special
+//! kinds of it are [`Labelled`] and [`Symbolic`].
 
 use std::hash::Hash;
 
@@ -29,14 +29,14 @@ pub enum Status {
     Lost,
 }
 
-/// What must happen before a process that waits can make its step.
+/// What enables a waiting process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blocker {
     /// This process must make a step.
     Process(ProcessId),
-    /// Something that the step claims must be changed.
+    /// A cell that the step claims must change.
     Claims,
-    /// Nothing is known.
+    /// Unknown.
     Anything,
 }
 
@@ -51,32 +51,33 @@ pub enum StepError {
     NoSuchOutcome,
 }
 
-/// What a program can promise, so that engines explore less. What is not promised costs time, and
-/// is never wrong: an empty `impl` is a right one.
+/// Properties that a program can promise, so that engines explore less. A missing promise costs
+/// time but is never wrong, so an empty `impl` is correct.
 pub trait Promises {
-    /// What steps that wait for a [`Wait::Guard`] may touch, in any execution; empty if there are
-    /// none.
+    /// Returns the accesses of all steps that wait for a [`Wait::Guard`], in any execution; empty
+    /// if there are none.
     fn guards(&self) -> &[Access] {
         &[Access::ANYTHING]
     }
 
-    /// What the process, and all that it may still start, may touch from here to the end of any
-    /// execution. Replaces the content of `into`. It may be too much, never too little.
+    /// Computes the accesses of the process, and of all processes that it may still start, from
+    /// here to the end of any execution. Replaces the content of `into`. May be an
+    /// over-approximation, never an under-approximation.
     fn future(&self, _process: ProcessId, into: &mut Claims) {
         into.clear();
         into.push(Access::ANYTHING);
     }
 
-    /// What a waiting process waits for.
+    /// Returns what a waiting process waits for.
     fn blocker(&self, _process: ProcessId) -> Blocker {
         Blocker::Anything
     }
 
-    /// Whether the process, or one that it may still start, may ever make a step that keeps a step
-    /// with these claims from being made first, if that step is possible now; or that makes it
-    /// possible, if its process `waits`. It may be said too often, never too seldom. What a step
-    /// that is possible gives back no other process can take or give back before it: see
-    /// [`Access::delays`].
+    /// Whether the process, or one that it may still start, may ever interfere with a step that has
+    /// these claims. If the step is possible now, interfering is to keep it from being made first.
+    /// If its process `waits`, interfering is to make the step possible. May be an
+    /// over-approximation, never an under-approximation. If a possible step gives something back,
+    /// no other process can take it or give it back earlier: see [`Access::delays`].
     fn interferes(&self, process: ProcessId, claims: &[Access], waits: bool) -> bool {
         let mut future = Claims::new();
         self.future(process, &mut future);
@@ -93,43 +94,46 @@ pub trait Promises {
     }
 
     /// Whether the next step of a process may close a cycle of states, or may meet a false
-    /// `assume`: then to make this step alone may put off the steps of others for ever.
+    /// `assume`. In both cases an engine that makes only this step may postpone the steps of other
+    /// processes forever.
     fn may_put_off(&self, _process: ProcessId) -> bool {
         true
     }
 }
 
-/// A program in the middle of one of its executions: what every program must say.
+/// A program in the middle of one of its executions: the interface that every program implements.
 ///
 /// An explorer asks for the [`status`](Execution::status) of the processes, lets one of them
 /// [`step`](Execution::step), looks at the event, and returns to an earlier depth with
-/// [`back_to`](Execution::back_to). Whether going back undoes, restores or runs again is the
-/// program's own business. Equal schedules (with equal outcomes) give equal events, always.
+/// [`back_to`](Execution::back_to). A program may implement going back by an undo log, by copies or
+/// by running again. Equal schedules with equal outcomes always give equal events.
 pub trait Execution: Promises {
-    /// The processes met so far in any execution.
+    /// Returns the processes met so far in any execution.
     fn processes(&self) -> &ProcessTable;
 
-    /// What a process can do now.
+    /// Returns what a process can do now.
     fn status(&self, process: ProcessId) -> Status;
 
-    /// Whether every process has ended. Asked in every state, so worth a counter.
+    /// Whether every process has ended. Called in every state, so an implementation should keep a
+    /// counter.
     fn is_final(&self) -> bool {
         let mut all = self.processes().in_order().iter();
         all.all(|&process| matches!(self.status(process), Status::Unborn | Status::Ended))
     }
 
-    /// What the next step of a ready or waiting process claims to touch. Replaces the content of
+    /// Computes the claims of the next step of a ready or waiting process. Replaces the content of
     /// `into`.
     fn claims(&self, process: ProcessId, into: &mut Claims);
 
-    /// What the next step of a ready or waiting process may have to wait for.
+    /// Returns the kind of wait of the next step of a ready or waiting process.
     fn wait(&self, process: ProcessId) -> Wait;
 
-    /// The processes whose end the next step of a ready or waiting process may wait for, if it
-    /// waits for a [`Wait::Process`] or a [`Wait::Guard`]. Replaces the content of `into`. A step
-    /// that waits for a [`Wait::Process`] needs one of them at least; those of the others may be
-    /// too many, never too few. The children that have been started, unless the program knows
-    /// better: it must where a handle can be given to another process.
+    /// Computes the processes whose end the next step of a ready or waiting process may wait for,
+    /// if it waits for a [`Wait::Process`] or a [`Wait::Guard`]. Replaces the content of `into`.
+    ///
+    /// A step that waits for a [`Wait::Process`] needs at least one of them. For a [`Wait::Guard`]
+    /// the list may have too many processes, never too few. The default is all children that have
+    /// been started. A program must override it if a handle can be given to another process.
     fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
         let table = self.processes();
         let children = table.in_order().iter().copied();
@@ -138,49 +142,50 @@ pub trait Execution: Promises {
         into.extend(children.filter(|&child| self.status(child) != Status::Unborn));
     }
 
-    /// Whether a step that waits for the end of a process can go on. A process that a failure has
-    /// halted is waited for without end, unless the program lets others take the failure.
+    /// Whether a step that waits for the end of a process can continue. If a failure has halted
+    /// that process, the step waits forever, unless the program can pass on the failure.
     fn has_ended(&self, process: ProcessId) -> bool {
         self.status(process) == Status::Ended
     }
 
-    /// Whether a step that has waited for the end of a process may get a result from it, so that
-    /// what the step does depends on how the process has ended.
+    /// Whether a step that waits for the end of a process may get its result. Then the step's
+    /// behaviour depends on how the process has ended.
     fn ends_with_results(&self) -> bool {
         false
     }
 
-    /// Whether the outcomes of a step are the sides of conditions over inputs, of which some
-    /// exclude others: then which of them there are depends on all outcomes before, and not only on
-    /// what the step touches, and a schedule may be refused ([`StepError::NoSuchOutcome`]) though
-    /// each of its steps can be made after the steps that it depends on.
+    /// Whether the outcomes of a step are the sides of conditions over inputs, some of which
+    /// exclude others. Then the possible outcomes depend on all earlier outcomes, and not only on
+    /// the accesses of the step. A schedule may be refused ([`StepError::NoSuchOutcome`]) although
+    /// each of its steps is possible after the steps that it depends on.
     fn has_conditions(&self) -> bool {
         false
     }
 
-    /// From now on a step that takes long may be broken off, or may no longer be, when the search
-    /// does not wait for it ([`Patience`](crate::Patience)). Such a step has the mishap
-    /// [`MishapKind::BrokenOff`](crate::MishapKind::BrokenOff) and means nothing. So an engine
-    /// allows it only for steps after which it can end. At first no step may be broken off.
+    /// Sets whether a long step may be broken off when the search ends
+    /// ([`Patience`](crate::Patience)). Such a step has the mishap
+    /// [`MishapKind::BrokenOff`](crate::MishapKind::BrokenOff), and its other effects are
+    /// meaningless. So an engine allows it only for steps after which it can end. Initially no step
+    /// may be broken off.
     fn break_off_long_steps(&mut self, _may: bool) {}
 
-    /// From now on, or no longer, steps that only enable each other claim nothing in common: a send
-    /// of a message claims one end of its channel, a receive the other, and
-    /// [`Event::enabled_by`] says what a step has waited for. Two such steps that are both
-    /// possible can be made in either order, with the same effect, and neither makes the other
-    /// impossible. Only for engines that ask for it, because states of the two orders need not have
-    /// the same parts ([`Semantics::cell`]). At first all of these claim both ends.
+    /// Sets whether steps that only enable each other have separate claims: a send claims one end
+    /// of its channel, a receive the other, and [`Event::enabled_by`] lists the steps that a step
+    /// has waited for. If both steps are possible, they can be made in either order with the same
+    /// effect, and neither disables the other. Engines must ask for this, because the states after
+    /// the two orders need not have the same parts ([`Semantics::cell`]). Initially all of these
+    /// steps claim both ends.
     fn separate_ends(&mut self, _separate: bool) {}
 
-    /// Lets a ready process make its next step. A `choose` takes its value from `outcomes`, in
-    /// order, and where these end its least value.
+    /// Makes the next step of a ready process. Each `choose` takes its value from `outcomes`, in
+    /// order, and its least value if `outcomes` is exhausted.
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError>;
 
-    /// The events since the start.
+    /// Returns the events since the start.
     fn events(&self) -> &[Event];
 
-    /// All events, also those before the start if an exploration starts in the middle of an
-    /// execution.
+    /// Returns all events, including those before the start if an exploration starts in the middle
+    /// of an execution.
     fn whole(&self) -> &[Event] {
         self.events()
     }
@@ -188,44 +193,44 @@ pub trait Execution: Promises {
     /// Returns to the state after the first `depth` events.
     fn back_to(&mut self, depth: usize);
 
-    /// What is wrong before any step.
+    /// Returns the mishaps before any step.
     fn initial_mishaps(&self) -> &[Mishap];
 
-    /// Whether a failure counts. One that does not halts its process all the same, and is nothing
-    /// that a search has to find.
+    /// Whether a failure counts. A failure that does not count still halts its process, but is not
+    /// a finding.
     fn counts(&self, _failure: &Mishap) -> bool {
         true
     }
 
-    /// What is wrong with this state as a final state. Asked only where every process has ended.
+    /// Returns the mishaps of this state as a final state. Called only if every process has ended.
     fn final_mishaps(&self) -> Vec<Mishap>;
 
-    /// What determinism is about, in this state.
+    /// Returns the fingerprint of the observed values, for determinism.
     fn observation(&self) -> Fingerprint;
 }
 
-/// A property of runs, over conditions that are known by their numbers
-/// ([`Semantics::holds`]). docs/temporal.md says which states a run has and which runs count.
+/// A property of runs, over numbered conditions ([`Semantics::holds`]). docs/temporal.md defines
+/// the states of a run and the runs that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Temporal {
-    /// It holds in every state of every run.
+    /// The condition holds in every state of every run.
     Always(usize),
-    /// It holds in some state of every run.
+    /// The condition holds in some state of every run.
     Eventually(usize),
-    /// It holds again and again in every run.
+    /// The condition holds infinitely often in every run.
     InfinitelyOften(usize),
-    /// Where the first holds, the second holds there or later.
+    /// Whenever the first condition holds, the second holds then or later.
     LeadsTo(usize, usize),
 }
 
 impl Temporal {
-    /// Returns the number of conditions that some properties are about.
+    /// Returns the number of conditions that some properties use.
     pub fn conditions(all: &[Temporal]) -> usize {
         let all = all.iter().flat_map(|property| property.parts());
         all.map(|condition| condition + 1).max().unwrap_or(0)
     }
 
-    /// Returns the conditions that it is about.
+    /// Returns the conditions of the property.
     pub fn parts(self) -> impl Iterator<Item = usize> {
         let (first, second) = match self {
             Temporal::Always(e) | Temporal::Eventually(e) | Temporal::InfinitelyOften(e) => {
@@ -237,118 +242,119 @@ impl Temporal {
     }
 }
 
-/// A program whose states can be kept, compared and restored.
+/// A program whose states can be stored, compared and restored.
 pub trait Semantics: Execution {
-    /// Everything that can matter later: shared memory, program points, locals, locks.
+    /// All data that can matter later: shared memory, program points, locals, locks.
     type State: Clone + Eq + Hash;
 
-    /// The current state.
+    /// Returns the current state.
     fn state(&self) -> Self::State;
 
-    /// The current state as 128 bits, the same whatever order processes were met in. What cannot
-    /// matter any more may be left out: states with one fingerprint have the same future.
+    /// Returns the fingerprint of the current state. It does not depend on the order in which
+    /// processes were met, and may omit data that can no longer matter: states with one fingerprint
+    /// have the same future.
     fn fingerprint(&self) -> Fingerprint;
 
-    /// How many cells of shared memory [`cell`](Semantics::cell) knows.
+    /// Returns the number of cells for [`cell`](Semantics::cell).
     fn cells(&self) -> usize {
         0
     }
 
-    /// A cell of shared memory, as a part of the state. The sum of all cells and processes stands
-    /// for the state like its [`fingerprint`](Semantics::fingerprint), and a step changes only the
-    /// cells that it has touched, its own process and those that it starts. So what a step adds to
-    /// the sum is the same after any steps that are independent of it.
+    /// Returns the part of the state that belongs to a cell of shared memory. Like the
+    /// [`fingerprint`](Semantics::fingerprint), the sum over all cells and processes identifies the
+    /// state. A step changes only the cells that it has touched, its own process and the processes
+    /// that it starts. So a step changes the sum by the same amount after any steps that are
+    /// independent of it.
     fn cell(&self, _cell: usize) -> Fingerprint {
         Fingerprint::ZERO
     }
 
-    /// A process, as a part of the state. A program that knows no parts gives the whole state: that
-    /// is safe, and hardly two states will be found equal.
+    /// Returns the part of the state that belongs to a process. A program without parts returns the
+    /// whole state: that is safe, but then hardly any states are found equal.
     fn process(&self, _process: ProcessId) -> Fingerprint {
         self.fingerprint()
     }
 
-    /// Whether states are equal only if their sums are. If not, [`covers`](Semantics::covers) may
-    /// be asked about states whose sums differ.
+    /// Whether equal states always have equal sums. If not, [`covers`](Semantics::covers) may be
+    /// called for states whose sums differ.
     fn sums_say_all(&self) -> bool {
         true
     }
 
-    /// Whether all that can follow another state of this program can follow the current one. To say
-    /// no is always safe.
+    /// Whether every future of another state of this program is also a future of the current one.
+    /// `false` is always safe.
     fn covers(&self, _other: &Self::State) -> bool {
         false
     }
 
-    /// Whether a run may come back to an earlier state of it, or go on without end. If not, there
-    /// are no cycles to look for.
+    /// Whether a run may return to an earlier state, or continue without end. If not, the state
+    /// graph has no cycles.
     fn may_repeat(&self) -> bool {
         true
     }
 
-    /// Whether a process that is alive is not meant to end, such as a server. If it runs for ever,
-    /// that is no livelock.
+    /// Whether a live process is not meant to end, such as a server. If it runs forever, that is
+    /// not a livelock.
     fn is_endless(&self, _process: ProcessId) -> bool {
         false
     }
 
-    /// Which runs without an end count.
+    /// Returns which infinite runs count.
     fn fairness(&self) -> Fairness {
         Fairness::Weak
     }
 
-    /// The temporal properties that the program states.
+    /// Returns the temporal properties of the program.
     fn temporal(&self) -> &[Temporal] {
         &[]
     }
 
     /// Whether a condition of a [temporal](Semantics::temporal) property holds in the current
-    /// state; none where a number in it leaves the evaluator's range. States with one
-    /// [`fingerprint`](Semantics::fingerprint) agree on it, and so do all states after them.
+    /// state; `None` if a number in it leaves the evaluator's range. States with one
+    /// [`fingerprint`](Semantics::fingerprint) agree in this, and so do all states after them.
     fn holds(&self, _condition: usize) -> Option<bool> {
         None
     }
 
-    /// The program as one with interchangeable members, if it knows of any.
+    /// Returns the symmetry of the program, if it has interchangeable members.
     fn symmetry(&self) -> Option<&dyn Symmetric> {
         None
     }
 
-    /// Makes this the state, with no events before it.
+    /// Makes this the current state, with no events before it.
     fn restore(&mut self, state: &Self::State);
 }
 
-/// A program that can say which way its steps went: what labels say beyond what a step touched
-/// (guarded-command paper, Definition 4, with the difference between guards and choices that errata
-/// E6 asks for).
-///
-/// A guard that does not hold makes its process wait; a choice goes one way or the other, and that
-/// is in the path.
+/// A program that can report the branches of its steps, in addition to what they touched. These are
+/// the labels of the guarded-command paper (Definition 4), with the difference between guards and
+/// choices that errata E6 requires. A false guard makes its process wait; a choice takes one of
+/// several branches, and the path records which.
 pub trait Labelled: Execution {
-    /// The way that the event at a position went: its branches, and where its process and those it
-    /// started rest now. If two processes of one name have made steps of equal paths and outcomes,
-    /// they are at the same place in their code.
+    /// Returns the path of the event at a position: its branches, and the new program points of its
+    /// process and of those it started. If two processes of one name have made steps of equal paths
+    /// and outcomes, they are at the same place in their code.
     fn path(&self, at: usize) -> Fingerprint;
 
-    /// Whether the event at a position took a branch or chose: it could have gone another way. A
-    /// guard is none, it only opens or stays closed.
+    /// Whether the event at a position took a branch or chose, so that it had an alternative. A
+    /// guard is not a branch: it only opens or stays closed.
     fn branches(&self, at: usize) -> bool;
 
-    /// What the label of the event at a position names: Definition 9's R and W.
+    /// Returns the accesses that the label of the event at a position names: Definition 9's R and
+    /// W.
     fn named(&self, at: usize) -> &[Access];
 
-    /// Whether the next step of a process claims the same wherever its process gets there by the
-    /// same paths.
+    /// Whether the claims of a process's next step depend only on the paths by which the process
+    /// arrived there.
     fn claims_fixed(&self, process: ProcessId) -> bool;
 }
 
 /// A program whose states may stand for many, one for each valuation of their variables.
 pub trait Symbolic: Semantics {
-    /// Where each process is, and nothing of what it knows.
+    /// Returns the fingerprint of the program points of all processes, without their data.
     fn pool(&self) -> Fingerprint;
 
-    /// For the accesses that the last event has really made the index of the element, in the
-    /// program's own numbering; none where the access is what it says. May be shorter than the
+    /// Returns, for each actual access of the last event, the index of the element in the program's
+    /// own numbering; `None` for an access without an index. The list may be shorter than the
     /// accesses.
     fn indices(&self) -> &[Option<u32>];
 

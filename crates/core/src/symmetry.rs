@@ -1,37 +1,37 @@
-//! Processes that can change places: what a program says of them.
+//! Symmetry: interchangeable processes of a program.
 //!
-//! Some *members* are interchangeable if every permutation of them, applied to a state, leads to a
-//! state from which the same can happen, with the members renamed. Groups of members are
-//! independent of each other. A member may be several processes at once, such as the client and the
-//! server of one number, and values may name it, such as `owner := me`.
+//! Some *members* are interchangeable if every permutation of them is an automorphism of the state
+//! graph: the futures of a permuted state are the futures of the state, with the members renamed.
+//! Groups of members are independent of each other. A member may be several processes at once, such
+//! as the client and the server of one number, and values may name it, such as `owner := me`.
 //!
 //! A *labelling* gives each member a number, its label. If each group's labels are the numbers of
-//! its members in another order, it is a permutation. Others tell less than the state does: members
-//! of one label look the same.
+//! its members in another order, it is a permutation. Other labellings lose information: members
+//! with the same label are not distinguished.
 
 use crate::{Fingerprint, ProcessId};
 
 /// A program with interchangeable members, in one of its states.
 ///
-/// Members are numbered from 0, the groups one after the other. For every permutation p of members
+/// Members are numbered from 0, group by group. For every permutation p of members
 /// there is a state p·s, which the program can reach if it can reach the state s, and with the
 /// labelling `l ∘ p⁻¹` the state p·s has the same [`image`](Symmetric::image) as s with the
 /// labelling l.
 pub trait Symmetric {
-    /// The number of members of each group, two at the least.
+    /// Returns the number of members of each group, at least two.
     fn groups(&self) -> &[u32];
 
-    /// The sum of those parts of the state that no permutation changes.
+    /// Returns the sum of the parts of the state that no permutation changes.
     fn unmoved(&self) -> Fingerprint;
 
-    /// The sum of all other parts, with labels in the place of members. Together with the unmoved
-    /// ones it stands for the state that a permutation leads to, as a
+    /// Returns the sum of all other parts, with labels in place of members. Together with the
+    /// unmoved parts it identifies the permuted state, as a
     /// [fingerprint](crate::Semantics::fingerprint) does.
     fn image(&self, labels: &[u32]) -> Fingerprint;
 
-    /// What is [observed](crate::Execution::observation) of the state that a permutation leads to.
+    /// Returns the [observation](crate::Execution::observation) of the permuted state.
     fn observation_of(&self, labels: &[u32]) -> Fingerprint;
 
-    /// The process that a permutation leads to from another one.
+    /// Returns the image of a process under a permutation.
     fn process_of(&self, process: ProcessId, labels: &[u32]) -> ProcessId;
 }

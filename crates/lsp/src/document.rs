@@ -146,7 +146,7 @@ fn moved(step: StepPlace, source: &str, text: &Text) -> Option<StepPlace> {
     (length > 0).then_some(StepPlace { span, ..step })
 }
 
-/// The path of a file: the part after `file://`, percent-decoded.
+/// Returns the path of a file: the part after `file://`, percent-decoded.
 fn path_of(uri: &Uri) -> String {
     let path = uri.as_str();
     let path = path.strip_prefix("file://").unwrap_or(path);

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::document::Document;
 use crate::{CHECK, Environment, RUN};
 
-/// What the name at a position is, and what the statement there does.
+/// Returns what the name at a position is, and what the statement there does.
 pub(crate) fn hover(document: &Document, position: Position) -> Option<Hover> {
     let offset = document.text.offset(position) as u32;
     let mut parts = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) fn hover(document: &Document, position: Position) -> Option<Hover> {
     Some(Hover { contents, range })
 }
 
-/// What a step touches, in words.
+/// Returns what a step touches, in words.
 fn described(step: &StepPlace) -> String {
     let mut text = "one step".to_owned();
     let quoted = |names: &[String]| {
@@ -94,7 +94,7 @@ fn noun(kind: SymbolKind) -> &'static str {
     }
 }
 
-/// Where the name at a position is declared.
+/// Returns where the name at a position is declared.
 pub(crate) fn definition(document: &Document, position: Position) -> Option<Location> {
     let offset = document.text.offset(position) as u32;
     let mention = document.symbols.at(offset)?;
@@ -105,7 +105,7 @@ pub(crate) fn definition(document: &Document, position: Position) -> Option<Loca
     ))
 }
 
-/// Where the name at a position is used.
+/// Returns where the name at a position is used.
 pub(crate) fn references(
     document: &Document,
     position: Position,
@@ -122,14 +122,14 @@ pub(crate) fn references(
         .collect()
 }
 
-/// The range of the name at a position, if it can be renamed.
+/// Returns the range of the name at a position, if it can be renamed.
 pub(crate) fn renamable(document: &Document, position: Position) -> Option<Range> {
     let offset = document.text.offset(position) as u32;
     let mention = document.symbols.at(offset)?;
     Some(document.text.range(mention.span))
 }
 
-/// The edits that rename a name. Fails if that would change the program.
+/// Returns the edits that rename a name. Fails if that would change the program.
 pub(crate) fn rename(
     document: &Document,
     position: Position,
@@ -179,7 +179,7 @@ pub(crate) fn rename(
     Ok(spans.into_iter().map(edit).collect())
 }
 
-/// The declarations, with locals nested in their processes.
+/// Returns the declarations, with locals nested in their processes.
 pub(crate) fn outline(document: &Document) -> Vec<DocumentSymbol> {
     let all = document.symbols.declared.iter().enumerate();
     all.filter(|(_, symbol)| symbol.parent.is_none())
@@ -240,7 +240,7 @@ fn shown_name(symbol: &Symbol) -> String {
     }
 }
 
-/// The names in scope at a position, and the keywords.
+/// Returns the names in scope at a position, and the keywords.
 pub(crate) fn completion(document: &Document, position: Position) -> Vec<CompletionItem> {
     let offset = document.text.offset(position) as u32;
     let declared = &document.symbols.declared;
@@ -286,7 +286,7 @@ pub(crate) fn completion(document: &Document, position: Position) -> Vec<Complet
     items
 }
 
-/// The edit that formats the text: empty if it is formatted, none if it has mistakes.
+/// Returns the edit that formats the text: empty if it is formatted, none if it has mistakes.
 pub(crate) fn formatting(document: &Document) -> Option<Vec<TextEdit>> {
     let text = document.text.as_str();
     let formatted = format_of(&document.path, text)?;
@@ -315,7 +315,7 @@ pub(crate) fn lenses(document: &Document) -> Vec<CodeLens> {
     lenses
 }
 
-/// A lens that starts a search, and one with its result, if there is one.
+/// Returns a lens that starts a search, and one with its result, if there is one.
 fn lens(document: &Document, range: Range, what: &str, name: Option<&str>) -> Vec<CodeLens> {
     let asked = asked(what, name);
     let mut arguments = vec![json!(document.uri.as_str())];
@@ -333,12 +333,12 @@ fn lens(document: &Document, range: Range, what: &str, name: Option<&str>) -> Ve
     .collect()
 }
 
-/// The name of a search.
+/// Returns the name of a search.
 pub(crate) fn asked(what: &str, name: Option<&str>) -> String {
     name.map_or_else(|| what.to_owned(), |name| format!("{what} {name}"))
 }
 
-/// A mark before each step.
+/// Returns a mark before each step.
 pub(crate) fn hints(document: &Document, range: Range) -> Vec<InlayHint> {
     let first = document.text.offset(range.start) as u32;
     let last = document.text.offset(range.end) as u32;

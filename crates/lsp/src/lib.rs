@@ -309,7 +309,7 @@ impl Server {
         }
     }
 
-    /// The latest text of a file.
+    /// Returns the latest text of a file.
     fn text(&self, uri: &Uri) -> Option<Text> {
         let unread = self.unread.iter().rev();
         let mut unread = unread.filter(|(unread, ..)| unread.as_str() == uri.as_str());

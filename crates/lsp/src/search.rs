@@ -162,7 +162,7 @@ fn answer(
     }
 }
 
-/// A verdict in one line.
+/// Returns a verdict in one line.
 fn said(record: &Record) -> String {
     let counts = &record.counts;
     let first = record.witnesses.first();
@@ -180,7 +180,7 @@ fn said(record: &Record) -> String {
 }
 
 impl Outcome {
-    /// The answer for the editor.
+    /// Returns the answer for the editor.
     pub(crate) fn json(&self) -> Value {
         let steps = |run: &Run| -> Vec<Value> {
             let step = |step: &mazurka::record::Step| json!({ "process": run.name_of(&step.process), "label": step.label, "line": step.line });
@@ -191,7 +191,7 @@ impl Outcome {
         json!({ "verdict": self.verdict.name(), "message": self.message, "runs": runs })
     }
 
-    /// The finding to show in the document.
+    /// Returns the finding to show in the document.
     pub(crate) fn finding(&self, document: &Document, asked: String) -> Finding {
         let shown = |witness: &Witness| {
             let place = witness.place.as_ref().filter(|place| place.file.is_none());

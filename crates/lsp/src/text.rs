@@ -21,7 +21,7 @@ impl Text {
         &self.text
     }
 
-    /// The text after a change. A position outside of the text means its end.
+    /// Returns the text after a change. A position outside of the text means its end.
     pub(crate) fn changed(&self, change: TextDocumentContentChangeEvent) -> Self {
         let Some(range) = change.range else {
             return Self::new(change.text);
@@ -35,7 +35,7 @@ impl Text {
         Self::new(text)
     }
 
-    /// The byte range of a line, without its line break.
+    /// Returns the byte range of a line, without its line break.
     fn line(&self, line: usize) -> std::ops::Range<usize> {
         let Some(&start) = self.lines.get(line) else {
             return self.text.len()..self.text.len();
@@ -48,8 +48,8 @@ impl Text {
         start..end - usize::from(cut)
     }
 
-    /// The byte at a position; the end of the line if the line is shorter, or the end of the text
-    /// if the text is.
+    /// Returns the byte at a position; the end of the line if the line is shorter, or the end of
+    /// the text if the text is.
     pub(crate) fn offset(&self, position: Position) -> usize {
         let line = self.line(position.line as usize);
         let mut units = 0;
@@ -62,7 +62,7 @@ impl Text {
         line.end
     }
 
-    /// The position of a byte.
+    /// Returns the position of a byte.
     pub(crate) fn position(&self, offset: usize) -> Position {
         let mut offset = offset.min(self.text.len());
         while !self.text.is_char_boundary(offset) {
@@ -78,7 +78,8 @@ impl Text {
         Range::new(start, self.position(span.end.max(span.start) as usize))
     }
 
-    /// The range of this many characters from a line and a column, both from 1 as in records.
+    /// Returns the range of this many characters from a line and a column, both from 1 as in
+    /// records.
     pub(crate) fn range_of(&self, line: usize, column: usize, length: usize) -> Range {
         let line = self.line(line.saturating_sub(1));
         let text = &self.text[line.clone()];
@@ -91,7 +92,7 @@ impl Text {
         Range::new(self.position(start), self.position(end))
     }
 
-    /// The range of a whole line, counted from 1, without the spaces around it.
+    /// Returns the range of a whole line, counted from 1, without the spaces around it.
     pub(crate) fn range_of_line(&self, line: usize) -> Range {
         let line = self.line(line.saturating_sub(1));
         let text = &self.text[line.clone()];
@@ -104,13 +105,13 @@ impl Text {
         Range::new(Position::new(0, 0), self.position(self.text.len()))
     }
 
-    /// The text of the line of a byte.
+    /// Returns the text of the line of a byte.
     pub(crate) fn line_at(&self, offset: usize) -> &str {
         let line = self.position(offset).line as usize;
         &self.text[self.line(line)]
     }
 
-    /// The comment lines right above the line of a byte, without their slashes.
+    /// Returns the comment lines right above the line of a byte, without their slashes.
     pub(crate) fn comments_above(&self, offset: usize) -> Vec<&str> {
         let line = self.position(offset).line as usize;
         let above = (0..line)

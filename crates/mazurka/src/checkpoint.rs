@@ -320,7 +320,7 @@ impl Checkpoint {
         self.0.left.len()
     }
 
-    /// The counts of what is finished.
+    /// Returns the counts of what is finished.
     pub fn counts(&self) -> Counts {
         self.0.counts
     }
@@ -411,7 +411,7 @@ impl Checkpoint {
         self
     }
 
-    /// What was reached, if it says so.
+    /// Returns what was reached, if it says so.
     pub(crate) fn reached(&self) -> Result<Option<Vec<u8>>, ResumeError> {
         let Some(digits) = &self.0.reached else {
             return Ok(None);

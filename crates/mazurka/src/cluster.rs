@@ -1,4 +1,4 @@
-//! A search by many machines: the job, the orders that it falls into, and their results.
+//! A search by many machines: the job, its orders, and their results.
 //!
 //! Nothing here knows a network. Everything that moves is text, and is checked when it is read.
 //! - A [`Job`] is the text of a program and the options that decide what is found. Its
@@ -36,29 +36,29 @@ use crate::front::{Front, on_front};
 use crate::search::everything;
 use crate::{Algorithm, Diagnostic, Limits, Options, Program};
 
-/// The version of the texts.
+/// The version of the text formats.
 const VERSION: u32 = 1;
 
-/// Steps after which a part is cut, unless a job says something else: seconds of work. How
-/// it was chosen: docs/cluster.md.
+/// Number of steps after which a part is cut: some seconds of work. A job can set another number.
+/// For the choice of the default see docs/cluster.md.
 pub const BUDGET: u64 = 1 << 21;
 
-/// The parts that one is cut into, about: docs/cluster.md.
+/// Approximate number of parts that a part is cut into: see docs/cluster.md.
 pub const PIECES: u64 = 64;
 
-/// The most that a part may be cut into.
+/// Maximum number of parts that a part may be cut into.
 const MOST_PIECES: u64 = 4096;
 
-/// A larger text is no job.
+/// Maximum size of the text of a job.
 pub const MOST_JOB_BYTES: usize = 24 << 20;
 
-/// A program, and how it is to be explored.
+/// A program and its options.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
     job: u32,
     mazurka: String,
-    /// The file as it was named.
+    /// The name of the file, as the user gave it.
     pub file: String,
     /// The settings, in order.
     pub set: Vec<(String, String)>,
@@ -74,29 +74,29 @@ pub struct Job {
 /// Why a job is refused.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum JobError {
-    /// The text is no job.
+    /// The text is not a job.
     #[error("this is no job, or a damaged one: {0}")]
     Shape(String),
-    /// Another version of Mazurka made it.
+    /// Another version of Mazurka wrote the job.
     #[error(
         "the job is of Mazurka {made}, and this is {here}; run the same version on all machines"
     )]
     Version {
-        /// Who made it.
+        /// The version that wrote it.
         made: String,
-        /// Who reads it.
+        /// The version that reads it.
         here: String,
     },
-    /// It is not in a language that is explored for others.
+    /// Programs of this language are not distributed.
     #[error("`{0}` is neither `.maz` nor `.abs`: only these are explored by other machines")]
     Language(String),
-    /// It asks for more than it may.
+    /// A limit of the job is too large.
     #[error("the job asks for {0}")]
     Limits(String),
     /// The program has mistakes.
     #[error("the program of the job has a mistake: {}", .0.first().map_or("?", |first| &first.message))]
     Program(Vec<Diagnostic>),
-    /// It cannot be explored in parts.
+    /// The search cannot be divided into parts.
     #[error(transparent)]
     Parts(#[from] ResumeError),
 }
@@ -104,18 +104,18 @@ pub enum JobError {
 /// Why an order has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderError {
-    /// It is none of this job.
+    /// The order does not belong to this job.
     #[error(transparent)]
     Order(#[from] ResumeError),
-    /// It has not exactly one part.
+    /// The order does not have exactly one part.
     #[error("an order has one part, and this has {0}")]
     Parts(usize),
-    /// The part takes more steps than this machine makes for it.
+    /// The part cannot be cut, and takes more steps than this machine allows.
     #[error(
         "a part that cannot be cut takes more than {0} steps; start workers with a larger --max-part-steps"
     )]
     TooLarge(u64),
-    /// It was broken off.
+    /// A limit stopped the exploration.
     #[error("{0}")]
     BrokenOff(Bound),
 }
@@ -125,7 +125,7 @@ fn version() -> String {
 }
 
 impl Job {
-    /// The whole space of a program, by one engine. The source has all included files in it.
+    /// Makes a job for the whole state space of a program. The source contains all included files.
     pub fn new(file: &str, source: &str, set: &[(String, String)], algorithm: Algorithm) -> Self {
         let limits = Limits::default();
         Self {
@@ -142,7 +142,7 @@ impl Job {
         }
     }
 
-    /// The same with other limits for single executions and steps.
+    /// Sets the limits for single executions and steps.
     pub fn within(self, limits: &Limits) -> Self {
         Self {
             max_depth: limits.depth(),
@@ -151,7 +151,7 @@ impl Job {
         }
     }
 
-    /// The same, whose parts are cut into about so many after so many steps.
+    /// Sets the number of steps after which a part is cut, and the approximate number of pieces.
     pub fn with_budget(self, steps: u64, pieces: u64) -> Self {
         Self {
             budget: steps,
@@ -160,12 +160,12 @@ impl Job {
         }
     }
 
-    /// The steps after which a part is cut.
+    /// Returns the number of steps after which a part is cut.
     pub fn budget(&self) -> u64 {
         self.budget
     }
 
-    /// The text of it.
+    /// Returns the job as text.
     pub fn text(&self) -> serde_json::Result<String> {
         serde_json::to_string(self)
     }
@@ -193,24 +193,24 @@ impl Job {
         serde_json::from_str(text).map_err(shape)
     }
 
-    /// A fingerprint of the program, the options and the version: the name of the search.
+    /// Returns the name of the search: a fingerprint of the program, the options and the version.
     pub fn id(&self) -> serde_json::Result<String> {
         Ok(id_of(&self.text()?))
     }
 }
 
-/// The fingerprint of the text of a job.
+/// Returns the fingerprint of the text of a job.
 pub fn id_of(text: &str) -> String {
     crate::program::hash(text, &[])
 }
 
-/// The orders for the parts that a result leaves, each a text. They are the same wherever they are
-/// made.
+/// Returns the orders for the remaining parts of a result, each as text. They do not depend on the
+/// machine.
 pub fn orders(result: &Checkpoint) -> serde_json::Result<Vec<String>> {
     result.each_alone().map(|order| order.text()).collect()
 }
 
-/// A job that was read and is ready to be explored.
+/// A job that was parsed and is ready for exploration.
 pub struct Shared {
     program: Program,
     algorithm: Algorithm,
@@ -221,7 +221,8 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Reads the program of a job. Of the options only what a machine decides for itself counts.
+    /// Parses the program of a job. Of `options`, only those count that each machine decides for
+    /// itself.
     pub fn open(job: &Job, options: &Options) -> Result<Self, JobError> {
         let known = [".maz", ".abs"].iter().any(|end| job.file.ends_with(end));
         if !known && job.file != "-" {
@@ -263,12 +264,12 @@ impl Shared {
         })
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The limits of this machine, and those of the job.
+    /// Returns the limits of this machine, combined with those of the job.
     pub fn limits(&self) -> &Limits {
         &self.options.limits
     }
@@ -277,26 +278,25 @@ impl Shared {
         everything(self.stateless, &self.options)
     }
 
-    /// The parts of a checkpoint, if it is one of this job.
+    /// Returns the parts of a checkpoint, if it belongs to this job.
     fn parts(&self, checkpoint: &Checkpoint) -> Result<Parts, ResumeError> {
         on_front!(self.program.language, front => {
             checkpoint.parts(&self.program, front, self.search(), &self.options)
         })
     }
 
-    /// The order for the whole.
+    /// Returns the order for the whole search.
     pub fn root(&self) -> Checkpoint {
         Checkpoint::new(&self.program, &self.options, &Parts::whole(self.search()))
     }
 
-    /// Whether a text is a result of this job, and which.
+    /// Parses a result. The error says why it is not a result of this job.
     pub fn result(&self, text: &str) -> Result<Checkpoint, ResumeError> {
         let checkpoint = Checkpoint::parse(text)?;
         self.parts(&checkpoint).map(|_| checkpoint)
     }
 
-    /// Explores the part of an order, or cuts it. `most_steps`: what a part may take that cannot be
-    /// cut.
+    /// Explores the part of an order, or cuts it. `most_steps` limits a part that cannot be cut.
     pub fn explore(
         &self,
         order: &Checkpoint,
@@ -333,7 +333,7 @@ impl Shared {
         }
     }
 
-    /// The sum of no results.
+    /// Returns the sum of no results.
     pub fn sum(&self) -> Sum<'_> {
         Sum {
             shared: self,
@@ -342,7 +342,8 @@ impl Shared {
         }
     }
 
-    /// Explores the same tree of parts here, one after the other: what machines together must give.
+    /// Explores the same tree of parts on this machine, one after the other. The machines of a
+    /// cluster must find the same.
     pub fn explore_here(&self, watch: &mut Watch<'_>) -> Result<Record, OrderError> {
         let start = Instant::now();
         let (mut sum, mut open) = (self.sum(), vec![self.root()]);
@@ -356,7 +357,7 @@ impl Shared {
     }
 }
 
-/// The sum of results. They are added in the order of the tree, each before its children.
+/// A sum of results. Results are added in the order of the tree, each part before its children.
 pub struct Sum<'a> {
     shared: &'a Shared,
     parts: Parts,
@@ -378,7 +379,7 @@ impl Sum<'_> {
         Ok(())
     }
 
-    /// The record, of everything that was added. `stopped_by`: why some results are missing.
+    /// Returns the record of all added results. `stopped_by` says why some results are missing.
     pub fn record(self, stopped_by: Option<Bound>, elapsed: Duration) -> Record {
         let Self {
             shared,

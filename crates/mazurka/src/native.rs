@@ -18,7 +18,7 @@ pub use mazurka_c::{
     interrupt, interrupt_process, keep_files, keep_trail, kill_process, left_behind, shim_flags,
     shim_source, wrong_input,
 };
-use mazurka_c::{Machine, Stop};
+use mazurka_c::{Machine, SearchStop};
 
 /// The program that is loaded into this process.
 #[derive(Clone, Copy, Debug)]
@@ -125,16 +125,16 @@ impl Front for Native {
                 machine.end_search();
                 Ok(false)
             }
-            Some(Stop::Restart) => {
+            Some(SearchStop::Restart) => {
                 machine.start_again();
                 Ok(true)
             }
             // The limit is a bound of the findings.
-            Some(Stop::OutOfTime) => {
+            Some(SearchStop::OutOfTime) => {
                 machine.end_broken_search();
                 Ok(false)
             }
-            Some(Stop::Refused(what)) => Err(Refused::Uncontrolled(what)),
+            Some(SearchStop::Refused(what)) => Err(Refused::Uncontrolled(what)),
         }
     }
 }

@@ -65,17 +65,17 @@ impl Sum {
         }
     }
 
-    /// The condition that it is equal to a value.
+    /// Returns the condition that it is equal to a value.
     pub fn equals(self, other: impl Into<Sum>) -> Condition {
         Condition(self, Comparison::Equal, other.into())
     }
 
-    /// The condition that it differs from a value.
+    /// Returns the condition that it differs from a value.
     pub fn differs(self, other: impl Into<Sum>) -> Condition {
         Condition(self, Comparison::Unequal, other.into())
     }
 
-    /// The condition that it is greater than a value.
+    /// Returns the condition that it is greater than a value.
     pub fn exceeds(self, other: impl Into<Sum>) -> Condition {
         Condition(self, Comparison::Greater, other.into())
     }

@@ -258,7 +258,7 @@ pub(crate) fn title(evidence: &Witness) -> String {
     }
 }
 
-/// How many states were met, and how many they stand for.
+/// Returns how many states were met, and how many they stand for.
 pub(crate) fn states(counts: &Counts) -> Option<String> {
     let met = counted(counts.states?, "state", "states");
     Some(match counts.permuted_states {
@@ -267,7 +267,7 @@ pub(crate) fn states(counts: &Counts) -> Option<String> {
     })
 }
 
-/// How many states others stand for.
+/// Returns how many states others stand for.
 pub(crate) fn permuted(all: u64) -> String {
     match all {
         u64::MAX => format!("more than {all}"),

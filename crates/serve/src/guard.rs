@@ -72,7 +72,7 @@ impl Guard {
         self.token.as_deref()
     }
 
-    /// Why a request is refused, if it is.
+    /// Returns why a request is refused, if it is.
     fn refusal(&self, headers: &HeaderMap, uri: &Uri) -> Option<(StatusCode, &'static str)> {
         let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         let host = text(header::HOST).unwrap_or("");

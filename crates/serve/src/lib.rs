@@ -67,7 +67,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The default settings for a command: loopback, port 8421, one search for each core.
+    /// Returns the default settings for a command: loopback, port 8421, one search for each core.
     ///
     /// ```
     /// let settings = mazurka_serve::Settings::new("mazurka".into());
@@ -185,17 +185,17 @@ impl Server {
         })
     }
 
-    /// The address that it listens on.
+    /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The token, if one is needed.
+    /// Returns the token, if one is needed.
     pub fn token(&self) -> Option<&str> {
         self.shared.guard.token()
     }
 
-    /// The URL to open in a browser on this machine.
+    /// Returns the URL to open in a browser on this machine.
     pub fn url(&self) -> String {
         let mut address = self.address;
         match address.ip() {

@@ -162,7 +162,7 @@ pub fn words(request: &Request, table: &FlagTable) -> Result<Vec<String>, BadReq
     Ok(all)
 }
 
-/// A flag with its value, which is always in the same word.
+/// Returns a flag with its value, which is always in the same word.
 fn option(flag: &TableFlag, value: &Value) -> Result<Vec<String>, BadRequest> {
     let name = &flag.name;
     let wrong = |wanted| BadRequest::Value(name.clone(), wanted);

@@ -150,7 +150,7 @@ fn start(
     Ok((folder, command.spawn()?))
 }
 
-/// A folder that other users of the machine cannot read.
+/// Returns a folder that other users of the machine cannot read.
 fn private_folder() -> std::io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]

@@ -80,12 +80,12 @@ fn descend<E: Execution>(
     Ok(())
 }
 
-/// The processes that can make a step, in the order of their names.
+/// Returns the processes that can make a step, in the order of their names.
 pub(crate) fn ready<E: Execution>(program: &E) -> Vec<ProcessId> {
     with_status(program, Status::Ready)
 }
 
-/// The processes with a status, in the order of their names.
+/// Returns the processes with a status, in the order of their names.
 pub(crate) fn with_status<E: Execution>(program: &E, status: Status) -> Vec<ProcessId> {
     let processes = program.processes().in_order().iter().copied();
     processes.filter(|&p| program.status(p) == status).collect()

@@ -389,7 +389,7 @@ impl Mutator {
     }
 }
 
-/// The shared variables that are not arrays.
+/// Returns the shared variables that are not arrays.
 fn shared(program: &Program) -> Vec<Variable> {
     let mut all = Vec::new();
     for item in &program.items {
@@ -405,7 +405,7 @@ fn names_local(stmt: &Stmt) -> bool {
     matches!(stmt.kind, Kind::Let(..) | Kind::Spawn(Some(_), _))
 }
 
-/// The blocks directly within a statement.
+/// Returns the blocks directly within a statement.
 fn blocks_of(kind: &mut Kind) -> Vec<&mut Vec<Stmt>> {
     match kind {
         Kind::If(_, yes, no) => vec![yes, no],
@@ -424,7 +424,7 @@ fn blocks_of(kind: &mut Kind) -> Vec<&mut Vec<Stmt>> {
     }
 }
 
-/// The number of non-empty blocks in this one, including itself.
+/// Returns the number of non-empty blocks in this one, including itself.
 fn count(body: &mut [Stmt]) -> usize {
     let inner = body
         .iter_mut()

@@ -94,7 +94,7 @@ fn block(head: &str, body: &[Stmt], indent: usize) -> String {
     format!("{head}{{\n{}\n{pad}}}", lines.join(";\n"))
 }
 
-/// A statement under a guard or in a choice.
+/// Returns a statement under a guard or in a choice.
 fn inner(stmt: &Stmt, indent: usize) -> String {
     let text = statement(stmt, indent);
     match stmt {

@@ -35,7 +35,7 @@ pub fn shrink(program: Program, still_fails: impl Fn(&Program) -> bool) -> Progr
     }
 }
 
-/// The length of the text, and the size of its numbers; every type counts as long as `int`.
+/// Returns the length of the text, and the size of its numbers; every type counts as long as `int`.
 fn measure(program: &Program) -> (usize, i64) {
     let text = program
         .to_string()
@@ -282,7 +282,7 @@ impl Cutter {
     }
 }
 
-/// The blocks within a statement, each of which could replace it.
+/// Returns the blocks within a statement, each of which could replace it.
 fn insides(stmt: &Stmt) -> Vec<Vec<Stmt>> {
     match stmt {
         Stmt::Block(body)

@@ -41,12 +41,12 @@ pub enum Expr {
 }
 
 impl Expr {
-    /// A variable.
+    /// Returns a variable.
     pub fn var(name: &str) -> Self {
         Self::Var(name.to_owned())
     }
 
-    /// A binary operation.
+    /// Returns a binary operation.
     pub fn binary(op: &'static str, left: Self, right: Self) -> Self {
         Self::Binary(op, Box::new(left), Box::new(right))
     }

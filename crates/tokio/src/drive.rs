@@ -120,7 +120,7 @@ pub(crate) fn block<F: Future>(future: F) -> F::Output {
     mazurka_rt::future::block_on(future)
 }
 
-/// The moment that counts as the start of every execution.
+/// Returns the moment that counts as the start of every execution.
 fn start() -> Instant {
     static START: OnceLock<Instant> = OnceLock::new();
     *START.get_or_init(Instant::now)

@@ -23,7 +23,7 @@ use crate::drive::{self, NO_RUNTIME, Place, Timer};
 #[derive(Clone, Copy, Eq, PartialEq, PartialOrd, Ord, Hash)]
 pub struct Instant(std::time::Instant);
 
-/// A moment that is never reached.
+/// Returns a moment that is never reached.
 fn far_future() -> std::time::Instant {
     drive::now() + Duration::from_secs(86400 * 365 * 30)
 }

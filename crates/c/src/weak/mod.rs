@@ -1,25 +1,25 @@
 //! Programs under a memory model: their accesses become events of an execution graph.
 //!
-//! `mazurka-memory` decides what each access gives; a thread announces one (`act`) and is
+//! `mazurka-memory` decides the value of each access. A thread announces an access (`act`) and is
 //! suspended until the engine answers. Addresses are the same in every run, so the value of a
-//! location is what the program keeps there. Threads are answered in an order that extends
-//! po ∪ rf, so plain memory holds the only value that a race-free read can have.
+//! location is the content of the program's memory there. The engine answers in an order that
+//! extends po ∪ rf, so plain memory holds the only value that a race-free read can have.
 //!
-//! - *Atomics.* The shim says what an update writes, so the engine knows it before. What is read is
-//!   put into real memory, where the shim finds it.
-//! - *Plain accesses* are events where two threads touch a place, one of them writing, or where the
-//!   place is accessed atomically, too. Which places these are is found out: the search starts
-//!   again when it meets a new one. All others commute. What a plain write writes is known after
-//!   it has been made; it is taken back then, announced, and put there when the engine has
-//!   answered. So no thread meets it in memory before, as one that races with it would.
-//! - *Before the first thread is started* nothing is an event: what is in memory then is where
-//!   locations start, unless values are chosen before (`eager`).
-//! - *Loops that spin.* A thread that comes back to a read with the same stack and registers would
-//!   do the same again if it read the same again. Which of the reads of the round is the first to
-//!   give another value is a choice; that one becomes an await of the engine, and an execution in
-//!   which an earlier one differs is left to another choice.
+//! - *Atomics.* The shim passes the value that an update writes, so the engine knows it in advance.
+//!   The value read is written to real memory, where the shim finds it.
+//! - *Plain accesses* are events if two threads access a place and one of them writes, or if the
+//!   place is also accessed atomically. The search finds these places, and restarts when it meets a
+//!   new one. All other plain accesses commute. The value of a plain write is known only after the
+//!   write. The write is then undone, announced, and redone when the engine has answered, so a
+//!   thread that races with it does not see the value too early.
+//! - *Before the first thread is started* nothing is an event: the content of memory at that time
+//!   is the initial value of the locations, unless inputs are chosen before (`eager`).
+//! - *Loops that spin.* A thread that returns to a read with the same stack and registers would do
+//!   the same again if it read the same values again. The engine chooses the first read of the
+//!   round with another value. This read becomes an await; an execution in which an earlier read
+//!   differs belongs to another choice.
 //!
-//! `objects.rs` has mutexes, condition variables and threads, `program.rs` the program of the
+//! `objects.rs` has mutexes, condition variables and threads, `program.rs` the program for the
 //! engine.
 
 mod objects;
@@ -34,26 +34,26 @@ use rustc_hash::FxHashMap;
 use crate::access::{FENCE, LOAD, STORE, check, refuse, rest, suspend};
 use crate::calls::OPERAND_ENTRIES;
 use crate::world::{Life, Pending, Until, World, world};
-use crate::{Stop, heap};
+use crate::{SearchStop, heap};
 
 pub(crate) use objects::{ask, first, never_ends, orders, spawn, writes};
 pub use program::{DescribedExecution, WeakProgram};
 
-/// The number of a compare-exchange among the updates.
+/// The number of compare-exchange among the updates.
 const COMPARE: u32 = 7;
 
-/// What a memory model needs to know of a program.
+/// State of the program that only memory models need.
 #[derive(Default)]
 pub(crate) struct Weak {
-    /// Whether there is one.
+    /// Whether a memory model is in use.
     pub on: bool,
-    /// Which threads touch each granule of eight bytes.
+    /// The threads that access each granule of eight bytes.
     touched: FxHashMap<usize, Vec<Touch>>,
-    /// Where places begin and end.
+    /// The boundaries of places.
     cuts: BTreeSet<usize>,
     /// The cell of a place and its size, by its address.
     places: FxHashMap<usize, (usize, u32)>,
-    /// Blocks that are freed in some execution, with their sizes.
+    /// Addresses and sizes of blocks that some execution frees.
     freed: FxHashMap<usize, usize>,
 }
 
@@ -64,14 +64,14 @@ impl Weak {
         self.touched.clear();
     }
 
-    /// Whether some execution has freed what is at an address.
+    /// Whether some execution has freed the block at an address.
     pub fn was_freed(&self, address: usize) -> bool {
         let mut freed = self.freed.iter();
         freed.any(|(&start, &size)| start <= address && address < start + size)
     }
 }
 
-/// Who touches some bytes of a granule, and how.
+/// Which thread accesses some bytes of a granule, and how.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Touch {
     thread: u32,
@@ -80,31 +80,31 @@ struct Touch {
     atomic: bool,
 }
 
-/// The part of a thread's state that only a memory model needs.
+/// State of a thread that only memory models need.
 #[derive(Default)]
-pub(crate) struct Asking {
-    /// What it has announced.
+pub(crate) struct WeakThreadState {
+    /// The action that the thread has announced.
     pub(super) action: Option<Action>,
     pub(super) rule: Rule,
-    /// What the engine has answered.
+    /// The answer of the engine.
     pub(super) answer: Value,
-    /// Plain writes that are not answered.
+    /// Plain writes without an answer.
     written: Vec<Written>,
-    /// The places of its plain access.
+    /// The places of the current plain access.
     parts: Vec<(u32, (usize, usize))>,
-    /// The threads that it wakes.
+    /// The threads that the current operation wakes.
     woken: Vec<ProcessId>,
-    /// The number of its waits for a token.
+    /// Number of waits for a token so far.
     waits: u32,
     pub(super) round: Round,
-    /// The failure that has halted it.
+    /// The failure that has halted the thread.
     pub failure: u32,
-    /// Whether it was halted because another execution stands for this one.
+    /// Whether the thread was halted because another execution represents this one.
     pub(super) in_vain: bool,
 }
 
-impl Asking {
-    /// It has changed something, so it does not spin.
+impl WeakThreadState {
+    /// Ends the round, because the thread has changed something and does not spin.
     pub fn leave_round(&mut self) {
         self.round.open = false;
     }
@@ -124,13 +124,13 @@ struct Written {
     cell: u32,
     place: (usize, usize),
     pc: usize,
-    /// What is not in memory: what was there before, and while it is announced what it writes.
+    /// The value that is not in memory: the old value; while the write is announced, the new one.
     other: i64,
 }
 
 impl Written {
-    /// Exchanges what is in memory and what is not. A write that has ended in a fault has changed
-    /// nothing, and its memory may not be written.
+    /// Exchanges the value in memory with the other one. A write that ended in a fault has changed
+    /// nothing, and its memory may not be writable.
     fn swap(&mut self) {
         let (address, size) = self.place;
         let there = bits_at(address, size);
@@ -141,27 +141,27 @@ impl Written {
     }
 }
 
-/// A round of a loop that spins, which is made again.
+/// A repeated round of a loop that spins.
 #[derive(Default)]
 pub(super) struct Round {
-    /// What it has read.
+    /// The reads of the previous round.
     pub reads: Vec<(u32, Value)>,
-    /// How many of these it has read again.
+    /// Number of reads that are already repeated.
     next: usize,
-    /// The one that is the first to differ.
+    /// The index of the first read that differs.
     pub chosen: usize,
-    /// Whether it has not come there yet.
+    /// Whether this read has not been reached.
     pub open: bool,
 }
 
-/// What a pending update or await does with a value that it reads.
+/// The effect of a pending update or await, as a function of the value read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Rule {
     #[default]
     Nothing,
     /// A load in a loop that spins waits for another value.
     Differs(Value),
-    /// An update of an atomic, which may wait for another value.
+    /// An update of an atomic variable, which may wait for another value.
     Update {
         number: u32,
         operand: i64,
@@ -169,12 +169,12 @@ pub(super) enum Rule {
         size: usize,
         stale: Option<Value>,
     },
-    /// A semaphore, or a lock of one kind or another: see `objects.rs`.
+    /// A semaphore or a kind of lock: see `objects.rs`.
     Object(objects::Move),
 }
 
 impl Rule {
-    /// What the access does if it reads this.
+    /// Returns the effect of the access for this value.
     pub fn effect(self, read: Value) -> Effect {
         match self {
             Self::Nothing => Effect::Keep,
@@ -210,17 +210,17 @@ impl Rule {
     }
 }
 
-/// An atomic access or a fence, as the shim announces it.
+/// An atomic access or a fence that the shim announces.
 pub(crate) struct Atomic {
     pub address: usize,
     pub size: usize,
     pub op: u32,
-    /// Which update it is.
+    /// The number of the update operation.
     pub update: u32,
     pub order: i32,
 }
 
-/// How the engine names an order of C11.
+/// Converts a C11 order to an order of the engine.
 fn order_of(order: i32) -> MemoryOrder {
     match order {
         0 => MemoryOrder::Relaxed,
@@ -231,7 +231,7 @@ fn order_of(order: i32) -> MemoryOrder {
     }
 }
 
-/// The low bytes of a number.
+/// Returns the low bytes of a number.
 fn masked(value: i64, size: usize) -> i64 {
     match size {
         0..8 => value & ((1 << (8 * size)) - 1),
@@ -239,21 +239,22 @@ fn masked(value: i64, size: usize) -> i64 {
     }
 }
 
-/// The number at a place of at most eight bytes.
+/// Returns the number at a place of at most eight bytes.
 fn bits_at(address: usize, size: usize) -> i64 {
     let mut bytes = [0; 8];
-    // SAFETY: the program accesses this memory itself.
+    // SAFETY: the program itself accesses this memory.
     unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), size) };
     i64::from_le_bytes(bytes)
 }
 
 fn put_bits(address: usize, size: usize, bits: i64) {
     let bytes = bits.to_le_bytes();
-    // SAFETY: as above; the bits are those that the access of the program gives.
+    // SAFETY: as above; the program's own access writes these bits.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, size) };
 }
 
-/// What the shim says beside the address: the operand, what is expected, the order of a failure.
+/// Returns the remaining operands that the shim passes: the operand, the expected value and the
+/// failure order.
 fn operands() -> (i64, i64, i32) {
     // SAFETY: the table is mapped (`load`).
     let [operand, expected, failure] = unsafe { *(OPERAND_ENTRIES as *const [i64; 3]) };
@@ -262,19 +263,19 @@ fn operands() -> (i64, i64, i32) {
 
 /// Announces an access of the current thread and waits for the engine's answer.
 fn act(pending: Pending, action: Action, rule: Rule) -> Value {
-    let asking = &mut world().me().asking;
-    (asking.action, asking.rule) = (Some(action), rule);
+    let weak_state = &mut world().me().weak_state;
+    (weak_state.action, weak_state.rule) = (Some(action), rule);
     suspend(pending);
-    let asking = &mut world().me().asking;
-    (asking.action, asking.rule) = (None, Rule::Nothing);
-    asking.answer
+    let weak_state = &mut world().me().weak_state;
+    (weak_state.action, weak_state.rule) = (None, Rule::Nothing);
+    weak_state.answer
 }
 
 /// Announces the plain writes that the current thread has made.
 pub(crate) fn flush() {
     take_back();
     while let Some(mut write) = {
-        let written = &mut world().me().asking.written;
+        let written = &mut world().me().weak_state.written;
         (!written.is_empty()).then(|| written.remove(0))
     } {
         let action = Action::Write {
@@ -288,11 +289,11 @@ pub(crate) fn flush() {
     }
 }
 
-/// Takes the plain writes out of memory that the current thread has made and not announced.
+/// Removes from memory the plain writes that the current thread has made and not announced.
 pub(crate) fn take_back() {
     world()
         .me()
-        .asking
+        .weak_state
         .written
         .iter_mut()
         .rev()
@@ -300,12 +301,12 @@ pub(crate) fn take_back() {
 }
 
 impl World {
-    /// Whether accesses are events: there is more than one thread, or was.
+    /// Whether accesses are events: a second thread has been started.
     pub(super) fn counts(&self) -> bool {
         self.started > 1 || self.learned.eager
     }
 
-    /// Notes who touches memory. Where that matters the search starts again.
+    /// Records an access to memory, and restarts the search if it makes a new place relevant.
     fn touch(&mut self, (address, size): (usize, usize), writes: bool, atomic: bool) {
         let (mut at, end) = (address, address.saturating_add(size));
         while at < end {
@@ -329,7 +330,7 @@ impl World {
                 if matters {
                     let bytes = (at..next).filter(|&byte| self.learned.shared.insert(byte));
                     if bytes.count() > 0 {
-                        self.stop.get_or_insert(Stop::Restart);
+                        self.stop.get_or_insert(SearchStop::Restart);
                     }
                 }
             }
@@ -342,14 +343,14 @@ impl World {
         !shared.is_empty() && (address..address + size).any(|byte| shared.contains(&byte))
     }
 
-    /// The cell of a place that is known.
+    /// Returns the cell of a known place.
     #[inline]
     fn known(&self, (address, size): (usize, usize)) -> Option<u32> {
         let &(known, cell) = self.weak.places.get(&address)?;
         (known == size).then_some(cell)
     }
 
-    /// The places that an access consists of, each with its cell, are put into a list.
+    /// Collects the places that an access consists of, with their cells.
     fn parts(&mut self, place: (usize, usize), into: &mut Vec<(u32, (usize, usize))>) {
         into.clear();
         match self.known(place) {
@@ -364,12 +365,12 @@ impl World {
         let end = address + size;
         for cut in [address, end] {
             if self.weak.cuts.insert(cut) {
-                // A place that it cuts in two was known as one.
+                // The access splits a place that was known as one.
                 let within = |(&start, &(size, _)): (&usize, &(usize, u32))| {
                     start < cut && cut < start + size
                 };
                 if self.weak.places.iter().any(within) {
-                    self.stop.get_or_insert(Stop::Restart);
+                    self.stop.get_or_insert(SearchStop::Restart);
                 }
             }
         }
@@ -393,7 +394,7 @@ impl World {
     }
 }
 
-/// The cell of an atomic access.
+/// Returns the cell of an atomic access.
 fn atomic_cell(place: (usize, usize), pc: usize) -> u32 {
     if let Some(cell) = world().known(place) {
         return cell;
@@ -409,16 +410,17 @@ fn atomic_cell(place: (usize, usize), pc: usize) -> u32 {
     }
 }
 
-/// Halts the current thread in an execution that another one stands for.
+/// Halts the current thread, because another execution represents this one.
 fn leave_to_another() -> ! {
     let world = world();
-    (world.me().life, world.me().asking.in_vain) = (Life::Discarded, true);
+    (world.me().life, world.me().weak_state.in_vain) = (Life::Discarded, true);
     rest()
 }
 
-/// What the next read of a cell must not give, if the thread is where a round has to differ.
+/// Returns the value that the next read of a cell must not have, if this is the read in which the
+/// round must differ.
 fn stale(cell: u32) -> Option<Value> {
-    let round = &mut world().me().asking.round;
+    let round = &mut world().me().weak_state.round;
     let at = round.next;
     match round.reads.get(at) {
         Some(&(known, seen)) if round.open && known == cell && at == round.chosen => Some(seen),
@@ -426,10 +428,10 @@ fn stale(cell: u32) -> Option<Value> {
     }
 }
 
-/// Notes what the current thread has read.
+/// Records the value that the current thread has read.
 fn has_read(cell: u32, value: Value) {
     let me = world().me();
-    let round = &mut me.asking.round;
+    let round = &mut me.weak_state.round;
     if round.open {
         let differs = round.reads.get(round.next) != Some(&(cell, value));
         let at_choice = round.next == round.chosen;
@@ -442,22 +444,23 @@ fn has_read(cell: u32, value: Value) {
     world().me().spin.read(cell, value);
 }
 
-/// The current thread has changed something.
+/// Records that the current thread has changed something.
 fn progress() {
     let me = world().me();
     me.spin.progress();
-    me.asking.leave_round();
+    me.weak_state.leave_round();
 }
 
-/// Whether the current thread spins. Then which of its reads is the first to differ is chosen.
+/// Checks whether the current thread spins. If it does, chooses the first of its reads that
+/// differs.
 fn look_for_loop(pc: usize, (sp, registers): (usize, usize)) {
     let world = world();
-    if world.me().asking.round.open || !world.spins(pc, sp, registers) {
+    if world.me().weak_state.round.open || !world.spins(pc, sp, registers) {
         return;
     }
     let reads = std::mem::take(&mut world.me().spin.waits_for);
     let outcomes = reads.len() as u32;
-    world.me().asking.round = Round {
+    world.me().weak_state.round = Round {
         reads,
         next: 0,
         chosen: 0,
@@ -466,11 +469,11 @@ fn look_for_loop(pc: usize, (sp, registers): (usize, usize)) {
     if outcomes > 1 {
         let pending = Pending::new("look again", 0, pc);
         let chosen = act(pending, Action::Choice { outcomes }, Rule::Nothing);
-        self::world().me().asking.round.chosen = chosen as usize;
+        self::world().me().weak_state.round.chosen = chosen as usize;
     }
 }
 
-/// An atomic access or a fence.
+/// Handles an atomic access or a fence.
 pub(crate) fn turn(atomic: &Atomic, pc: usize, stack: (usize, usize)) {
     let (operand, expected, failure) = operands();
     flush();
@@ -505,7 +508,7 @@ pub(crate) fn turn(atomic: &Atomic, pc: usize, stack: (usize, usize)) {
     let world = self::world();
     world.touch((address, size), op != LOAD, true);
     if world.learned.atomics.insert(address) && world.is_event((address, size)) {
-        world.stop.get_or_insert(Stop::Restart);
+        world.stop.get_or_insert(SearchStop::Restart);
     }
     let cell = atomic_cell((address, size), pc);
     let loc = Loc(cell);
@@ -559,7 +562,7 @@ pub(crate) fn turn(atomic: &Atomic, pc: usize, stack: (usize, usize)) {
     }
 }
 
-/// A plain access.
+/// Handles a plain access.
 pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
     flush();
     let (address, size) = place;
@@ -584,13 +587,13 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
     let known = self::world().threads.len();
     let owned = heap::thread_of(address).is_some_and(|owner| owner < known);
     let on_heap = owned && !heap::is_stack(address);
-    // Frames of a thread own nothing, since it may never go on.
-    let mut parts = std::mem::take(&mut self::world().me().asking.parts);
+    // Frames of a thread must not own memory, because the thread may never continue.
+    let mut parts = std::mem::take(&mut self::world().me().weak_state.parts);
     self::world().parts(place, &mut parts);
     let count = parts.len();
-    self::world().me().asking.parts = parts;
+    self::world().me().weak_state.parts = parts;
     for at in 0..count {
-        let (cell, (address, size)) = self::world().me().asking.parts[at];
+        let (cell, (address, size)) = self::world().me().weak_state.parts[at];
         let (loc, order) = (Loc(cell), MemoryOrder::Plain);
         let pending = Pending::new(if writes { "write" } else { "read" }, address, pc);
         if writes && size > 8 {
@@ -602,11 +605,11 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
             act(pending, action, Rule::Nothing);
             continue;
         }
-        // A write to memory that may have been given back reads first: whether that races with
-        // giving it back must be known before the write.
+        // A write to memory that may be freed reads first: a race with the freeing must be detected
+        // before the write.
         if !writes || on_heap {
             let value = act(pending, Action::Read { loc, order }, Rule::Nothing);
-            // Otherwise memory has it, also what code has written that is not instrumented.
+            // Otherwise memory has the value, even if code that is not instrumented has written it.
             if self::world().learned.atomics.contains(&address) {
                 put_bits(address, size, value);
             }
@@ -617,18 +620,20 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
     }
     check(address, size, verb, pc);
     if writes {
-        let asking = &mut self::world().me().asking;
-        let parts = asking.parts.iter().filter(|(_, (_, size))| *size <= 8);
-        asking.written.extend(parts.map(|&(cell, place)| Written {
-            cell,
-            place,
-            pc,
-            other: bits_at(place.0, place.1),
-        }));
+        let weak_state = &mut self::world().me().weak_state;
+        let parts = weak_state.parts.iter().filter(|(_, (_, size))| *size <= 8);
+        weak_state
+            .written
+            .extend(parts.map(|&(cell, place)| Written {
+                cell,
+                place,
+                pc,
+                other: bits_at(place.0, place.1),
+            }));
     }
 }
 
-/// A block is given back, which writes what is known of it.
+/// Records that a block is freed: this writes all known places in it.
 pub(crate) fn frees((address, size): (usize, usize), pc: usize) {
     flush();
     let world = world();
@@ -647,10 +652,10 @@ pub(crate) fn frees((address, size): (usize, usize), pc: usize) {
     inside.extend(objects.into_iter().map(|(start, cell)| (cell, (start, 0))));
     inside.sort_unstable_by_key(|&(_, place)| place);
     let count = inside.len();
-    world.me().asking.parts = inside;
+    world.me().weak_state.parts = inside;
     for at in 0..count {
-        let (cell, (start, _)) = self::world().me().asking.parts[at];
-        // No thread waits for what is gone, so that its use is seen.
+        let (cell, (start, _)) = self::world().me().weak_state.parts[at];
+        // Removes the waiting threads, so that a later use of the freed object is detected.
         let value = i64::from(self::world().cells[cell as usize].semaphore);
         let action = Action::Write {
             loc: Loc(cell),
@@ -661,12 +666,12 @@ pub(crate) fn frees((address, size): (usize, usize), pc: usize) {
     }
 }
 
-/// A value from `start` up to, but not including, `end`.
+/// Returns a value from `start` up to, but not including, `end`.
 pub(crate) fn choose(start: i64, end: i64, pc: usize) -> i64 {
     let world = world();
     if !world.counts() {
         world.learned.eager = true;
-        world.stop.get_or_insert(Stop::Restart);
+        world.stop.get_or_insert(SearchStop::Restart);
         world.me().life = Life::Failed;
         rest();
     }
@@ -677,7 +682,7 @@ pub(crate) fn choose(start: i64, end: i64, pc: usize) -> i64 {
     start + act(pending, Action::Choice { outcomes }, Rule::Nothing)
 }
 
-/// The thread of the engine.
+/// Returns the engine's number of a thread.
 fn thread(process: ProcessId) -> mazurka_memory::ThreadId {
     mazurka_memory::ThreadId(process.0)
 }

@@ -1,11 +1,11 @@
 //! Mutexes, condition variables, semaphores and threads under a memory model.
 //!
-//! Each is made of accesses to locations of its own, which are only as strong as what it promises.
-//! A mutex is a lock of the engine. A semaphore, a read-write lock, a barrier and `once` are
-//! numbers that updates change, which wait where the operation does. A condition variable has a
-//! list of waiting threads in the runtime's memory, and an update of its location orders what is
-//! done with the list, as in `mazurka-rt` (weak/wait.rs); a thread awaits a token of its own for
-//! each wait.
+//! Each operation consists of accesses to locations of its own, which are only as strong as its
+//! specification. A mutex is a lock of the engine. A semaphore, a read-write lock, a barrier and
+//! `once` are numbers; their operations are updates, which wait where the operation waits. A
+//! condition variable has a list of waiting threads in the runtime's memory; updates of its
+//! location order the operations on the list, as in `mazurka-rt` (weak/wait.rs). For each wait, a
+//! thread awaits a token of its own.
 
 use mazurka_core::{AccessKind, MishapKind};
 use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
@@ -16,32 +16,32 @@ use crate::calls::Ask;
 use crate::lives::{Kind, arrives, life_of_barrier, tell_held, used};
 use crate::objects::{ERRORCHECK, RECURSIVE, named, note};
 use crate::world::{Life, Pending, Request, Routine, Until, world};
-use crate::{Stop, access};
+use crate::{SearchStop, access};
 
-/// What an operation does with the number of its object.
+/// The change of an object's number by an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
-    /// From this to that; else it waits, or does nothing.
+    /// Replaces the first value by the second. If the number differs, waits or does nothing.
     FromTo(Value, Value, bool),
-    /// Down by one unless it is 0; else it waits, or does nothing.
+    /// Decrements the number unless it is 0. If it is 0, waits or does nothing.
     Down(bool),
-    /// By so much.
+    /// Adds this number.
     By(Value),
-    /// One more reader, unless there is a writer, which is -1.
+    /// Adds one reader unless there is a writer, which is -1.
     Reader(bool),
-    /// Not 0.
+    /// Waits until the number is not 0.
     NotZero,
-    /// At least this.
+    /// Waits until the number is at least this.
     AtLeast(Value),
-    /// To this.
+    /// Sets the number.
     To(Value),
-    /// Once: 0 to 1; it waits while it is 1.
+    /// Changes 0 to 1; waits while the number is 1.
     Once,
-    /// One more turn; it waits while another thread holds its own.
+    /// Adds one turn; waits while another thread holds its turn.
     Turn,
-    /// The same, and holds it.
+    /// Adds one turn and holds it; waits while another thread holds its turn.
     HoldTurn,
-    /// Gives the turn that it holds back.
+    /// Ends the turn that the thread holds.
     EndTurn,
 }
 
@@ -73,7 +73,7 @@ impl Move {
     }
 }
 
-/// An update of an object. Returns what it was, and whether it was changed.
+/// Updates an object. Returns the old value, and whether it changed.
 fn update(cell: u32, order: MemoryOrder, moves: Move, pending: Pending) -> (Value, bool) {
     let action = Action::Update {
         loc: Loc(cell),
@@ -84,12 +84,12 @@ fn update(cell: u32, order: MemoryOrder, moves: Move, pending: Pending) -> (Valu
     (value, matches!(moves.effect(value), Effect::Write(_)))
 }
 
-/// An update that orders what threads do with something that they share, and nothing else.
+/// Makes an update that only orders operations of threads on shared data.
 pub(crate) fn orders(pending: Pending, cell: u32) {
     update(cell, MemoryOrder::Relaxed, Move::Turn, pending);
 }
 
-/// The current thread has called `exit`: no join of it ends.
+/// Records that the current thread has called `exit`: joins of it do not end.
 pub(crate) fn never_ends(pc: usize) {
     if !world().counts() {
         return;
@@ -103,7 +103,7 @@ pub(crate) fn never_ends(pc: usize) {
     act(pending, action, Rule::Object(Move::NotZero));
 }
 
-/// What a thread asks for; none if it is the same as without a model.
+/// Answers a request of a thread; `None` if a memory model makes no difference for it.
 pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
     flush();
     let object = one as usize;
@@ -178,7 +178,7 @@ pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
     Some(done)
 }
 
-/// The cell of a lock, and whether the current thread holds it.
+/// Returns the cell of a lock, and whether the current thread holds it.
 fn of_lock(object: usize, pc: usize) -> (u32, bool) {
     let cell = arrives(object, Kind::Mutex, pc);
     let world = world();
@@ -259,7 +259,7 @@ fn give(cell: u32, pending: Pending) {
     used(cell, Kind::Mutex, pending.pc);
 }
 
-/// The token of a wait of a thread: a location of its own.
+/// Returns the token of one wait of a thread: a location of its own.
 fn token(thread: u32, wait: u32) -> u32 {
     // No object of the program has such an address.
     let address = usize::MAX - (1 << 32) - ((thread as usize) << 20) - wait as usize;
@@ -278,8 +278,8 @@ fn cond_wait(object: usize, mutex: usize, pc: usize) -> i64 {
     used(cell, Kind::Condition, pc);
     let world = world();
     let current = world.current;
-    world.me().asking.waits += 1;
-    let wait = world.me().asking.waits;
+    world.me().weak_state.waits += 1;
+    let wait = world.me().weak_state.waits;
     world.cell(cell).waiters.push(current);
     let token = token(current.0, wait);
     give(lock, Pending::new("unlock", mutex, pc));
@@ -293,9 +293,9 @@ fn cond_wait(object: usize, mutex: usize, pc: usize) -> i64 {
     0
 }
 
-/// Wakes a thread that has been taken from the list.
+/// Wakes a thread that was removed from the list.
 fn wake(waiter: mazurka_core::ProcessId, pending: Pending) {
-    let wait = world().threads[waiter.index()].asking.waits;
+    let wait = world().threads[waiter.index()].weak_state.waits;
     let action = Action::Write {
         loc: Loc(token(waiter.0, wait)),
         order: MemoryOrder::Release,
@@ -330,15 +330,15 @@ fn broadcast(object: usize, pc: usize) -> i64 {
     let count = in_order(cell);
     let world = world();
     let waiters = std::mem::take(&mut world.cell(cell).waiters);
-    world.me().asking.woken = waiters;
+    world.me().weak_state.woken = waiters;
     for at in 0..count {
-        let waiter = self::world().me().asking.woken[at];
+        let waiter = self::world().me().weak_state.woken[at];
         wake(waiter, pending);
     }
     0
 }
 
-/// Puts the threads that wait into the order of their names. Returns how many there are.
+/// Sorts the waiting threads by their names. Returns their number.
 fn in_order(cell: u32) -> usize {
     let world = world();
     let mut waiters = std::mem::take(&mut world.cell(cell).waiters);
@@ -348,7 +348,7 @@ fn in_order(cell: u32) -> usize {
     count
 }
 
-/// Takes a read-write lock. Returns whether it did.
+/// Acquires a read-write lock. Returns whether it succeeded.
 fn read_write(object: usize, moves: Move, pc: usize) -> bool {
     let cell = arrives(object, Kind::ReadWrite, pc);
     let (verb, until) = match moves {
@@ -400,7 +400,7 @@ fn rw_unlock(object: usize, pc: usize) -> i64 {
     0
 }
 
-/// The cell of a flag of `once`. A constructor may have set it, in memory.
+/// Returns the cell of a flag of `once`. A constructor may have set the flag in memory.
 fn flag(object: usize, pc: usize) -> u32 {
     let known = world().cells.len();
     let cell = arrives(object, Kind::Flag, pc);
@@ -410,7 +410,7 @@ fn flag(object: usize, pc: usize) -> u32 {
     cell
 }
 
-/// The cell of a semaphore. A constructor may have initialised it, in memory.
+/// Returns the cell of a semaphore. A constructor may have initialised it in memory.
 fn semaphore(object: usize, pc: usize) -> u32 {
     let known = world().cells.len();
     let cell = arrives(object, Kind::Semaphore, pc);
@@ -462,9 +462,9 @@ fn barrier(object: usize, parties: i64, pc: usize) -> i64 {
 
 fn join(handle: i64, pc: usize) -> i64 {
     let other = named(handle, pc, "joins");
-    // If it returns, the process ends, and no join of it does.
+    // If `main` returns, the process ends, and joins of `main` do not.
     if other.index() == 0 && !std::mem::replace(&mut world().learned.joins_main, true) {
-        world().stop.get_or_insert(Stop::Restart);
+        world().stop.get_or_insert(SearchStop::Restart);
         world().me().life = Life::Failed;
         access::rest()
     }
@@ -477,8 +477,8 @@ fn join(handle: i64, pc: usize) -> i64 {
     other.result as i64
 }
 
-/// A thread is joined or detached, which must not have been done before. Where it is, the order of
-/// these is the engine's: the search starts again, and they are events.
+/// Records that a thread is joined or detached, which may happen only once. If it happens more
+/// often, the search restarts, and these operations become events that the engine orders.
 pub(crate) fn first(thread: mazurka_core::ProcessId, verb: &str, pc: usize) {
     let world = world();
     let (current, learned) = (world.current, world.learned.joins);
@@ -487,7 +487,7 @@ pub(crate) fn first(thread: mazurka_core::ProcessId, verb: &str, pc: usize) {
         (true, _) => true,
         (false, false) if state.claimed.replace(current).is_some() => {
             world.learned.joins = true;
-            world.stop.get_or_insert(Stop::Restart);
+            world.stop.get_or_insert(SearchStop::Restart);
             world.me().life = Life::Failed;
             access::rest()
         }
@@ -505,7 +505,7 @@ pub(crate) fn first(thread: mazurka_core::ProcessId, verb: &str, pc: usize) {
     }
 }
 
-/// The life of an object begins or ends.
+/// Records the start or the end of an object's lifetime.
 pub(crate) fn writes(cell: u32, kind: Kind, value: Value, pc: usize) {
     let counted = matches!(kind, Kind::Semaphore | Kind::Barrier);
     if !counted && !world().counts() {
@@ -529,13 +529,13 @@ pub(crate) fn writes(cell: u32, kind: Kind, value: Value, pc: usize) {
 pub(crate) fn spawn(routine: Routine, detached: bool, pc: usize) {
     flush();
     progress();
-    // Which thread it is, `WeakProgram` knows.
+    // `WeakProgram` knows the number of the new thread.
     let child = thread(world().current);
     let pending = Pending::new("start a thread", 0, pc);
     act(pending, Action::Spawn { child }, Rule::Nothing);
     let world = world();
     world.start = Some((routine, detached, pc));
     let yielder = world.me().yielder;
-    // SAFETY: the yielder lives on the stack of the coroutine that this is called from.
+    // SAFETY: the yielder lives on the stack of the coroutine that runs this code.
     unsafe { (*yielder).suspend(Request::Start) };
 }

@@ -1,4 +1,4 @@
-//! The loaded program as a program of the engine of memory models.
+//! The loaded program, for the engine of memory models.
 
 use mazurka_core::record::{LockChange, Step, Waiting};
 use mazurka_core::{
@@ -7,23 +7,23 @@ use mazurka_core::{
 use mazurka_memory::{Action, Effect, Loc, Program, ThreadId, Value};
 
 use super::Rule;
-use crate::Stop;
+use crate::SearchStop;
 use crate::machine::{Machine, run, start};
 use crate::tell;
 use crate::world::{Life, Until, is_there, world};
 
-/// The program that was loaded, under a memory model.
+/// The loaded program under a memory model.
 #[derive(Debug)]
 pub struct WeakProgram {
     begun: bool,
 }
 
-/// An execution, as it is told.
+/// A described execution.
 #[derive(Debug)]
 pub struct DescribedExecution(Machine);
 
 impl WeakProgram {
-    /// A program that was loaded; none if there is none.
+    /// Returns the loaded program; `None` if no program is loaded.
     pub fn of_loaded() -> Option<Self> {
         is_there().then(|| {
             world().weak.on = true;
@@ -31,33 +31,36 @@ impl WeakProgram {
         })
     }
 
-    /// Starts again when it is asked next, with what was learned.
+    /// Restarts on the next use, with the knowledge of the previous search.
     pub fn start_again(&mut self) {
         let world = world();
-        if matches!(world.stop, Some(Stop::Restart | Stop::OutOfTime)) {
+        if matches!(
+            world.stop,
+            Some(SearchStop::Restart | SearchStop::OutOfTime)
+        ) {
             world.stop = None;
             world.forget_places();
         }
         self.begun = false;
     }
 
-    /// Whether races are allowed, which no memory model of C does.
+    /// Whether races are allowed. No memory model of C allows them.
     pub fn allows_races(&self) -> bool {
         world().settings.allow_races
     }
 
-    /// Whether variables are observed, whose last value is not in memory.
+    /// Whether variables are observed. Their last values are not in memory.
     pub fn observes_variables(&self) -> bool {
         !world().observed.is_empty()
     }
 
-    /// Whether what is left behind is looked for.
+    /// Whether leaks are reported.
     pub fn looks_for_leaks(&self) -> bool {
         world().settings.leaks
     }
 
-    /// Why the last search was broken off, if the program was the reason.
-    pub fn stopped(&self) -> Option<Stop> {
+    /// Returns why the last search stopped, if the program was the reason.
+    pub fn stopped(&self) -> Option<SearchStop> {
         world().stop.clone()
     }
 
@@ -73,12 +76,12 @@ impl WeakProgram {
         run(ProcessId(0));
     }
 
-    /// The threads.
+    /// Returns the threads.
     pub fn threads(&self) -> &ProcessTable {
         &world().table
     }
 
-    /// The thread of a name, which it gets if it is new.
+    /// Returns the thread of a name. A new thread gets the next number.
     pub fn thread(&mut self, path: &ProcessPath) -> Option<ThreadId> {
         let (first, rest) = path.parts().split_first()?;
         let main = (*first == 0).then_some(ProcessId(0))?;
@@ -87,38 +90,38 @@ impl WeakProgram {
         Some(ThreadId(found.0))
     }
 
-    /// Whether threads that wait here wait for ever, and no other execution stands for this one.
-    /// `last` gives the last value of a location.
+    /// Whether the waiting threads wait forever, and no other execution represents this one. `last`
+    /// returns the last value of a location.
     pub fn is_deadlock(&self, last: impl Fn(Loc) -> Value) -> bool {
         let world = world();
         let mut threads = world.threads.iter().filter(|it| it.life == Life::Alive);
         threads.all(|thread| {
-            let round = &thread.asking.round;
+            let round = &thread.weak_state.round;
             let mut reads = round.reads.iter();
             thread.pending.until != Until::Change
                 || round.chosen == 0 && reads.all(|&(cell, seen)| last(Loc(cell)) == seen)
         })
     }
 
-    /// Whether the program has ended, though some of its threads have not.
+    /// Whether the program has ended although some of its threads have not.
     pub fn has_exited(&self) -> bool {
         world().exited
     }
 
-    /// Whether another execution stands for this one.
+    /// Whether another execution represents this one.
     pub fn is_in_vain(&self) -> bool {
         world()
             .threads
             .iter()
-            .any(|thread| thread.life == Life::Discarded && thread.asking.in_vain)
+            .any(|thread| thread.life == Life::Discarded && thread.weak_state.in_vain)
     }
 
-    /// What the program has printed, and its exit code.
+    /// Returns the fingerprint of the output and the exit code.
     pub fn observation(&self) -> Fingerprint {
         world().observation()
     }
 
-    /// The access of a failure in words, and the place in the source.
+    /// Describes the access of a failure, and returns its place in the source.
     pub fn explain(&self, site: u32) -> (String, Option<mazurka_core::record::Place>) {
         DescribedExecution(Machine::as_it_stands())
             .0
@@ -129,19 +132,19 @@ impl WeakProgram {
             })
     }
 
-    /// What a location is called.
+    /// Returns the name of a location.
     pub fn name_of(&self, loc: Loc) -> String {
         let address = world().cells.get(loc.index()).map_or(0, |it| it.address);
         world().name_of(address)
     }
 
-    /// Where the pending access of a thread is, in words.
+    /// Describes the place of the pending access of a thread.
     pub fn place_of(&self, thread: ThreadId) -> String {
         let pc = world().threads[thread.index()].pending.pc;
         world().image_place(pc)
     }
 
-    /// Makes the pending access of a thread, and tells it.
+    /// Makes the pending access of a thread, and describes it.
     pub fn tell(&mut self, thread: ThreadId, value: Value) -> Step {
         self.begin();
         let process = ProcessId(thread.0);
@@ -161,7 +164,7 @@ impl WeakProgram {
         tell::step(process, pending, locks)
     }
 
-    /// The execution as it stands.
+    /// Returns the current execution, with descriptions.
     pub fn told(&self) -> DescribedExecution {
         world().settle();
         DescribedExecution(Machine::as_it_stands())
@@ -169,12 +172,12 @@ impl WeakProgram {
 }
 
 impl DescribedExecution {
-    /// The execution as a run with these steps.
+    /// Returns the execution as a run with these steps.
     pub fn run(&self, schedule: &Schedule, steps: Vec<Step>) -> mazurka_core::record::Run {
         self.0.told(schedule, steps)
     }
 
-    /// The threads that wait, and for what.
+    /// Returns the waiting threads, and what they wait for.
     pub fn waiting(&self) -> Vec<Waiting> {
         self.0.waiting()
     }
@@ -196,9 +199,9 @@ impl Program for WeakProgram {
         let Some(state) = world.threads.get(process.index()) else {
             return Action::End;
         };
-        match (state.life, state.asking.action) {
+        match (state.life, state.weak_state.action) {
             (Life::Ended | Life::Unborn, _) => Action::End,
-            (Life::Failed, _) => Action::Fail(state.asking.failure),
+            (Life::Failed, _) => Action::Fail(state.weak_state.failure),
             (Life::Discarded, _) => Action::Discard,
             (Life::Alive, Some(Action::Spawn { .. })) => {
                 let child = world.table.child(process, state.children);
@@ -214,7 +217,7 @@ impl Program for WeakProgram {
     fn modify(&mut self, thread: ThreadId, read: Value) -> Effect {
         self.begin();
         let thread = world().threads.get(thread.index());
-        let rule: Rule = thread.map_or(Rule::Nothing, |thread| thread.asking.rule);
+        let rule: Rule = thread.map_or(Rule::Nothing, |thread| thread.weak_state.rule);
         rule.effect(read)
     }
 
@@ -227,7 +230,7 @@ impl Program for WeakProgram {
         }
         world.effects.clear();
         world.begin_step(process);
-        world.threads[process.index()].asking.answer = value;
+        world.threads[process.index()].weak_state.answer = value;
         run(process);
     }
 
@@ -240,10 +243,10 @@ impl Program for WeakProgram {
         self.begun = false;
     }
 
-    /// The search is broken off: the program depends on more than its answers, or has to start
-    /// again.
+    /// Stops the search: the program does not depend on the answers alone, or the search must
+    /// restart.
     fn differs(&mut self, _: ThreadId) {
         let what = "the program does not do the same again with the same answers".to_owned();
-        world().stop.get_or_insert(Stop::Refused(what));
+        world().stop.get_or_insert(SearchStop::Refused(what));
     }
 }

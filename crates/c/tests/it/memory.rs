@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use mazurka_c::Stop;
+use mazurka_c::SearchStop;
 use mazurka_c::weak::WeakProgram;
 use mazurka_core::Limits;
 use mazurka_memory::{End, Ending, Failure, Memory, visit};
@@ -48,9 +48,9 @@ pub fn explore_weakly(memory: &str) {
                 let counts = [complete, deadlocks, blocked, discarded];
                 break (found, counts);
             }
-            Some(Stop::Restart) => program.start_again(),
-            Some(Stop::Refused(what)) => return println!("\nrefused=== {what}"),
-            Some(Stop::OutOfTime) => unreachable!("there is no limit"),
+            Some(SearchStop::Restart) => program.start_again(),
+            Some(SearchStop::Refused(what)) => return println!("\nrefused=== {what}"),
+            Some(SearchStop::OutOfTime) => unreachable!("there is no limit"),
         }
     };
     println!("\nexecutions=== {}", complete + deadlocks);

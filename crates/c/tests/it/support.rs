@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use mazurka_c::{Machine, Settings, Stop, load, shim_source};
+use mazurka_c::{Machine, SearchStop, Settings, load, shim_source};
 use mazurka_core::{Limits, Narrator, Schedule};
 use mazurka_explore::{Algorithm, Goal, Search};
 
@@ -291,9 +291,9 @@ fn worker() {
         );
         match machine.stopped() {
             None => break found,
-            Some(Stop::Restart) => machine.start_again(),
-            Some(Stop::Refused(what)) => return println!("\nrefused=== {what}"),
-            Some(Stop::OutOfTime) => unreachable!("there is no limit"),
+            Some(SearchStop::Restart) => machine.start_again(),
+            Some(SearchStop::Refused(what)) => return println!("\nrefused=== {what}"),
+            Some(SearchStop::OutOfTime) => unreachable!("there is no limit"),
         }
     };
     println!(

@@ -84,7 +84,7 @@ pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Ref
     })
 }
 
-/// What the certificate shows, and by which evidence.
+/// Returns what the certificate shows, and by which evidence.
 fn told(certificate: &Certificate, checked: &Checked) -> String {
     let head = match checked.verdict() {
         Verdict::Verified => {
@@ -111,7 +111,7 @@ fn told(certificate: &Certificate, checked: &Checked) -> String {
     )
 }
 
-/// The evidence in a few words.
+/// Returns the evidence in a few words.
 fn evidence(kind: Evidence, facts: &Facts) -> String {
     let Facts {
         steps,

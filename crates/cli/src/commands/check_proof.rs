@@ -130,7 +130,7 @@ fn read(
     Ok(files::proof(name, look, parse)?)
 }
 
-/// What the proofs show, one line each.
+/// Returns what the proofs show, one line each.
 fn follows(program: &Program, file: &ProofFile, shown: &[DeadlockFree]) -> Result<String, Refusal> {
     let mut text = String::new();
     for (proof, deadlock_free) in file.proofs.iter().zip(shown) {

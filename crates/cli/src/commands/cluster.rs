@@ -33,7 +33,7 @@ pub(super) struct AccessArgs {
 }
 
 impl AccessArgs {
-    /// The server behind a URL.
+    /// Returns the server behind a URL.
     pub fn server(&self, url: &str) -> Server {
         let certificate = self.tls_cert.clone().zip(self.tls_key.clone());
         Server {
@@ -83,7 +83,7 @@ pub(super) fn cluster(args: &ClusterArgs) -> Result<Exit, Refusal> {
     Ok(output::print(&text, Exit::Verified))
 }
 
-/// The searches and the workers, one a line.
+/// Returns the searches and the workers, one a line.
 fn listed(status: &Status) -> String {
     let mut text = String::new();
     if status.searches.is_empty() {

@@ -39,7 +39,7 @@ pub(crate) struct ConditionArgs {
     pub(super) output: OutputArgs,
 }
 
-/// The parts of a case that are printed.
+/// Returns the parts of a case that are printed.
 fn parts(case: &Case) -> (&str, &[Binding], &[Run]) {
     (&case.condition, &case.values, &case.runs)
 }

@@ -57,7 +57,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Refusal> {
     ))
 }
 
-/// The codes in the order of the documentation, each with its text.
+/// Returns the codes in the order of the documentation, each with its text.
 fn sections() -> impl Iterator<Item = (&'static str, &'static str)> {
     let sections = DOCUMENTED.split("\n### ").skip(1).map(|section| {
         let (code, text) = section.split_once('\n').unwrap_or((section, ""));
@@ -68,7 +68,7 @@ fn sections() -> impl Iterator<Item = (&'static str, &'static str)> {
     sections.filter(|(title, _)| !title.contains(' '))
 }
 
-/// The text without code fences; the lines of code blocks are indented.
+/// Returns the text without code fences; the lines of code blocks are indented.
 fn plain(text: &str) -> String {
     let mut lines = Vec::new();
     let mut is_code = false;

@@ -203,7 +203,7 @@ impl ExploreArgs {
         }
     }
 
-    /// The engine with its switches. Fails if a switch does not belong to the engine.
+    /// Returns the engine with its switches. Fails if a switch does not belong to the engine.
     fn algorithm(&self) -> Result<Algorithm, String> {
         let ContextArgs {
             no_anticipate,
@@ -514,8 +514,8 @@ fn draw_states(args: &ExploreArgs, program: &Program, options: &Options) -> Resu
     })
 }
 
-/// The tree or the state graph for a page, if there is one: a small one as a picture, a larger tree
-/// as a list that folds.
+/// Returns the tree or the state graph for a page, if there is one: a small one as a picture, a
+/// larger tree as a list that folds.
 fn walked(
     args: &ExploreArgs,
     (program, record): (&Program, &Record),

@@ -79,7 +79,7 @@ fn one(name: &str, check: bool) -> Result<Exit, String> {
     })
 }
 
-/// The number of the first line that differs between two texts, starting from 1.
+/// Returns the number of the first line that differs between two texts, starting from 1.
 fn first_difference(one: &str, other: &str) -> usize {
     let lines = one.split('\n').zip(other.split('\n'));
     lines.take_while(|(one, other)| one == other).count() + 1

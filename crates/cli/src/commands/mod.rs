@@ -256,7 +256,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
 }
 
 impl Command {
-    /// The format of the result.
+    /// Returns the format of the result.
     fn format(&self) -> Format {
         self.output().map_or(Format::Text, |output| output.format)
     }
@@ -279,7 +279,7 @@ impl Command {
         allowing.is_some_and(|allowing| allowing.allow_inconclusive)
     }
 
-    /// The output flags, which most commands have.
+    /// Returns the output flags, which most commands have.
     fn output(&self) -> Option<&OutputArgs> {
         Some(match self {
             Command::Check(args) => &args.output,
@@ -355,7 +355,7 @@ impl From<String> for Refusal {
     }
 }
 
-/// The run given by a schedule or a seed.
+/// Returns the run given by a schedule or a seed.
 pub(super) fn plan(
     program: &Program,
     schedule: Option<&String>,
@@ -368,7 +368,7 @@ pub(super) fn plan(
     schedule.map(Plan::Schedule).map_err(|e| e.to_string())
 }
 
-/// The number of workers: the one wanted, or the default.
+/// Returns the number of workers: the one wanted, or the default.
 pub(super) fn jobs(wanted: Option<u64>) -> usize {
     if cfg!(target_family = "wasm") {
         return 1;
@@ -388,7 +388,7 @@ pub(super) fn into_folder<T>(folder: &Path, tests: impl FnOnce(TestSink<'_>) -> 
     (done, folder.is_whole())
 }
 
-/// How to show a result, with the flags that are needed to run a schedule again.
+/// Returns how to show a result, with the flags that are needed to run a schedule again.
 pub(super) fn view(limits: &Limits) -> View {
     let mut flags = Vec::new();
     if limits.local != Limits::default().local {

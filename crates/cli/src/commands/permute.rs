@@ -80,7 +80,7 @@ pub(crate) struct PermuteArgs {
     pub(super) output: OutputArgs,
 }
 
-/// The run in a record.
+/// Returns the run in a record.
 fn recorded(program: &Program, file: &str) -> Result<Plan, String> {
     let recording = Recording::parse(&files::record(file)?).map_err(|e| e.to_string())?;
     let schedule = program.recorded_schedule(&recording);

@@ -83,7 +83,7 @@ pub(crate) struct ProveArgs {
     pub(super) output: OutputArgs,
 }
 
-/// The help of `--time-limit` for goals.
+/// Returns the help of `--time-limit` for goals.
 fn time_for_goals(flag: Arg) -> Arg {
     if flag.get_id() == "time_limit" {
         flag.help("Time for all goals: 10, 0.5, 10s, 2m, 1h")

@@ -49,7 +49,7 @@ pub(crate) struct ReplayArgs {
     pub(super) output: OutputArgs,
 }
 
-/// The runs of a record: its evidence, or its run if there is none.
+/// Returns the runs of a record: its evidence, or its run if there is none.
 pub(super) fn picture_of(record: &Record, recording: &Recording) -> Lanes {
     match (&recording.run, record.witnesses.is_empty()) {
         (Some(run), true) => Lanes::of_run(record, OneRun::of(run)),

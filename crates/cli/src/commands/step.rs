@@ -133,7 +133,8 @@ pub(super) fn step(args: &StepArgs) -> Result<Exit, Refusal> {
     })?
 }
 
-/// The program of a record, and the schedule of its run. The options get the inputs of the run.
+/// Returns the program of a record, and the schedule of its run. The options get the inputs of the
+/// run.
 fn recorded(
     args: &StepArgs,
     name: &str,
@@ -217,8 +218,8 @@ impl Dialogue<'_, '_> {
         Some(done.unwrap_or_else(|problem| format!("{problem}\n")))
     }
 
-    /// The command that a word names. A single letter that is the name of a process is not a
-    /// command.
+    /// Returns the command that a word names. A single letter that is the name of a process is not
+    /// a command.
     fn command(&self, word: &str) -> Option<&'static str> {
         let mut names = COMMANDS.iter().map(|&(name, ..)| name);
         if let Some(name) = names.clone().find(|&name| name == word) {
@@ -294,7 +295,7 @@ impl Dialogue<'_, '_> {
         Ok(self.stood(self.stepper.steps_made()))
     }
 
-    /// The schedule, and the command that runs it.
+    /// Returns the schedule, and the command that runs it.
     fn schedule(&self) -> String {
         let run = self.stepper.run();
         let record = self.program.record();
@@ -351,7 +352,7 @@ impl Dialogue<'_, '_> {
         Ok(text)
     }
 
-    /// The current state of the run: new steps, failures, how it ended, what can come next.
+    /// Returns the current state of the run: new steps, failures, how it ended, what can come next.
     fn stood(&mut self, known: usize) -> String {
         let run = self.stepper.run();
         let next = self.stepper.next_steps();
@@ -381,7 +382,7 @@ impl Dialogue<'_, '_> {
         }
     }
 
-    /// The processes that can make a step, in a few words.
+    /// Returns the processes that can make a step, in a few words.
     fn ready(&self) -> String {
         let ready = self.stepper.ready_names();
         if ready.is_empty() {
@@ -392,7 +393,7 @@ impl Dialogue<'_, '_> {
     }
 }
 
-/// The number of steps after a command; 1 by default.
+/// Returns the number of steps after a command; 1 by default.
 fn number(command: &str, rest: &str) -> Result<usize, String> {
     match rest {
         "" => Ok(1),
@@ -426,7 +427,7 @@ fn print_prompt(steps: usize) {
     let _ = write!(out, "{steps}> ").and_then(|()| out.flush());
 }
 
-/// The next line of standard input, trimmed; none at its end.
+/// Returns the next line of standard input, trimmed; none at its end.
 fn read_line() -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     let waiting = watch::Waiting::for_user();

@@ -425,7 +425,7 @@ impl TableArgs {
         Ok(Some(Experiments::parse(file, &files::program(file)?)?))
     }
 
-    /// The searches that the flags ask for.
+    /// Returns the searches that the flags ask for.
     fn planned(&self) -> Result<Vec<Planned>, Refusal> {
         for (at, (name, _)) in self.set.iter().enumerate() {
             if self.set[..at].iter().any(|(known, _)| known == name) {
@@ -460,7 +460,7 @@ impl TableArgs {
         Ok(planned.collect())
     }
 
-    /// The searches that a list asks for.
+    /// Returns the searches that a list asks for.
     fn planned_by(&self, list: &Experiments) -> Result<Vec<Planned>, Refusal> {
         let command = match &list.command {
             Some(name) => <Experiment as ValueEnum>::from_str(name, false).map_err(|_| {
@@ -597,7 +597,7 @@ impl TableArgs {
     }
 }
 
-/// All combinations of the values of settings; the last setting varies fastest.
+/// Returns all combinations of the values of settings; the last setting varies fastest.
 fn combinations(set: &[(String, Vec<String>)]) -> Vec<Vec<(String, String)>> {
     let mut all = vec![Vec::new()];
     for (name, values) in set {

@@ -198,7 +198,7 @@ fn save(outcomes: &[Outcome], folder: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The verdict of a record.
+/// Returns the verdict of a record.
 fn verdict(record: &Record) -> Expected {
     let kind = record.witnesses.first().map(|witness| witness.kind);
     Expected {
@@ -207,7 +207,7 @@ fn verdict(record: &Record) -> Expected {
     }
 }
 
-/// Why there is no verdict, in one line.
+/// Returns why there is no verdict, in one line.
 fn complaint(out: &[u8], complaints: &[u8]) -> String {
     #[derive(serde::Deserialize)]
     struct Mistakes {
@@ -241,7 +241,7 @@ impl Outcome {
     }
 }
 
-/// A line for each model, the command for each that is not as expected, and the totals.
+/// Returns a line for each model, the command for each that is not as expected, and the totals.
 fn summary(outcomes: &[Outcome]) -> String {
     let width = outcomes.iter().map(|one| one.name.chars().count()).max();
     let width = width.unwrap_or(0).min(60);

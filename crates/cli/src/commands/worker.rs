@@ -86,7 +86,7 @@ pub(super) fn worker(args: &WorkerArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// A name that a server takes as a key.
+/// Returns a name that a server takes as a key.
 fn name(given: Option<&str>) -> String {
     let machine = || std::env::var("HOSTNAME").unwrap_or_else(|_| "worker".to_owned());
     let own = || format!("{}-{}", machine(), std::process::id());

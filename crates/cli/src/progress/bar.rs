@@ -15,7 +15,7 @@ pub(super) fn bar() -> ProgressBar {
     ProgressBar::with_draw_target(None, target).with_style(style())
 }
 
-/// The line, cut at the width of the terminal: a line that wraps cannot be removed.
+/// Returns the line, cut at the width of the terminal: a line that wraps cannot be removed.
 fn style() -> ProgressStyle {
     let style = ProgressStyle::with_template("{spinner} {wide_msg}");
     style.unwrap_or_else(|_| ProgressStyle::default_spinner())
@@ -25,7 +25,7 @@ fn style() -> ProgressStyle {
 #[derive(Debug)]
 struct Screen;
 
-/// The width of the line: the last column stays free for the cursor.
+/// Returns the width of the line: the last column stays free for the cursor.
 fn line_width(columns: usize) -> u16 {
     u16::try_from(columns.saturating_sub(1)).unwrap_or(u16::MAX)
 }

@@ -125,7 +125,7 @@ impl Algorithm {
         matches!(self, Algorithm::Context(_)) || self.merging().is_some()
     }
 
-    /// How it merges states, if it does.
+    /// Returns how it merges states, if it does.
     ///
     /// ```
     /// use mazurka_explore::{Algorithm, Merging};
@@ -140,7 +140,7 @@ impl Algorithm {
         }
     }
 
-    /// How it draws executions, if it does. Then it verifies nothing.
+    /// Returns how it draws executions, if it does. Then it verifies nothing.
     ///
     /// ```
     /// use mazurka_explore::{Algorithm, Method};

@@ -133,7 +133,7 @@ impl<E: Execution, S: Set, R: Reverses<S>> Policy<E> for Reducing<S, R> {
     }
 }
 
-/// The processes that can make a step or wait to make one.
+/// Returns the processes that can make a step or wait to make one.
 pub(crate) fn pending<E: Execution>(program: &E) -> impl Iterator<Item = (ProcessId, Status)> {
     let all = program.processes().in_order().iter();
     all.map(|&process| (process, program.status(process)))

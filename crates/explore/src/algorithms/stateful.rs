@@ -102,22 +102,22 @@ pub(crate) trait Memory {
     /// The last step is about to be undone.
     fn leave(&mut self) {}
 
-    /// The transition that has just been executed, from the state met last.
+    /// Returns the transition that has just been executed, from the state met last.
     fn transition<E: Semantics>(&self, _program: &E) -> Option<Fingerprint> {
         None
     }
 
-    /// The number of states that those met stand for, if one may stand for several.
+    /// Returns the number of states that those met stand for, if one may stand for several.
     fn permuted(&self) -> Option<u64> {
         None
     }
 
-    /// What is observed of the other states that the current one stands for.
+    /// Returns what is observed of the other states that the current one stands for.
     fn observations<E: Semantics>(&self, _program: &E) -> Vec<Seen> {
         Vec::new()
     }
 
-    /// The probability that a state was taken for another one, of so many.
+    /// Returns the probability that a state was taken for another one, of so many.
     fn miss(&self, _states: u64) -> Option<f64> {
         None
     }
@@ -444,7 +444,7 @@ impl Memory for Visits<'_> {
         }
     }
 
-    /// The state before it, the process and what it chose.
+    /// Returns the state before it, the process and what it chose.
     fn transition<E: Semantics>(&self, program: &E) -> Option<Fingerprint> {
         let before = match &self.known {
             KnownBy::Parts(meter) => meter.sum(),

@@ -35,7 +35,7 @@ pub enum Within {
 }
 
 impl Parts {
-    /// A search of which nothing is explored and nothing is cut.
+    /// Returns a search of which nothing is explored and nothing is cut.
     pub fn whole(search: Search<Stateless>) -> Self {
         Self {
             left: vec![Part::whole()],
@@ -96,7 +96,7 @@ impl Parts {
         self.found.absorb(other.found);
     }
 
-    /// The findings of a search whose parts were added. `stopped_by`: why some are missing.
+    /// Returns the findings of a search whose parts were added. `stopped_by`: why some are missing.
     pub fn added_up(self, stopped_by: Option<Bound>, elapsed: Duration) -> Findings {
         let mut found = self.found;
         if let Some(bound) = stopped_by {

@@ -58,7 +58,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// The whole space.
+    /// Returns the whole space.
     pub fn whole() -> Self {
         Self {
             prefix: Schedule::default(),

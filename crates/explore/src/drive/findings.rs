@@ -138,9 +138,9 @@ impl Findings {
         }
     }
 
-    /// How much of the traces was seen, if executions were drawn and have come to an end. A sample
-    /// that a violation has ended says nothing: how many executions it has depends on what they
-    /// are. Nor does one of a program that makes no step, which has one execution.
+    /// Returns how much of the traces was seen, if executions were drawn and have come to an end. A
+    /// sample that a violation has ended says nothing: how many executions it has depends on what
+    /// they are. Nor does one of a program that makes no step, which has one execution.
     pub fn estimate(&self) -> Option<TraceEstimate> {
         let drawn = self.walks > 0 && self.counts.steps > 0;
         let whole = drawn && self.stopped != StopReason::Certain;
@@ -148,8 +148,8 @@ impl Findings {
         TraceEstimate::of(traces.iter().map(|(_, tally)| tally.times))
     }
 
-    /// The kinds of violations among them. Different results are one of these whether they count
-    /// or not.
+    /// Returns the kinds of violations among them. Different results are one of these whether they
+    /// count or not.
     pub fn kinds(&self) -> Kinds {
         let found = [
             (Kind::Failure, !self.failures.is_empty()),
@@ -334,7 +334,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// All of what some findings show.
+    /// Returns all of what some findings show.
     pub fn of(found: &Findings) -> Self {
         Self {
             sites: found.failures.len(),
@@ -650,7 +650,7 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// A finding with the current run as it is.
+/// Returns a finding with the current run as it is.
 fn here<E: Execution>(program: &E, mishap: Option<Mishap>) -> Finding {
     Finding {
         mishap,
@@ -658,7 +658,8 @@ fn here<E: Execution>(program: &E, mishap: Option<Mishap>) -> Finding {
     }
 }
 
-/// A finding with some events in normal form, unless there are more of them than in the known one.
+/// Returns a finding with some events in normal form, unless there are more of them than in the
+/// known one.
 fn normal<E: Execution>(
     program: &E,
     mishap: Option<Mishap>,
@@ -680,7 +681,8 @@ fn normal<E: Execution>(
 mod tests {
     use super::*;
 
-    /// The findings of a search that has met some traces, of which every third is a deadlock.
+    /// Returns the findings of a search that has met some traces, of which every third is a
+    /// deadlock.
     fn met(traces: std::ops::Range<u64>) -> Findings {
         let mut found = Findings::none(false);
         for trace in traces {

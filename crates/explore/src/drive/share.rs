@@ -55,7 +55,7 @@ pub(crate) struct Branch {
 }
 
 impl Branch {
-    /// A branch of the state before the event at a position of the whole run.
+    /// Returns a branch of the state before the event at a position of the whole run.
     pub fn new<E: Execution>(
         program: &E,
         before: usize,

@@ -192,7 +192,7 @@ impl StateTable {
         }
     }
 
-    /// The number of fingerprints.
+    /// Returns the number of fingerprints.
     #[cfg(test)]
     fn len(&self) -> u64 {
         let used = self.segments.iter();
@@ -200,7 +200,7 @@ impl StateTable {
             .sum()
     }
 
-    /// The probability that two of n states were taken for one.
+    /// Returns the probability that two of n states were taken for one.
     pub fn collision(states: u64) -> f64 {
         let n = states as f64;
         -(-(n * n) / 2f64.powi(BITS as i32 + 1)).exp_m1()
@@ -214,7 +214,7 @@ enum Put {
     Full,
 }
 
-/// The slot that a word would be in if it were alone.
+/// Returns the slot that a word would be in if it were alone.
 #[inline]
 fn home(key: u64, len: usize) -> usize {
     ((u128::from(key) * len as u128) >> 64) as usize
@@ -331,9 +331,9 @@ impl Bits {
         true
     }
 
-    /// The probability that a state was taken for known that was not, as far as the bits tell: the
-    /// sum, over the states that were new, of the part of the bits that were set by then, to the
-    /// power of the bits of a state.
+    /// Returns the probability that a state was taken for known that was not, as far as the bits
+    /// tell: the sum, over the states that were new, of the part of the bits that were set by then,
+    /// to the power of the bits of a state.
     pub fn miss(&self) -> f64 {
         let missed = self.missed.load(Ordering::Relaxed) as f64 / f64::from(u32::MAX);
         // Below this the sum is lost in its own roundings.
@@ -352,7 +352,7 @@ pub(crate) enum Visited {
 }
 
 impl Visited {
-    /// The probability that a state was taken for another one, after so many were met.
+    /// Returns the probability that a state was taken for another one, after so many were met.
     pub fn miss(&self, states: u64) -> f64 {
         match self {
             Visited::Table(_) => StateTable::collision(states),
@@ -376,7 +376,7 @@ pub(crate) enum Visitor<'a> {
 }
 
 impl Visitor<'_> {
-    /// The probability that a state was taken for another one, after so many were met.
+    /// Returns the probability that a state was taken for another one, after so many were met.
     pub fn miss(&self, states: u64) -> f64 {
         match self {
             Visitor::Table(..) => StateTable::collision(states),
@@ -461,7 +461,7 @@ mod tests {
         drop(worker);
     }
 
-    /// The bytes, which are counted now and then.
+    /// Returns the bytes, which are counted now and then.
     fn bytes_now(n: u64, bytes: &dyn Fn() -> usize, before: usize) -> usize {
         if n.is_multiple_of(1000) {
             bytes()

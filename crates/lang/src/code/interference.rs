@@ -58,7 +58,7 @@ impl Interference {
     }
 }
 
-/// The sets in which a claim of this kind is looked up: see [`Access::delays`].
+/// Returns the sets in which a claim of this kind is looked up: see [`Access::delays`].
 #[inline]
 fn rivals(kind: AccessKind, waits: bool) -> &'static [usize] {
     match (kind, waits) {

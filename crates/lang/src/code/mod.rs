@@ -478,7 +478,7 @@ impl Code {
         self.program.expects_determinism || self.program.observe.is_some()
     }
 
-    /// The kinds of violations that the file allows.
+    /// Returns the kinds of violations that the file allows.
     pub fn allowed(&self) -> Kinds {
         self.program.allowed
     }
@@ -533,7 +533,7 @@ impl Code {
             .get_or_init(|| interference::analyse(self))
     }
 
-    /// The processes that can change places, if any can.
+    /// Returns the processes that can change places, if any can.
     #[inline]
     pub(crate) fn symmetry(&self) -> Option<&Symmetry> {
         let found = self.symmetry.get_or_init(|| symmetry::analyse(self));

@@ -25,7 +25,7 @@ impl Reached {
         Self(code.ops.iter().map(|_| AtomicU8::new(0)).collect())
     }
 
-    /// What was reached, for another machine: a byte for each instruction.
+    /// Returns what was reached, for another machine: a byte for each instruction.
     pub fn notes(&self) -> Vec<u8> {
         let notes = self.0.iter().map(|notes| notes.load(Ordering::Relaxed));
         notes.collect()

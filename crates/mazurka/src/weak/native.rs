@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_c::Stop;
+use mazurka_c::SearchStop;
 use mazurka_c::weak::WeakProgram;
 use mazurka_core::record::{Kind, Run, Step, Witness};
 use mazurka_core::{
@@ -185,14 +185,14 @@ impl Native {
             let done = work(&mut self.program);
             match self.program.stopped() {
                 None => return Ok(done),
-                Some(Stop::Restart) => {}
+                Some(SearchStop::Restart) => {}
                 // Then the search has a bound, or it is a single infinite run.
-                Some(Stop::OutOfTime) => {
+                Some(SearchStop::OutOfTime) => {
                     self.program.start_again();
                     self.out_of_time = true;
                     return Ok(done);
                 }
-                Some(Stop::Refused(what)) => return Err(Refused::Uncontrolled(what)),
+                Some(SearchStop::Refused(what)) => return Err(Refused::Uncontrolled(what)),
             }
         }
     }

@@ -4,7 +4,7 @@ use super::{Generator, Scope};
 use crate::tree::{Expr, Type};
 
 impl Generator<'_> {
-    /// The type of a shared number that is not a counter; there is always one.
+    /// Returns the type of a shared number that is not a counter; there is always one.
     pub(super) fn number_type(&mut self) -> Type {
         let scalars = self
             .program
@@ -142,7 +142,7 @@ impl Generator<'_> {
         test
     }
 
-    /// The value of a simple condition in the initial state.
+    /// Returns the value of a simple condition in the initial state.
     fn initially(&self, test: &Expr) -> Option<bool> {
         let value = |expr: &Expr| match expr {
             Expr::Int(value) => Some(*value),

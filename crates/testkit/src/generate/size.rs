@@ -46,7 +46,7 @@ fn total(threads: &Threads<'_>) -> f64 {
     threads.steps.iter().sum()
 }
 
-/// The number of interleavings if no process ever waits: a multinomial coefficient.
+/// Returns the number of interleavings if no process ever waits: a multinomial coefficient.
 fn interleavings(program: &Program) -> f64 {
     let mut ways = 1.0;
     let mut before = 0.0;
@@ -177,7 +177,7 @@ impl<'p> Threads<'p> {
     }
 }
 
-/// How many variables an expression reads, local or shared.
+/// Returns how many variables an expression reads, local or shared.
 fn reads(expr: &Expr) -> f64 {
     match expr {
         Expr::Int(_) | Expr::Bool(_) | Expr::Choose(..) | Expr::Input(..) => 0.0,

@@ -195,7 +195,7 @@ impl Generator<'_> {
         Stmt::Choice(Box::new(then), test, Box::new(other))
     }
 
-    /// A lock, by name and index.
+    /// Returns a lock, by name and index.
     fn lock(&mut self, scope: &Scope) -> (String, Option<Expr>) {
         let locks: Vec<(String, Option<u32>)> = self
             .program
@@ -309,7 +309,7 @@ impl Generator<'_> {
         Stmt::GuardedLoop(test, Box::new(body))
     }
 
-    /// The scope of a spawned process: copies of the locals, but no handles to join.
+    /// Returns the scope of a spawned process: copies of the locals, but no handles to join.
     fn spawned(&self, scope: &Scope) -> Scope {
         Scope {
             handles: Vec::new(),

@@ -173,7 +173,7 @@ pub fn brute(object: &Object, most: usize) -> Option<Judged> {
 }
 
 impl Search<'_> {
-    /// The states after one step of one client.
+    /// Returns the states after one step of one client.
     fn next(&mut self, state: &State) -> Vec<State> {
         let mut all = Vec::new();
         let mut waits = false;

@@ -257,9 +257,9 @@ pub fn weakened(seed: u64) -> Object {
     sized(ops, access, rng)
 }
 
-/// A queue or a stack of two places: s0 has the number of elements, s1 and s2 have the elements.
-/// Putting a number in returns whether there was room; taking one out returns it plus one, or 0 if
-/// there is none.
+/// Returns a queue or a stack of two places: s0 has the number of elements, s1 and s2 have the
+/// elements. Putting a number in returns whether there was room; taking one out returns it plus
+/// one, or 0 if there is none.
 fn queue(first_in_first_out: bool) -> Vec<(i64, Vec<Action>, Sum)> {
     let (result, count) = (Target::Local(0), Target::Shared(0));
     let here = |at: usize| Target::Shared(1 + at);

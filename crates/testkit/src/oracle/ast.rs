@@ -44,7 +44,7 @@ impl Ty {
         }
     }
 
-    /// The least and the greatest value.
+    /// Returns the least and the greatest value.
     pub fn range(self) -> (i128, i128) {
         match self {
             Self::Bool => (0, 1),
@@ -250,7 +250,7 @@ pub enum Kind {
 }
 
 impl Stmt {
-    /// A statement that does not come from a text.
+    /// Returns a statement that does not come from a text.
     pub fn new(kind: Kind) -> Self {
         Self { line: 0, kind }
     }

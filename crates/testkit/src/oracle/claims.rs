@@ -93,7 +93,7 @@ fn everything(code: &Code, state: &State) -> Claims {
     }
 }
 
-/// The elements that an index may select.
+/// Returns the elements that an index may select.
 fn elements(base: usize, len: usize, index: Value) -> Vec<usize> {
     match index {
         None => (base..base + len).collect(),

@@ -75,7 +75,7 @@ pub(super) enum Instr {
 }
 
 impl Instr {
-    /// The target, if it is a jump.
+    /// Returns the target, if it is a jump.
     pub fn target(&self) -> Option<usize> {
         match *self {
             Instr::Jump(to) | Instr::JumpIfNot(to) | Instr::JumpKeep(_, to) => Some(to),
@@ -188,8 +188,8 @@ pub(super) fn apply(op: Op, ty: Ty, left: i128, right: i128) -> Worth {
     wrap(value, ty).map_or(Worth::TooWide, Worth::Value)
 }
 
-/// The power of two that a shift multiplies with or divides by; none if the shift removes all bits.
-/// A negative amount counts as a large one.
+/// Returns the power of two that a shift multiplies with or divides by; none if the shift removes
+/// all bits. A negative amount counts as a large one.
 fn power(ty: Ty, amount: i128) -> Option<i128> {
     let (Ty::Signed(bits) | Ty::Unsigned(bits)) = ty else {
         return None;

@@ -39,7 +39,7 @@ fn is_fair(graph: &Graph, component: &[usize], states: &[usize]) -> bool {
     !stepping.is_empty() && ready.is_some_and(|ready| ready.is_subset(&stepping))
 }
 
-/// The strongly connected component of each state (Tarjan's algorithm, without recursion).
+/// Returns the strongly connected component of each state (Tarjan's algorithm, without recursion).
 fn components(graph: &Graph) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let mut index = vec![NONE; graph.len()];

@@ -47,7 +47,7 @@ impl After {
         }
     }
 
-    /// What follows a round of a loop, where `continue` is the end of the round.
+    /// Returns what follows a round of a loop, where `continue` is the end of the round.
     fn round(self) -> After {
         After {
             next: self.next || self.again,
@@ -56,7 +56,7 @@ impl After {
         }
     }
 
-    /// What follows a loop, where `break` is the end of the loop.
+    /// Returns what follows a loop, where `break` is the end of the loop.
     fn outside(self) -> After {
         After {
             next: self.next || self.broken,
@@ -164,7 +164,7 @@ impl Compiler {
         }
     }
 
-    /// What may follow a loop, given what may follow one of its rounds.
+    /// Returns what may follow a loop, given what may follow one of its rounds.
     fn looping(&self, test: &Expr, unbounded: bool, round: After) -> After {
         match self.truth(test) {
             Some(false) => After::NEXT,

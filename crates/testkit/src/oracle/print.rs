@@ -230,7 +230,7 @@ fn inside(inner: &Stmt, depth: usize, out: &mut String) {
     }
 }
 
-/// A statement without nested statements.
+/// Returns a statement without nested statements.
 fn line(kind: &Kind) -> String {
     match kind {
         Kind::End => "end".into(),
@@ -293,7 +293,7 @@ fn guard(test: &Expr) -> String {
     format!("({})", expr(test))
 }
 
-/// An expression, with parentheses around every operand that has operands.
+/// Returns an expression, with parentheses around every operand that has operands.
 pub fn expr(e: &Expr) -> String {
     match e {
         Expr::Bool(value) => value.to_string(),

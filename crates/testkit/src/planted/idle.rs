@@ -15,7 +15,8 @@ pub fn forgets_idle<E: Execution>(program: &mut E, idle: &[ProcessPath]) -> Summ
     without(program, idle, Switches::default())
 }
 
-/// The processes that make no step in the run that always schedules the first ready process.
+/// Returns the processes that make no step in the run that always schedules the first ready
+/// process.
 pub fn idle_in_first_run<E: Execution>(program: &mut E) -> Vec<ProcessPath> {
     program.back_to(0);
     while let Some(&first) = ready(program).first() {

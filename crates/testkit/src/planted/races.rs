@@ -56,8 +56,8 @@ impl Order {
         self.past[later].get(earlier).copied().unwrap_or(false)
     }
 
-    /// The last event before `at` that happens before it in any order: the previous event of its
-    /// process, or the event that spawned the process.
+    /// Returns the last event before `at` that happens before it in any order: the previous event
+    /// of its process, or the event that spawned the process.
     pub(super) fn own_past(&self, at: usize) -> Option<usize> {
         let process = self.run[at].process;
         (0..at)
@@ -79,16 +79,16 @@ impl Order {
         !(earlier + 1..later).any(|k| self.before(earlier, k) && self.before(k, later))
     }
 
-    /// The events between `e` and `at` that do not happen after `e`; then `at`.
+    /// Returns the events between `e` and `at` that do not happen after `e`; then `at`.
     pub(super) fn not_dependent(&self, e: usize, at: usize) -> Vec<usize> {
         let mut v: Vec<usize> = (e + 1..at).filter(|&k| !self.before(e, k)).collect();
         v.push(at);
         v
     }
 
-    /// The processes whose first event in `v` depends on nothing earlier in `v`. Only direct
-    /// dependence counts: an event outside of `v` that orders two events of `v` does not occur when
-    /// `v` runs.
+    /// Returns the processes whose first event in `v` depends on nothing earlier in `v`. Only
+    /// direct dependence counts: an event outside of `v` that orders two events of `v` does not
+    /// occur when `v` runs.
     pub(super) fn initials(&self, v: &[usize]) -> Vec<ProcessId> {
         let mut result = Vec::new();
         for (place, &k) in v.iter().enumerate() {
@@ -101,7 +101,7 @@ impl Order {
     }
 }
 
-/// The lock that a step acquires, if it does nothing but acquire one.
+/// Returns the lock that a step acquires, if it does nothing but acquire one.
 pub(super) fn only_acquires(claims: &Claims) -> Option<Access> {
     match claims[..] {
         [one] if one.kind == mazurka_core::AccessKind::Acquire && one.len == 1 => Some(one),

@@ -60,7 +60,7 @@ impl Maker {
         }
     }
 
-    /// A variable of this type, if there is one.
+    /// Returns a variable of this type, if there is one.
     fn variable(&mut self, ty: Ty) -> Option<Expr> {
         let of = |names: &[Name]| -> Vec<Name> {
             names.iter().filter(|name| name.ty == ty).cloned().collect()

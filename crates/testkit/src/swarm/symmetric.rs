@@ -7,7 +7,7 @@
 
 use crate::Rng;
 
-/// A random program with processes that are interchangeable, or nearly so.
+/// Returns a random program with processes that are interchangeable, or nearly so.
 pub fn symmetric(seed: u64) -> String {
     let rng = Rng::new(seed ^ 0x7379_6d6d_6574_7279);
     Maker {

@@ -41,7 +41,7 @@ impl Theme {
     /// The weight of each theme; larger if few commands can see its mistakes.
     pub(super) const WEIGHTS: [u32; 7] = [2, 4, 4, 2, 2, 4, 4];
 
-    /// The features that it needs.
+    /// Returns the features that it needs.
     pub(super) fn features(self) -> &'static [Feature] {
         match self {
             Self::IdleChild => &[Feature::Spawn, Feature::Captured, Feature::If],
@@ -54,7 +54,7 @@ impl Theme {
         }
     }
 
-    /// The features that would make its programs too large or hide its mistakes.
+    /// Returns the features that would make its programs too large or hide its mistakes.
     pub(super) fn without(self) -> &'static [Feature] {
         match self {
             Self::UnknownStart => &[Feature::Array, Feature::Input],
@@ -90,14 +90,14 @@ impl Maker {
         }
     }
 
-    /// An assignment to the first variable, which others read.
+    /// Returns an assignment to the first variable, which others read.
     fn write_first(&mut self) -> Kind {
         let first = self.shared[0].clone();
         let place = self.place(&first);
         Kind::Assign(vec![place], vec![self.literal(first.ty)])
     }
 
-    /// An assignment to the first variable that depends on its value.
+    /// Returns an assignment to the first variable that depends on its value.
     fn change_first(&mut self) -> Kind {
         let first = self.shared[0].clone();
         let (place, read) = (self.place(&first), self.read(&first));
@@ -111,14 +111,14 @@ impl Maker {
         Kind::Assign(vec![place], vec![value])
     }
 
-    /// A condition on the first variable.
+    /// Returns a condition on the first variable.
     fn about_first(&mut self) -> Expr {
         let first = self.shared[0].clone();
         let read = self.read(&first);
         self.compared(read, first.ty)
     }
 
-    /// A value compared with a constant.
+    /// Returns a value compared with a constant.
     fn compared(&mut self, value: Expr, ty: Ty) -> Expr {
         if ty == Ty::Bool {
             return value;

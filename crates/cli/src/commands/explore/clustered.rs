@@ -168,7 +168,7 @@ struct Results<'a> {
     sum: Sum<'a>,
 }
 
-/// A result that was read and fits.
+/// Returns a result that was read and fits.
 fn read(shared: &Shared, result: &[u8]) -> Result<Checkpoint, String> {
     let text = std::str::from_utf8(result).map_err(|error| error.to_string())?;
     shared.result(text).map_err(|error| error.to_string())

@@ -19,10 +19,10 @@ pub(crate) trait Base<S: Set> {
 
     fn new() -> Self;
 
-    /// The current execution.
+    /// Returns the current execution.
     fn order(&self) -> &Order<S>;
 
-    /// The claims of steps, by number.
+    /// Returns the claims of steps, by number.
     fn catalogue(&self) -> &Catalogue;
 
     /// Returns the number of an event's claims in the catalogue.

@@ -1,4 +1,4 @@
-//! Processes of one `process p (i in a..b)` that can change places, found from the checked program.
+//! Finds interchangeable processes of one `process p (i in a..b)` in a checked program.
 //!
 //! Ip, Dill, *Better verification through symmetry*, Formal Methods in System Design 9, 1996: a
 //! *scalarset* is a type whose values are only compared with `==` and `!=`, assigned, and used as
@@ -10,36 +10,42 @@
 //! | the restrictions on scalarsets | [`rename`]: such an expression elsewhere is refused |
 //! | permutation π, π(s) | a labelling, an image (`run/machine/images.rs`) |
 //!
-//! The paper has the user declare the types. Here they are guessed and then checked:
+//! In the paper the user declares the types. Here they are guessed and then checked:
 //!
-//! 1. [`typing`] guesses for each variable, dimension and local whether it holds, or is subscripted
-//!    by, plain numbers or members. Places that flow together are one class; a class is one of
-//!    members if the constants in it, which `i` has become, are what tells the processes apart.
-//! 2. [`rename`] walks the whole program with two members exchanged, all constants of their kind
-//!    and all. It refuses what a scalarset may not do, so the guess need not be right. The program
-//!    that it leaves must be the same program, with the two processes exchanged: then the exchange
-//!    is an automorphism. `&&`, `||`, `+`, `*`, `==` and `!=` may exchange their operands if these
-//!    cannot fail and are evaluated in one step; so `forall j in 0..N: …` over the whole range is
-//!    the same, and over a part of it is not.
+//! 1. [`typing`] guesses the kind of each variable, dimension and local: the place holds, or is
+//!    subscripted by, plain numbers or members. Places between which values flow form a class. A
+//!    class has members if its constants, which the checker has substituted for `i`, distinguish
+//!    the processes.
+//! 2. [`rename`] walks through the whole program with two members exchanged, and with all constants
+//!    of their kind. It rejects uses that a scalarset forbids, so the guess may be wrong. The
+//!    result must be the same program with the two processes exchanged: then the exchange is an
+//!    automorphism. The operands of `&&`, `||`, `+`, `*`, `==` and `!=` may be exchanged if they
+//!    cannot fail and are evaluated in one step. So `forall j in 0..N: …` over the whole range is
+//!    unchanged, but a `forall` over a part of it is not.
 //! 3. The initial values must be the same, and the code of the two processes must have its marks,
 //!    calls and live locals at the same places.
 //!
-//! The exchanges that pass generate the group: members that can be exchanged with each other, and
-//! not with others, such as a leader, are a group of their own. All exchanges use one typing, so
-//! they act on states in one way and products of them are automorphisms too.
+//! The exchanges that pass generate the group. Members that can be exchanged only with each other
+//! form a group of their own; a leader is an example of a member outside of the other group. All
+//! exchanges use one typing, so they act on states in one way, and their products are
+//! automorphisms.
 //!
-//! Deviations: other kinds of constants are allowed beside members, such as −1 for "none", which no
-//! permutation moves, and so are comparisons with a constant that say the same of all members, as
-//! those of a range `0..N` do. The free places of a channel hold 0, whatever its messages are:
-//! these zeros are never read and stay where they are. Families of the same range whose numbers
-//! flow together, such as `client (i in 0..N)` and `server (i in 0..N)`, are permuted together.
+//! Deviations from the paper:
+//!
+//! - Other constants may appear beside members, such as −1 for "none"; no permutation moves them.
+//! - A comparison of a member with a constant is allowed if its result is the same for all members,
+//!   such as the bounds of a range `0..N`.
+//! - The free places of a channel hold 0, whatever its messages are. These zeros are never read,
+//!   and no permutation moves them.
+//! - Families of the same range whose numbers flow together, such as `client (i in 0..N)` and
+//!   `server (i in 0..N)`, are permuted together.
 //!
 //! No symmetry is found in programs with inputs, unknown initial values, a `spec object` or more
-//! than 64 members in a family, nor for processes that start others. `for` counts up, so what its
-//! counter subscripts is not symmetric; nor is what `<`, `min` or `max` compare.
-//! Under `atomicity access` parts of a statement are kept in temporaries between its steps, so
-//! there, outside of guards and `atomic` blocks, only constants may be members, and locals where
-//! they stand alone.
+//! than 64 members in a family, and none for processes that start others. `for` counts upwards, so
+//! arrays that its counter subscripts are not symmetric; neither are operands of `<`, `min` and
+//! `max`. Under `atomicity access`, temporaries keep parts of a statement between its steps. So
+//! there, outside of guards and `atomic` blocks, only constants and locals that stand alone may be
+//! members.
 
 mod rename;
 mod typing;
@@ -52,14 +58,14 @@ use crate::code::{Code, Counting, Op};
 use rename::{Renamed, Swap};
 use typing::Typing;
 
-/// What a place holds, or is subscripted by.
+/// The kind of a place: the numbers that it holds, or that subscript it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Numbers that no permutation changes.
     Plain,
-    /// Members of a family, or of several that are permuted together, as `i` names them.
+    /// Members of a family, or of several linked families, as values of `i`.
     Value(u32),
-    /// The number of a process, plus so much.
+    /// The number of a process, plus this offset.
     Process(i64),
 }
 
@@ -70,25 +76,25 @@ pub(crate) struct Family {
     pub first: u32,
     /// The number of its processes.
     pub count: u32,
-    /// The value of `i` in the first of them.
+    /// The value of `i` in the first process.
     pub least: i64,
 }
 
 impl Family {
-    /// The least value of `i`, and the number of its values.
+    /// Returns the least value of `i`, and the number of its values.
     fn range(&self) -> (i64, u32) {
         (self.least, self.count)
     }
 
-    /// Whether a process is one of it.
+    /// Whether a process belongs to the family.
     fn has(&self, process: u32) -> bool {
         (self.first..self.first + self.count).contains(&process)
     }
 }
 
-/// In families with more processes no symmetry is looked for.
+/// Maximum number of processes in a family for which symmetry is searched.
 const MOST_MEMBERS: u32 = 64;
-/// A label beyond all members stands for itself, far from what programs hold.
+/// A label beyond all members stands for the value itself, far from the values of programs.
 const FAR: i64 = 1 << 48;
 
 /// The interchangeable members of a program.
@@ -96,39 +102,39 @@ const FAR: i64 = 1 << 48;
 pub(crate) struct Symmetry {
     /// The number of members of each group.
     pub groups: Vec<u32>,
-    /// For each process that is there from the start its family and its member, if it is one.
+    /// The family and the member of each initial process that is a member.
     processes: Vec<Option<(u32, u32)>>,
-    /// For each family the process of each member; those that it has not are out of range.
+    /// For each family, the process of each member; out of range for members without a process.
     of_family: Vec<Vec<u32>>,
-    /// For each family: the least value of `i`, and the members by their value.
+    /// For each family: the least value of `i`, and the members by their value of `i`.
     values: Vec<(i64, Vec<Option<u32>>)>,
-    /// For each member its place in the range of its family.
+    /// For each member, its index in the range of its family.
     indices: Vec<u32>,
     /// The cells that permutations move, or whose values they change.
     pub moved: Vec<CellImage>,
     /// The other cells.
     pub unmoved: Vec<u32>,
-    /// For each body the kinds of its slots; empty if all are plain.
+    /// For each body, the kinds of its slots; empty if all are plain.
     pub slots: Vec<Vec<SlotImage>>,
-    /// Whether locals of processes that are no members may hold members.
+    /// Whether processes that are not members may hold members in their locals.
     pub all_processes: bool,
-    /// For each instruction the one of the first member that stands for it.
+    /// For each instruction, the corresponding one of the first member.
     pub places: Vec<u32>,
 }
 
-/// What a permutation does to a cell.
+/// The effect of a permutation on a cell.
 #[derive(Clone, Debug)]
 pub(crate) struct CellImage {
     pub cell: u32,
     /// The first cell of its variable.
     pub first: u32,
-    /// Its indices, the kinds of these, and how far apart elements of neighbouring indices are.
+    /// The indices of the cell, with their kinds and strides.
     pub coordinates: SmallVec<[(i64, Kind, u32); 2]>,
     pub holds: Held,
 }
 
 impl CellImage {
-    /// That of an element, by its place in the flat array.
+    /// Returns the image of an array element, given by its index in the flat array.
     fn new(first: u32, offset: u32, dims: &[u32], kinds: &[Kind], holds: Held) -> Self {
         let coordinates = typing::coordinates(dims, offset.into());
         let strides = (0..dims.len()).map(|dim| dims[dim + 1..].iter().product());
@@ -144,38 +150,38 @@ impl CellImage {
     }
 }
 
-/// What a permutation does to a slot.
+/// The effect of a permutation on a slot.
 #[derive(Clone, Debug)]
 pub(crate) enum SlotImage {
-    /// It changes what the slot holds.
+    /// It changes the value of the slot.
     Held(Kind),
     /// The slot is an element of an array that is subscripted by members.
     Element(CellImage),
 }
 
-/// What a cell holds.
+/// The content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
     Of(Kind),
-    /// The process that holds a lock.
+    /// The owner of a lock.
     Owner,
     /// A message, if there are more messages in the cell than this number.
     Message(Kind, u32, i64),
 }
 
 impl Symmetry {
-    /// The member and the family of a process that is there from the start.
+    /// Returns the member and the family of an initial process.
     pub fn member(&self, process: u32) -> Option<(u32, u32)> {
         *self.processes.get(process as usize)?
     }
 
-    /// The process of a family with a label.
+    /// Returns the process of a family with a label.
     pub fn process(&self, family: u32, label: u32) -> Option<u32> {
         let process = self.of_family[family as usize].get(label as usize);
         process.copied().filter(|&process| process != u32::MAX)
     }
 
-    /// A value with labels in the place of members.
+    /// Returns a value with labels in place of members.
     #[inline]
     pub fn renamed(&self, kind: Kind, value: i64, labels: &[u32]) -> i64 {
         match kind {
@@ -208,7 +214,7 @@ impl Symmetry {
         }
     }
 
-    /// The place of a cell as a fingerprint, with labels in the place of members.
+    /// Returns the index of a cell as a fingerprint, with labels in place of members.
     #[inline]
     pub fn position(&self, image: &CellImage, labels: &[u32]) -> Fingerprint {
         let part = Fingerprint::EMPTY.then(u64::from(image.first));
@@ -217,7 +223,7 @@ impl Symmetry {
         })
     }
 
-    /// The cell that a permutation leads to.
+    /// Returns the image of a cell under a permutation.
     pub fn target(&self, image: &CellImage, labels: &[u32]) -> usize {
         let offset: i64 = image
             .coordinates
@@ -227,7 +233,8 @@ impl Symmetry {
         image.first as usize + offset as usize
     }
 
-    /// What a cell holds that is not the owner of a lock, with labels in the place of members.
+    /// Returns the content of a cell other than the owner of a lock, with labels in place of
+    /// members.
     #[inline]
     pub fn value(&self, image: &CellImage, cells: &[i64], labels: &[u32]) -> i64 {
         let value = cells[image.cell as usize];
@@ -240,7 +247,7 @@ impl Symmetry {
         }
     }
 
-    /// Whether the initial values are the same after a permutation.
+    /// Whether a permutation preserves the initial values.
     fn keeps(&self, cells: &[i64], labels: &[u32]) -> bool {
         let sum = |labels: &[u32]| {
             let parts = self.moved.iter().map(|image| {
@@ -254,7 +261,7 @@ impl Symmetry {
     }
 }
 
-/// Finds the interchangeable members of a program; none if there are none.
+/// Finds the interchangeable members of a program; `None` if there are none.
 pub(crate) fn analyse(code: &Code) -> Option<Symmetry> {
     let program = code.program();
     let known = program.vars.iter().all(|var| var.init.is_some());
@@ -293,7 +300,7 @@ pub(crate) fn analyse(code: &Code) -> Option<Symmetry> {
     (!classes.is_empty()).then(|| Symmetry::of(code, &typing, &classes))
 }
 
-/// Whether a program with two members exchanged is the program with their processes exchanged.
+/// Whether exchanging two members in a program gives the program with their processes exchanged.
 fn same(code: &Code, plain: &Renamed, renamed: &Renamed, swap: &Swap) -> bool {
     let mut processes = plain.processes.clone();
     for &[a, b] in &swap.processes {
@@ -314,7 +321,7 @@ fn same(code: &Code, plain: &Renamed, renamed: &Renamed, swap: &Swap) -> bool {
         && properties(plain) == properties(renamed)
 }
 
-/// The families whose processes start no others.
+/// Returns the families whose processes start no other processes.
 fn families(program: &Program) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
     let processes = &program.processes;
@@ -348,7 +355,7 @@ fn families(program: &Program) -> Vec<Family> {
     families
 }
 
-/// Whether some statements, or procedures of the program, may start a process.
+/// Whether some statements, or a procedure of the program, may start a process.
 fn spawns(program: &Program, body: &[Stmt]) -> bool {
     let has = |stmts: &mut dyn Iterator<Item = &Stmt>, wanted: fn(&StmtKind) -> bool| {
         let mut found = false;
@@ -361,7 +368,7 @@ fn spawns(program: &Program, body: &[Stmt]) -> bool {
     has(&mut body.iter(), spawns) || has(&mut body.iter(), calls) && has(&mut procedures, spawns)
 }
 
-/// The instructions of a process that starts no others.
+/// Returns the instructions of a process that starts no others.
 fn body(code: &Code, process: u32) -> std::ops::Range<u32> {
     let first = code.processes[process as usize].pc;
     let after = code.begins.partition_point(|(begin, _)| *begin <= first);
@@ -372,7 +379,7 @@ fn body(code: &Code, process: u32) -> std::ops::Range<u32> {
     first..end
 }
 
-/// Whether processes rest, call and keep locals at the same places of their code.
+/// Whether the code of two processes has its marks, calls and live locals at the same places.
 fn aligned(code: &Code, pairs: &[[u32; 2]]) -> bool {
     pairs.iter().all(|&[one, other]| {
         let (one, other) = (body(code, one), body(code, other));
@@ -391,8 +398,8 @@ fn aligned(code: &Code, pairs: &[[u32; 2]]) -> bool {
 }
 
 impl Symmetry {
-    /// The symmetry of some groups, each of members of linked families by their places in the
-    /// range.
+    /// Returns the symmetry of some groups; each group lists members of linked families by their
+    /// indices in the range.
     fn of(code: &Code, typing: &Typing, groups: &[Vec<(u32, u32)>]) -> Self {
         let program = code.program();
         let families = &typing.families;
@@ -448,7 +455,7 @@ impl Symmetry {
                 let Some((count, depth)) = message else {
                     return Held::Of(kind);
                 };
-                // The channel's own indices come before that of the message.
+                // The indices of the channel come before the index of the message.
                 let flat = coordinates[..depth].iter().zip(&dims);
                 let flat = flat.fold(0, |flat, (at, dim)| flat * i64::from(*dim) + at);
                 let count = code.first_cells[count as usize] + flat as u32;

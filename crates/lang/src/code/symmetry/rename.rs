@@ -1,8 +1,8 @@
-//! A program with two members exchanged, as fingerprints of its parts.
+//! The fingerprints of a program's parts, with two members exchanged.
 //!
-//! The walk is a check of types too: where an expression that may be a member stands in the place
-//! of a plain number, or the other way round, or where a member is used in a way that a scalarset
-//! forbids, there is no symmetry. So it alone decides; how the types were found does not matter.
+//! The walk also checks types. It finds no symmetry if an expression that may be a member stands in
+//! place of a plain number, or the other way round, or if a member is used in a way that a
+//! scalarset forbids. So this walk alone decides; it does not matter how the types were guessed.
 
 use mazurka_core::Fingerprint;
 
@@ -13,16 +13,16 @@ use crate::check::hir::{
     StmtKind, Type,
 };
 
-/// Two members that are exchanged.
+/// Two exchanged members.
 pub(super) struct Swap {
     link: u32,
     values: [i64; 2],
-    /// The processes that are exchanged: two of each family.
+    /// The exchanged processes: two of each family.
     pub processes: Vec<[u32; 2]>,
 }
 
 impl Swap {
-    /// The members at two places of the range of some linked families.
+    /// Exchanges the members at two indices in the range of some linked families.
     pub fn new(typing: &Typing, link: u32, at: [u32; 2]) -> Self {
         let Family { least, .. } = typing.families[link as usize];
         let processes = typing.linked(link).map(|family| {
@@ -54,7 +54,7 @@ impl Swap {
     }
 }
 
-/// The parts of a program as fingerprints.
+/// The fingerprints of a program's parts.
 #[derive(Debug)]
 pub(super) struct Renamed {
     pub procedures: Vec<Fingerprint>,
@@ -64,8 +64,8 @@ pub(super) struct Renamed {
 }
 
 impl Renamed {
-    /// Those of a program with two members exchanged; none if members are used in a way that is not
-    /// symmetric.
+    /// Computes the fingerprints of a program with two members exchanged; `None` if the program
+    /// uses members in a way that is not symmetric.
     pub fn of(program: &Program, typing: &Typing, swap: Option<&Swap>) -> Option<Self> {
         let walk = |body: u32| Walk {
             program,
@@ -113,8 +113,8 @@ struct Walk<'a> {
     body: u32,
     /// Whether an expression is evaluated in one step.
     one_step: bool,
-    /// Whether values are kept in temporaries, which hold plain numbers: then only constants, which
-    /// are not kept, may be members.
+    /// Whether values are kept in temporaries. Temporaries hold plain numbers, so then only
+    /// constants, which are not kept, may be members.
     kept: bool,
 }
 
@@ -132,7 +132,7 @@ fn sequence(tagged: Fingerprint, parts: impl IntoIterator<Item = Fingerprint>) -
 
 fn multiset(tagged: Fingerprint, parts: &[Fingerprint]) -> Fingerprint {
     let sum = parts.iter().fold(Fingerprint::ZERO, |sum, &part| {
-        // Not a part as it stands: a sum of sums would be taken for one.
+        // The tag prevents that a sum of sums is mistaken for one sum.
         sum.and(tag(1).then_all(part))
     });
     tagged.then_all(sum).then(parts.len() as u64)
@@ -154,7 +154,7 @@ impl Walk<'_> {
         self.swap.map_or(value, |swap| swap.apply(kind, value)) as u64
     }
 
-    /// The kind of a place that an expression reads; none if it takes that of its context.
+    /// Returns the kind of a place that an expression reads; `None` if the context determines it.
     fn kind(&self, e: &Expr) -> Option<Kind> {
         match &e.kind {
             ExprKind::Const(_) | ExprKind::Choose(..) => None,
@@ -190,7 +190,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The operands of a chain of one operator.
+    /// Collects the operands of a chain of one operator.
     fn operands<'e>(op: BinaryOp, e: &'e Expr, into: &mut Vec<&'e Expr>) {
         match &e.kind {
             ExprKind::Binary(own, a, b) if *own == op => {
@@ -201,7 +201,7 @@ impl Walk<'_> {
         }
     }
 
-    /// An expression where one of a kind is expected.
+    /// Returns the fingerprint of an expression that should be of a kind.
     fn expr(&self, e: &Expr, wanted: Kind) -> Option<Fingerprint> {
         let plain = wanted == Kind::Plain;
         let stays = match e.kind {
@@ -300,7 +300,7 @@ impl Walk<'_> {
         })
     }
 
-    /// The values of the members of a kind, family by family: the least, and their end.
+    /// Returns the values of the members of a kind, for each family: the least, and the end.
     fn ranges(&self, kind: Kind) -> impl Iterator<Item = (i64, i64)> {
         let families = self.typing.families.iter().enumerate();
         let ranges = families.filter_map(move |(at, family)| match kind {
@@ -311,7 +311,7 @@ impl Walk<'_> {
         ranges.map(|(least, count)| (least, least + i64::from(count)))
     }
 
-    /// Whether the values to choose from are all members of a kind, or none of them.
+    /// Whether a `choose` ranges over all members of a kind, or over none.
     fn chooses_all(&self, kind: Kind, from: &Expr, to: &Expr) -> Option<()> {
         let (ExprKind::Const(from), ExprKind::Const(to)) = (&from.kind, &to.kind) else {
             return None;
@@ -366,7 +366,7 @@ impl Walk<'_> {
         self.subscripts(tag(3).then(local.0.into()), &sizes, kinds, index)
     }
 
-    /// A place that is assigned, and the kind of what it holds.
+    /// Returns the fingerprint of an assigned place, and the kind of its content.
     fn place(&self, place: &Place) -> Option<(Fingerprint, Kind)> {
         Some(match place {
             Place::Local(local) => (
@@ -394,7 +394,7 @@ impl Walk<'_> {
         Some(to.then_all(self.expr(value, kind)?))
     }
 
-    /// The same walk for one of several values, of which each is computed before the next.
+    /// Returns the walk for one of several values, each of which is computed before the next.
     fn among(&self, count: usize) -> Self {
         Self {
             kept: count > 1,
@@ -407,7 +407,7 @@ impl Walk<'_> {
         Some(sequence(tag(100), parts?))
     }
 
-    /// The index of a lock.
+    /// Returns the fingerprint of the index of a lock.
     fn lock(&self, e: &Expr, kind: Kind) -> Option<Fingerprint> {
         self.among(2).expr(e, kind)
     }
@@ -513,7 +513,8 @@ impl Walk<'_> {
         })
     }
 
-    /// A local with its first values: one for each element of an array.
+    /// Returns the fingerprint of a local with its initial values: one for each element of an
+    /// array.
     fn declared(&self, local: LocalId, values: &[Expr]) -> Option<Fingerprint> {
         let (kind, kinds) = self.typing.local(self.body, local);
         let tagged = tag(114).then(local.0.into());
@@ -526,7 +527,7 @@ impl Walk<'_> {
         let frame = typing::frame(self.program, self.body);
         let declared = &frame.locals[local.0 as usize];
         let sizes = dims(&declared.shape, declared.len);
-        // The values may change places if nothing else happens between them.
+        // The values may be permuted if nothing else happens between their evaluations.
         if !self.one_step || !values.iter().all(|e| self.total(e)) {
             return None;
         }

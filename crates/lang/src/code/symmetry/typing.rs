@@ -1,10 +1,12 @@
-//! Which places hold members: a guess, by where constants flow.
+//! Guesses which places hold members, from the flow of constants.
 //!
-//! Places whose values are assigned to each other, compared with `==`, passed as arguments or used
-//! as the same subscript are one class. What is calculated with, compared with `<` or counted is in
-//! the class of plain numbers. The checker has put numbers in the place of `i`, so a class of
-//! members is known by its constants: counted for each process of a family, there is one value that
-//! the process has more often than others do, and this is its value of `i`, or its number.
+//! Places are in one class if their values are assigned to each other, compared with `==`, passed
+//! as arguments or used as the same subscript. Places used in arithmetic, with `<` or by counting
+//! are in the class of plain numbers.
+//!
+//! The checker has replaced `i` by numbers, so the constants identify the classes of members. In
+//! such a class, each process of a family contains one value more often than the other processes
+//! do. This value is its `i`, or its process number.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -21,18 +23,19 @@ use crate::code::Code;
 #[derive(Debug)]
 pub(super) struct Typing {
     pub families: Vec<Family>,
-    /// For each family the first of those that are permuted together with it.
+    /// For each family, the first of its linked families.
     links: Vec<u32>,
     pub vars: Vec<Kind>,
     pub dims: Vec<SmallVec<[Kind; 2]>>,
     pub locks: Vec<Kind>,
-    /// For each body the kinds of its locals, and of their dimensions.
+    /// For each body, the kinds of its locals and of their dimensions.
     locals: Vec<Vec<(Kind, SmallVec<[Kind; 2]>)>>,
-    /// For the variables of messages: the variable that counts them, and its number of dimensions.
+    /// For each variable that holds messages: the variable that counts them, and its number of
+    /// dimensions.
     messages: FxHashMap<u32, (u32, usize)>,
 }
 
-/// The sizes of the dimensions of an array; none for a single value.
+/// Returns the sizes of the dimensions of an array; none for a single value.
 pub(super) fn dims(shape: &Shape, len: Option<u32>) -> SmallVec<[u32; 2]> {
     match len {
         None => SmallVec::new(),
@@ -41,7 +44,7 @@ pub(super) fn dims(shape: &Shape, len: Option<u32>) -> SmallVec<[u32; 2]> {
     }
 }
 
-/// The indices of an element of a flat array.
+/// Returns the indices of an element of a flat array.
 pub(super) fn coordinates(dims: &[u32], flat: i64) -> SmallVec<[i64; 2]> {
     let mut rest = flat;
     let mut all: SmallVec<[i64; 2]> = SmallVec::new();
@@ -63,7 +66,7 @@ pub(super) enum Index<'e> {
     Of(&'e Expr),
 }
 
-/// The indices that the checker has put together into one; none if they are not found.
+/// Returns the indices that the checker has combined into one; `None` if they cannot be recovered.
 pub(super) fn indices<'e>(dims: &[u32], flat: &'e Expr) -> Option<SmallVec<[Index<'e>; 2]>> {
     if let ExprKind::Const(at) = flat.kind {
         let all: u32 = dims.iter().product();
@@ -130,25 +133,25 @@ impl Typing {
         flow.typing()
     }
 
-    /// The families that stand for all that are permuted together with them.
+    /// Returns the first family of each set of linked families.
     pub fn links(&self) -> Vec<u32> {
         let own = |&family: &u32| self.links[family as usize] == family;
         (0..self.families.len() as u32).filter(own).collect()
     }
 
-    /// The families that are permuted together.
+    /// Returns the families that are permuted together.
     pub fn linked(&self, link: u32) -> impl Iterator<Item = u32> {
         let all = 0..self.families.len() as u32;
         all.filter(move |&family| self.links[family as usize] == link)
     }
 
-    /// The kind of a local of a body, and those of its dimensions.
+    /// Returns the kind of a local of a body, and the kinds of its dimensions.
     pub fn local(&self, body: u32, local: LocalId) -> (Kind, &[Kind]) {
         let (kind, dims) = &self.locals[body as usize][local.0 as usize];
         (*kind, dims)
     }
 
-    /// If a variable holds messages: the variable that counts them, and the number of its
+    /// If a variable holds messages, returns the variable that counts them, and the number of its
     /// dimensions.
     pub fn message(&self, var: u32) -> Option<(u32, usize)> {
         self.messages.get(&var).copied()
@@ -165,9 +168,8 @@ impl Typing {
         all.any(|(kind, dims)| *kind != Kind::Plain || dims.iter().any(|&kind| kind != Kind::Plain))
     }
 
-    /// The kinds of the slots of each body; empty if all are plain.
-    ///
-    /// Temporaries, which the compiler has added, hold plain numbers.
+    /// Returns the kinds of the slots of each body; empty if all are plain. The compiler's
+    /// temporaries hold plain numbers.
     pub fn slots(&self, code: &Code) -> Vec<Vec<SlotImage>> {
         let is_plain = |(kind, dims): &(Kind, SmallVec<[Kind; 2]>)| {
             *kind == Kind::Plain && dims.iter().all(|&kind| kind == Kind::Plain)
@@ -215,11 +217,11 @@ fn clears(
     let declared = &program.vars[var.0 as usize];
     let found = indices(&dims(&declared.shape, declared.len), index);
     let at = found.as_ref().and_then(|found| found.get(depth));
-    // A send goes to the place behind the last message, which is not known.
+    // A send writes the place after the last message, whose index is not constant.
     matches!(value.kind, ExprKind::Const(0)) && matches!(at, Some(Index::Known(_)))
 }
 
-/// A place whose values flow.
+/// A place of the flow analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Spot {
     Plain,
@@ -230,16 +232,16 @@ enum Spot {
     LocalDim(u32, u32, u32),
 }
 
-/// Gathers which places are one class, and the constants of each.
+/// Collects the classes of places, and the constants of each class.
 struct Flow<'a> {
     program: &'a Program,
     families: Vec<Family>,
     spots: FxHashMap<Spot, usize>,
-    /// For each node one that is in the same class; itself if it stands for the class.
+    /// For each place, another one of its class; itself if it represents the class (union-find).
     parents: Vec<usize>,
-    /// The family and the process whose body is looked at.
+    /// The family and the process of the current body.
     origin: Option<(u32, u32)>,
-    /// Constants: their node, their family and process, and their value.
+    /// Constants: their place, their family and process, and their value.
     constants: Vec<(usize, u32, u32, i64)>,
     messages: FxHashMap<u32, (u32, usize)>,
 }
@@ -298,7 +300,7 @@ impl<'a> Flow<'a> {
         node
     }
 
-    /// The frame of a body.
+    /// Returns the frame of a body.
     fn frame(&self, body: u32) -> &'a Frame {
         frame(self.program, body)
     }
@@ -389,8 +391,8 @@ impl<'a> Flow<'a> {
         node
     }
 
-    /// Whether a comparison with a constant says the same of all values of `i`, and of the numbers
-    /// of all processes of a family.
+    /// Whether a comparison with a constant has the same result for all values of `i`, and for all
+    /// process numbers of a family.
     fn is_one_sided(&self, op: BinaryOp, a: &Expr, b: &Expr) -> bool {
         self.families.iter().all(|family| {
             let firsts = [family.least, family.first.into()];
@@ -423,7 +425,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// What flows in a statement, without the statements inside it.
+    /// Records the flow in a statement, without the statements inside it.
     fn stmt(&mut self, body: u32, stmt: &Stmt) {
         match &stmt.kind {
             StmtKind::Assign(places, values) => {
@@ -578,7 +580,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The body that stands for another one: that of the first process of a family.
+    /// Returns the body that represents another one: that of the first process of its family.
     fn stands_for(&self, body: u32) -> u32 {
         let before = self.program.procedures.len() as u32;
         let family = self
@@ -588,7 +590,8 @@ impl<'a> Flow<'a> {
         family.map_or(body, |family| before + family.first)
     }
 
-    /// The classes of members: the kind of each, and the families whose processes it tells apart.
+    /// Returns the classes of members: the kind of each, and the families whose processes it
+    /// distinguishes.
     fn kinds(&mut self) -> FxHashMap<usize, (Kind, Vec<u32>)> {
         type Counted = BTreeMap<i64, u32>;
         let mut counted: FxHashMap<usize, BTreeMap<u32, BTreeMap<u32, Counted>>> =
@@ -657,7 +660,8 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// The expression that is compared with a constant, and that constant, as in `0 <= x` and `x < 3`.
+/// Splits a comparison with a constant, such as `0 <= x` and `x < 3`, into the expression and the
+/// constant.
 pub(super) fn compared<'e>(op: BinaryOp, a: &'e Expr, b: &'e Expr) -> Option<(&'e Expr, i64)> {
     use BinaryOp::{Ge, Gt, Le, Lt};
     match (&a.kind, &b.kind) {
@@ -669,8 +673,8 @@ pub(super) fn compared<'e>(op: BinaryOp, a: &'e Expr, b: &'e Expr) -> Option<(&'
     }
 }
 
-/// Whether a comparison with a constant says the same of all numbers of a range, of which none is
-/// negative. There are few, so that none is too great for a type.
+/// Whether a comparison with a constant has the same result for all numbers of a range. The range
+/// has no negative numbers, and is so small that all of them fit into every type.
 pub(super) fn is_one_sided(op: BinaryOp, a: &Expr, b: &Expr, (least, end): (i64, i64)) -> bool {
     let holds = |number: i64| {
         let value = |e: &Expr| match e.kind {
@@ -688,8 +692,8 @@ pub(super) fn is_one_sided(op: BinaryOp, a: &Expr, b: &Expr, (least, end): (i64,
     least >= 0 && holds(least) == holds(end - 1)
 }
 
-/// For each process of a family the value that it has more often than others do. None if all have
-/// the same values.
+/// Returns, for each process of a family, the value that it contains more often than the others;
+/// `None` if all have the same values.
 fn own_values(
     family: &Family,
     counted: &BTreeMap<u32, BTreeMap<i64, u32>>,
@@ -717,7 +721,7 @@ fn own_values(
     Some(all.iter().map(own).collect())
 }
 
-/// Lets some families be permuted together.
+/// Links some families, which are then permuted together.
 fn link(links: &mut [u32], families: &[u32]) {
     let roots: Vec<u32> = families
         .iter()
@@ -733,7 +737,7 @@ fn link(links: &mut [u32], families: &[u32]) {
     }
 }
 
-/// The frame of a body: of a procedure, or of a process.
+/// Returns the frame of a body: of a procedure, or of a process.
 pub(super) fn frame(program: &Program, body: u32) -> &Frame {
     let procedures = program.procedures.len();
     match program.procedures.get(body as usize) {

@@ -85,7 +85,7 @@ impl Machine {
         }
     }
 
-    /// The name of a process, with its label if it is a member.
+    /// Returns the name of a process, with its label if it is a member.
     fn name(&self, symmetry: &Symmetry, process: u32, labels: &[u32]) -> Fingerprint {
         match symmetry.member(process) {
             Some((family, member)) => Fingerprint::EMPTY
@@ -96,7 +96,7 @@ impl Machine {
         }
     }
 
-    /// The sum of those processes that permutations change, or of the others.
+    /// Returns the sum of those processes that permutations change, or of the others.
     fn images(
         &self,
         symmetry: &Symmetry,
@@ -114,7 +114,7 @@ impl Machine {
         all
     }
 
-    /// All of a process that can matter later.
+    /// Returns all of a process that can matter later.
     fn renamed_essence(
         &self,
         symmetry: &Symmetry,

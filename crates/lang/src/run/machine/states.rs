@@ -9,7 +9,7 @@ use crate::run::state::{Life, Process, State};
 use crate::run::{Piece, Plain, peek};
 
 impl Machine {
-    /// What determinism is about, of some cells.
+    /// Returns what determinism is about, of some cells.
     pub(super) fn observed(&self, cells: &[i64]) -> Fingerprint {
         let observed = self.code.observed.iter();
         observed.fold(Fingerprint::EMPTY, |all, &cell| {

@@ -18,7 +18,7 @@ use crate::code::fault::Fault;
 use crate::code::numbers;
 use crate::code::{Arith, Compare};
 
-/// The sort of a type.
+/// Returns the sort of a type.
 pub(super) fn sort_of(ty: Type) -> Sort {
     match ty {
         Type::Bool => Sort::Bool,

@@ -757,7 +757,7 @@ impl Execution for SymbolicMachine {
         broken.collect()
     }
 
-    /// The terms of what is observed. Different terms may still have equal values.
+    /// Returns the terms of what is observed. Different terms may still have equal values.
     fn observation(&self) -> Fingerprint {
         let mut logic = self.logic.borrow_mut();
         let cells = self.code.observed.iter();
