@@ -8,7 +8,7 @@ use crate::names::Path;
 
 /// A part with a result.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
+pub(crate) struct DonePart {
     pub children: usize,
     pub executions: u64,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Tree {
     /// The parts without a result.
     open: BTreeSet<Path>,
     /// The parts with a result, in the order of the tree.
-    done: BTreeMap<Path, Node>,
+    done: BTreeMap<Path, DonePart>,
     /// Parts with a result whose parents have none yet.
     early: HashSet<Path>,
     executions: u64,
@@ -61,7 +61,7 @@ impl Tree {
     /// Records the result of a part. Returns the children that also have a result.
     pub fn settle(&mut self, path: &Path, orders: &[Vec<u8>], executions: u64) -> Vec<Path> {
         self.open.remove(path);
-        let node = Node {
+        let node = DonePart {
             children: orders.len(),
             executions,
         };
@@ -93,7 +93,7 @@ impl Tree {
     }
 
     /// Returns the parts with a result, in the order of the tree.
-    pub fn done(&self) -> &BTreeMap<Path, Node> {
+    pub fn done(&self) -> &BTreeMap<Path, DonePart> {
         &self.done
     }
 

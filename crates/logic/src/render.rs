@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mazurka_core::{AccessKind, Bound, Event, ProcessId, ProcessTable};
 use mazurka_lang::hir::{Program, Stmt, StmtKind};
-use mazurka_smt::{Model, Node, Term, Terms};
+use mazurka_smt::{Model, Term, TermNode, Terms};
 use rustc_hash::FxHashMap;
 
 use crate::eval::Fault;
@@ -332,7 +332,7 @@ impl Names<'_, '_> {
             must: match &leaf.denied {
                 Fol::Term(Term::FALSE) => "true".to_owned(),
                 Fol::Term(term) => match self.terms.node(*term) {
-                    Node::Not(must) => self.terms.show(must),
+                    TermNode::Not(must) => self.terms.show(must),
                     _ => format!("not ({})", self.terms.show(*term)),
                 },
                 denied => format!("not ({})", self.formula(denied)),

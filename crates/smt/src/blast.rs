@@ -9,7 +9,7 @@ use batsat::Lit;
 use rustc_hash::FxHashMap;
 
 use crate::circuit::{Circuit, Word, invert};
-use crate::{BitOp, Deadline, Model, Node, Sort, Term, Terms};
+use crate::{BitOp, Deadline, Model, Sort, Term, TermNode, Terms};
 
 /// The position of a term's bits, and whether they are exact.
 #[derive(Clone, Copy)]
@@ -77,7 +77,7 @@ impl Blaster {
             clause.clear();
             let mut left = vec![constraint];
             while let Some(term) = left.pop() {
-                if let Node::Or(a, b) = terms.node(term) {
+                if let TermNode::Or(a, b) = terms.node(term) {
                     left.extend([b, a]);
                     continue;
                 }
@@ -153,7 +153,7 @@ impl Blaster {
         self.wires.get(&term).copied()
     }
 
-    fn build(&mut self, terms: &Terms, term: Term, node: Node) {
+    fn build(&mut self, terms: &Terms, term: Term, node: TermNode) {
         let mut safe: Vec<Lit> = node.parts().map(|part| self.wires[&part].safe).collect();
         let (word, exact) = self.gates(terms, term, node);
         safe.push(exact);
@@ -167,7 +167,7 @@ impl Blaster {
     }
 
     /// Returns the bits of a term, computed from those of its parts, and whether it is exact.
-    fn gates(&mut self, terms: &Terms, term: Term, node: Node) -> (Word, Lit) {
+    fn gates(&mut self, terms: &Terms, term: Term, node: TermNode) -> (Word, Lit) {
         let yes = self.circuit.yes();
         let sort = terms.sort(term);
         let part = |part: &Term| self.word(self.wires[part]).to_vec();
@@ -176,25 +176,25 @@ impl Blaster {
         // The sort of the operands; for a choice, its own sort.
         let of = node.parts().next().map_or(sort, |first| terms.sort(first));
         let word = match (node, &parts[..]) {
-            (Node::Constant(value), _) => return self.constant(sort, value),
-            (Node::Variable(_), _) => (0..self.width(sort))
+            (TermNode::Constant(value), _) => return self.constant(sort, value),
+            (TermNode::Variable(_), _) => (0..self.width(sort))
                 .map(|_| self.circuit.input())
                 .collect(),
-            (Node::Not(_), [a]) => invert(a),
-            (Node::And(..), [a, b]) => vec![circuit.and(a[0], b[0])],
-            (Node::Or(..), [a, b]) => vec![circuit.or(a[0], b[0])],
-            (Node::Equal(..), [a, b]) => vec![circuit.equal(a, b)],
-            (Node::Less(..), [a, b]) => vec![less(circuit, of, a, b)],
-            (Node::AtMost(..), [a, b]) => vec![!less(circuit, of, b, a)],
-            (Node::If(..), [c, a, b]) => circuit.choose_word(c[0], a, b),
-            (Node::Bits(op, ..), [a, b]) => bits(circuit, op, of, [a, b]),
+            (TermNode::Not(_), [a]) => invert(a),
+            (TermNode::And(..), [a, b]) => vec![circuit.and(a[0], b[0])],
+            (TermNode::Or(..), [a, b]) => vec![circuit.or(a[0], b[0])],
+            (TermNode::Equal(..), [a, b]) => vec![circuit.equal(a, b)],
+            (TermNode::Less(..), [a, b]) => vec![less(circuit, of, a, b)],
+            (TermNode::AtMost(..), [a, b]) => vec![!less(circuit, of, b, a)],
+            (TermNode::If(..), [c, a, b]) => circuit.choose_word(c[0], a, b),
+            (TermNode::Bits(op, ..), [a, b]) => bits(circuit, op, of, [a, b]),
             _ if of == Sort::Int => return self.exact(node, &parts),
-            (Node::Add(..), [a, b]) => circuit.add(a, b, !yes).0,
-            (Node::Sub(..), [a, b]) => circuit.sub(a, b),
-            (Node::Negate(_), [a]) => circuit.negate(a),
-            (Node::Mul(..), [a, b]) => circuit.mul(a, b, a.len()),
-            (Node::Div(..), [a, b]) => divide(circuit, of, a, b).0,
-            (Node::Rem(..), [a, b]) => divide(circuit, of, a, b).1,
+            (TermNode::Add(..), [a, b]) => circuit.add(a, b, !yes).0,
+            (TermNode::Sub(..), [a, b]) => circuit.sub(a, b),
+            (TermNode::Negate(_), [a]) => circuit.negate(a),
+            (TermNode::Mul(..), [a, b]) => circuit.mul(a, b, a.len()),
+            (TermNode::Div(..), [a, b]) => divide(circuit, of, a, b).0,
+            (TermNode::Rem(..), [a, b]) => divide(circuit, of, a, b).1,
             _ => unreachable!("a node has its parts"),
         };
         (word, yes)
@@ -209,7 +209,7 @@ impl Blaster {
     }
 
     /// Computes an operation on `int` with enough bits to see whether its result fits.
-    fn exact(&mut self, node: Node, parts: &[Word]) -> (Word, Lit) {
+    fn exact(&mut self, node: TermNode, parts: &[Word]) -> (Word, Lit) {
         let circuit = &mut self.circuit;
         let width = usize::from(self.int_bits);
         let wide = |word: &Word| {
@@ -219,12 +219,12 @@ impl Blaster {
         };
         let no = circuit.no();
         let (mut result, small) = match (node, parts) {
-            (Node::Add(..), [a, b]) => (circuit.add(&wide(a), &wide(b), no).0, !no),
-            (Node::Sub(..), [a, b]) => (circuit.sub(&wide(a), &wide(b)), !no),
-            (Node::Negate(_), [a]) => (circuit.negate(&wide(a)), !no),
-            (Node::Div(..), [a, b]) => (divide(circuit, Sort::Int, &wide(a), &wide(b)).0, !no),
-            (Node::Rem(..), [a, b]) => (divide(circuit, Sort::Int, a, b).1, !no),
-            (Node::Mul(..), [a, b]) => {
+            (TermNode::Add(..), [a, b]) => (circuit.add(&wide(a), &wide(b), no).0, !no),
+            (TermNode::Sub(..), [a, b]) => (circuit.sub(&wide(a), &wide(b)), !no),
+            (TermNode::Negate(_), [a]) => (circuit.negate(&wide(a)), !no),
+            (TermNode::Div(..), [a, b]) => (divide(circuit, Sort::Int, &wide(a), &wide(b)).0, !no),
+            (TermNode::Rem(..), [a, b]) => (divide(circuit, Sort::Int, a, b).1, !no),
+            (TermNode::Mul(..), [a, b]) => {
                 let (x, y) = (magnitude(circuit, a), magnitude(circuit, b));
                 let product = circuit.mul(&x, &y, 2 * width);
                 let small = circuit.all(&invert(&product[width..]));

@@ -7,17 +7,17 @@
 //! are never moved over `+` of machine integers: there `x + 1 < y + 1` is not `x < y`.
 
 use crate::number;
-use crate::{BitOp, Node, Sort, Term, Terms};
+use crate::{BitOp, Sort, Term, TermNode, Terms};
 
 impl Terms {
     /// `!a`
     pub fn not(&mut self, a: Term) -> Term {
         match self.node(a) {
-            Node::Constant(value) => self.bool(value == 0),
-            Node::Not(inner) => inner,
-            Node::Less(x, y) => self.at_most(y, x),
-            Node::AtMost(x, y) => self.less(y, x),
-            _ => self.intern(Node::Not(a), Sort::Bool),
+            TermNode::Constant(value) => self.bool(value == 0),
+            TermNode::Not(inner) => inner,
+            TermNode::Less(x, y) => self.at_most(y, x),
+            TermNode::AtMost(x, y) => self.less(y, x),
+            _ => self.intern(TermNode::Not(a), Sort::Bool),
         }
     }
 
@@ -38,7 +38,7 @@ impl Terms {
         if self.opposite(a, b) {
             return Term::FALSE;
         }
-        self.intern(Node::And(a, b), Sort::Bool)
+        self.intern(TermNode::And(a, b), Sort::Bool)
     }
 
     /// `a || b`
@@ -59,21 +59,20 @@ impl Terms {
         if self.opposite(a, b) {
             return Term::TRUE;
         }
-        self.intern(Node::Or(a, b), Sort::Bool)
+        self.intern(TermNode::Or(a, b), Sort::Bool)
     }
 
     fn is_part_of_and(&self, part: Term, whole: Term) -> bool {
-        part == whole || matches!(self.node(whole), Node::And(a, b) if a == part || b == part)
+        part == whole || matches!(self.node(whole), TermNode::And(a, b) if a == part || b == part)
     }
 
     /// Whether one term is syntactically the negation of the other.
     fn opposite(&self, a: Term, b: Term) -> bool {
         match (self.node(a), self.node(b)) {
-            (Node::Not(x), _) if x == b => true,
-            (_, Node::Not(y)) if y == a => true,
-            (Node::Less(x, y), Node::AtMost(u, v)) | (Node::AtMost(u, v), Node::Less(x, y)) => {
-                x == v && y == u
-            }
+            (TermNode::Not(x), _) if x == b => true,
+            (_, TermNode::Not(y)) if y == a => true,
+            (TermNode::Less(x, y), TermNode::AtMost(u, v))
+            | (TermNode::AtMost(u, v), TermNode::Less(x, y)) => x == v && y == u,
             _ => false,
         }
     }
@@ -113,7 +112,7 @@ impl Terms {
         };
         let sort = self.sort(b);
         match self.node(a) {
-            Node::Constant(_) => Term::FALSE,
+            TermNode::Constant(_) => Term::FALSE,
             _ if sort == Sort::Bool => {
                 if value != 0 {
                     a
@@ -121,23 +120,23 @@ impl Terms {
                     self.not(a)
                 }
             }
-            Node::Add(x, c) if self.value(c).is_some() => {
+            TermNode::Add(x, c) if self.value(c).is_some() => {
                 let c = self.value(c).expect("just seen");
                 match number::sub(sort, value, c) {
                     Some(rest) => {
                         let rest = self.constant(sort, rest);
                         self.equal(x, rest)
                     }
-                    None => self.intern(Node::Equal(a, b), Sort::Bool),
+                    None => self.intern(TermNode::Equal(a, b), Sort::Bool),
                 }
             }
-            Node::Negate(x) if number::negate(sort, value).is_some() => {
+            TermNode::Negate(x) if number::negate(sort, value).is_some() => {
                 let value = number::negate(sort, value).expect("just seen");
                 let value = self.constant(sort, value);
                 self.equal(x, value)
             }
             // `x * 2 == 6` among the mathematical integers.
-            Node::Mul(x, c) if sort == Sort::Int && self.value(c).is_some() => {
+            TermNode::Mul(x, c) if sort == Sort::Int && self.value(c).is_some() => {
                 let c = self.value(c).expect("just seen");
                 // A product with 0 is folded to 0, so `c` is not 0.
                 if value.wrapping_rem(c) != 0 {
@@ -148,15 +147,15 @@ impl Terms {
                         let value = self.constant(sort, value);
                         self.equal(x, value)
                     }
-                    None => self.intern(Node::Equal(a, b), Sort::Bool),
+                    None => self.intern(TermNode::Equal(a, b), Sort::Bool),
                 }
             }
-            Node::If(c, x, y) if self.is_short_chain(a) => {
+            TermNode::If(c, x, y) if self.is_short_chain(a) => {
                 let x = self.equal(x, b);
                 let y = self.equal(y, b);
                 self.ite(c, x, y)
             }
-            _ => self.intern(Node::Equal(a, b), Sort::Bool),
+            _ => self.intern(TermNode::Equal(a, b), Sort::Bool),
         }
     }
 
@@ -164,9 +163,9 @@ impl Terms {
     fn is_short_chain(&self, mut term: Term) -> bool {
         for _ in 0..32 {
             match self.node(term) {
-                Node::If(_, x, y) if self.value(x).is_some() => term = y,
-                Node::If(_, x, y) if self.value(y).is_some() => term = x,
-                Node::If(..) => return false,
+                TermNode::If(_, x, y) if self.value(x).is_some() => term = y,
+                TermNode::If(_, x, y) if self.value(y).is_some() => term = x,
+                TermNode::If(..) => return false,
                 _ => return true,
             }
         }
@@ -182,7 +181,7 @@ impl Terms {
         let sort = self.sort(a);
         let ((x, c), (y, d)) = (self.offset(a), self.offset(b));
         if (c, d) == (0, 0) {
-            return self.intern(Node::Equal(a, b), Sort::Bool);
+            return self.intern(TermNode::Equal(a, b), Sort::Bool);
         }
         if x == y {
             return self.bool(c == d);
@@ -195,20 +194,20 @@ impl Terms {
                     (y, x, number::negate(sort, difference))
                 };
                 let Some(difference) = difference else {
-                    return self.intern(Node::Equal(a, b), Sort::Bool);
+                    return self.intern(TermNode::Equal(a, b), Sort::Bool);
                 };
                 let difference = self.constant(sort, difference);
                 let y = self.add(y, difference);
-                self.intern(Node::Equal(x, y), Sort::Bool)
+                self.intern(TermNode::Equal(x, y), Sort::Bool)
             }
-            None => self.intern(Node::Equal(a, b), Sort::Bool),
+            None => self.intern(TermNode::Equal(a, b), Sort::Bool),
         }
     }
 
     /// Splits a term into another term and a constant that is added to it.
     fn offset(&self, term: Term) -> (Term, i64) {
         match self.node(term) {
-            Node::Add(x, c) => match self.value(c) {
+            TermNode::Add(x, c) => match self.value(c) {
                 Some(c) => (x, c),
                 None => (term, 0),
             },
@@ -298,7 +297,7 @@ impl Terms {
         }
         for (chosen, on_left) in [(a, true), (b, false)] {
             let other = if on_left { right } else { left };
-            if let Node::If(c, x, y) = self.node(chosen)
+            if let TermNode::If(c, x, y) = self.node(chosen)
                 && other.is_some()
                 && self.is_short_chain(chosen)
             {
@@ -311,9 +310,9 @@ impl Terms {
             }
         }
         let node = if strict {
-            Node::Less(a, b)
+            TermNode::Less(a, b)
         } else {
-            Node::AtMost(a, b)
+            TermNode::AtMost(a, b)
         };
         self.intern(node, Sort::Bool)
     }
@@ -326,7 +325,7 @@ impl Terms {
         } else {
             (a, b)
         };
-        let node = Node::Add(a, b);
+        let node = TermNode::Add(a, b);
         if let Some(right) = self.value(b) {
             if right == 0 {
                 return a;
@@ -353,10 +352,10 @@ impl Terms {
             return self.add(rest, sum);
         }
         match (self.node(a), self.node(b)) {
-            (Node::Negate(x), _) => self.sub(b, x),
-            (_, Node::Negate(y)) => self.sub(a, y),
-            (Node::Sub(x, y), _) if y == b => x,
-            (_, Node::Sub(x, y)) if y == a => x,
+            (TermNode::Negate(x), _) => self.sub(b, x),
+            (_, TermNode::Negate(y)) => self.sub(a, y),
+            (TermNode::Sub(x, y), _) if y == b => x,
+            (_, TermNode::Sub(x, y)) if y == a => x,
             _ => match self.divided(a, b).or_else(|| self.divided(b, a)) {
                 Some(whole) => whole,
                 None => self.intern(node, sort),
@@ -366,15 +365,16 @@ impl Terms {
 
     /// Returns `x` if the two are `x / y * y` and `x % y`: no solver finds this by multiplying.
     fn divided(&self, product: Term, rest: Term) -> Option<Term> {
-        let (Node::Mul(a, b), Node::Rem(x, y)) = (self.node(product), self.node(rest)) else {
+        let (TermNode::Mul(a, b), TermNode::Rem(x, y)) = (self.node(product), self.node(rest))
+        else {
             return None;
         };
-        let quotient = |term: Term| self.node(term) == Node::Div(x, y);
+        let quotient = |term: Term| self.node(term) == TermNode::Div(x, y);
         ((quotient(a) && b == y) || (quotient(b) && a == y)).then_some(x)
     }
 
     /// Returns a computed constant, or the term itself if the value does not fit into 64 bits.
-    fn fold(&mut self, node: Node, sort: Sort, value: Option<i64>) -> Term {
+    fn fold(&mut self, node: TermNode, sort: Sort, value: Option<i64>) -> Term {
         match value {
             Some(value) => self.constant(sort, value),
             None => self.intern(node, sort),
@@ -387,7 +387,7 @@ impl Terms {
         if a == b {
             return self.constant(sort, 0);
         }
-        let node = Node::Sub(a, b);
+        let node = TermNode::Sub(a, b);
         match (self.value(a), self.value(b)) {
             (Some(left), Some(right)) => {
                 return self.fold(node, sort, number::sub(sort, left, right));
@@ -413,13 +413,13 @@ impl Terms {
             return self.add(rest, difference);
         }
         match (self.node(a), self.node(b)) {
-            (Node::Add(x, y), _) if x == b => y,
-            (Node::Add(x, y), _) if y == b => x,
-            (_, Node::Negate(y)) => self.add(a, y),
+            (TermNode::Add(x, y), _) if x == b => y,
+            (TermNode::Add(x, y), _) if y == b => x,
+            (_, TermNode::Negate(y)) => self.add(a, y),
             // x - x / y * y
-            (_, Node::Mul(p, q)) => match (self.node(p), self.node(q)) {
-                (Node::Div(x, y), _) if x == a && y == q => self.rem(x, y),
-                (_, Node::Div(x, y)) if x == a && y == p => self.rem(x, y),
+            (_, TermNode::Mul(p, q)) => match (self.node(p), self.node(q)) {
+                (TermNode::Div(x, y), _) if x == a && y == q => self.rem(x, y),
+                (_, TermNode::Div(x, y)) if x == a && y == p => self.rem(x, y),
                 _ => self.intern(node, sort),
             },
             _ => self.intern(node, sort),
@@ -434,7 +434,7 @@ impl Terms {
         } else {
             (a, b)
         };
-        let node = Node::Mul(a, b);
+        let node = TermNode::Mul(a, b);
         let Some(right) = self.value(b) else {
             return self.intern(node, sort);
         };
@@ -447,7 +447,7 @@ impl Terms {
             _ if right == number::wrap(sort, -1) => return self.negate(a),
             _ => {}
         }
-        if let Node::Mul(x, c) = self.node(a)
+        if let TermNode::Mul(x, c) = self.node(a)
             && let Some(c) = self.value(c)
             && let Some(product) = number::mul(sort, c, right)
         {
@@ -461,17 +461,19 @@ impl Terms {
     pub fn negate(&mut self, a: Term) -> Term {
         let sort = self.sort(a);
         match self.node(a) {
-            Node::Constant(value) => self.fold(Node::Negate(a), sort, number::negate(sort, value)),
-            Node::Negate(inner) => inner,
-            Node::Sub(x, y) => self.sub(y, x),
-            _ => self.intern(Node::Negate(a), sort),
+            TermNode::Constant(value) => {
+                self.fold(TermNode::Negate(a), sort, number::negate(sort, value))
+            }
+            TermNode::Negate(inner) => inner,
+            TermNode::Sub(x, y) => self.sub(y, x),
+            _ => self.intern(TermNode::Negate(a), sort),
         }
     }
 
     /// `a / b`, rounded towards zero; 0 if `b` is 0.
     pub fn div(&mut self, a: Term, b: Term) -> Term {
         let sort = self.sort(a);
-        let node = Node::Div(a, b);
+        let node = TermNode::Div(a, b);
         match (self.value(a), self.value(b)) {
             (Some(left), Some(right)) => self.fold(node, sort, number::div(sort, left, right)),
             (_, Some(0)) => b,
@@ -487,7 +489,7 @@ impl Terms {
             (Some(left), Some(right)) => self.constant(sort, number::rem(sort, left, right)),
             (_, Some(1)) => self.constant(sort, 0),
             (_, Some(0)) | (Some(0), _) => a,
-            _ => self.intern(Node::Rem(a, b), sort),
+            _ => self.intern(TermNode::Rem(a, b), sort),
         }
     }
 
@@ -512,7 +514,7 @@ impl Terms {
             true if self.value(a).is_some() || b < a && self.value(b).is_none() => (b, a),
             _ => (a, b),
         };
-        let node = Node::Bits(op, a, b);
+        let node = TermNode::Bits(op, a, b);
         let ones = number::wrap(sort, -1);
         match (self.value(a), self.value(b)) {
             (Some(left), Some(right)) => {
@@ -524,7 +526,7 @@ impl Terms {
                 BitOp::And if right == ones => return a,
                 BitOp::Or if right == ones => return b,
                 BitOp::Xor => {
-                    if let Node::Bits(BitOp::Xor, x, c) = self.node(a)
+                    if let TermNode::Bits(BitOp::Xor, x, c) = self.node(a)
                         && let Some(c) = self.value(c)
                     {
                         let both = self.constant(sort, c ^ right);
@@ -559,7 +561,7 @@ impl Terms {
         if a == b {
             return a;
         }
-        if let Node::Not(inner) = self.node(condition) {
+        if let TermNode::Not(inner) = self.node(condition) {
             return self.ite(inner, b, a);
         }
         let sort = self.sort(a);
@@ -579,17 +581,17 @@ impl Terms {
             }
         }
         let a = match self.node(a) {
-            Node::If(c, x, _) if c == condition => x,
+            TermNode::If(c, x, _) if c == condition => x,
             _ => a,
         };
         let b = match self.node(b) {
-            Node::If(c, _, y) if c == condition => y,
+            TermNode::If(c, _, y) if c == condition => y,
             _ => b,
         };
         if a == b {
             return a;
         }
-        self.intern(Node::If(condition, a, b), sort)
+        self.intern(TermNode::If(condition, a, b), sort)
     }
 
     /// `index == number`, where the number may not fit into the sort of the index.

@@ -13,7 +13,7 @@ use crate::aside::drop_aside;
 use crate::blast::Blaster;
 use crate::circuit::LARGEST;
 use crate::ranges;
-use crate::{Answer, Deadline, Evaluator, Node, Solver, Sort, Statistics, Term, Terms, Why};
+use crate::{Answer, Deadline, Evaluator, Solver, Sort, Statistics, Term, TermNode, Terms, Why};
 
 /// The limits of the embedded solver.
 #[derive(Clone, Debug)]
@@ -215,9 +215,9 @@ impl Terms {
         let mut conjuncts = Vec::new();
         while let Some(term) = stack.pop() {
             match self.node(term) {
-                Node::Constant(0) => return None,
-                Node::Constant(_) => {}
-                Node::And(a, b) => stack.extend([b, a]),
+                TermNode::Constant(0) => return None,
+                TermNode::Constant(_) => {}
+                TermNode::And(a, b) => stack.extend([b, a]),
                 _ if seen.insert(term) => conjuncts.push(term),
                 _ => {}
             }

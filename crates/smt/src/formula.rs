@@ -18,7 +18,7 @@
 //! answer of the solver. If the solver does not know, there is no readable form, and the caller
 //! keeps the formula.
 
-use crate::{Answer, Model, Node, Solver, Sort, Term, Terms};
+use crate::{Answer, Model, Solver, Sort, Term, TermNode, Terms};
 
 /// Limit on the number of cubes: more are not readable.
 const MOST_CUBES: usize = 48;
@@ -266,11 +266,13 @@ impl<'a> Reader<'a> {
                 continue;
             }
             match self.terms.node(term) {
-                Node::Constant(_) => {}
-                Node::Not(a) => stack.push(a),
-                Node::And(a, b) | Node::Or(a, b) => stack.extend([a, b]),
-                Node::If(a, b, c) if self.terms.sort(b) == Sort::Bool => stack.extend([a, b, c]),
-                Node::Equal(a, b) if self.terms.sort(a) == Sort::Bool => stack.extend([a, b]),
+                TermNode::Constant(_) => {}
+                TermNode::Not(a) => stack.push(a),
+                TermNode::And(a, b) | TermNode::Or(a, b) => stack.extend([a, b]),
+                TermNode::If(a, b, c) if self.terms.sort(b) == Sort::Bool => {
+                    stack.extend([a, b, c])
+                }
+                TermNode::Equal(a, b) if self.terms.sort(a) == Sort::Bool => stack.extend([a, b]),
                 _ => {
                     atoms.push(term);
                     let parts = self.terms.parts_of(&[term]);
@@ -278,7 +280,7 @@ impl<'a> Reader<'a> {
                         parts
                             .iter()
                             .filter_map(|&part| match self.terms.node(part) {
-                                Node::If(test, ..) => Some(test),
+                                TermNode::If(test, ..) => Some(test),
                                 _ => None,
                             }),
                     );

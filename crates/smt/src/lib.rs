@@ -32,4 +32,4 @@ pub use external::{External, Program, stop_all};
 pub use formula::{Cube, Readable, Reader};
 pub use model::{Evaluator, Model};
 pub use solver::{Answer, Solver, Statistics, Why};
-pub use term::{BitOp, Kind, Node, Sort, Term, Terms, Variable};
+pub use term::{BitOp, Kind, Sort, Term, TermNode, Terms, Variable};

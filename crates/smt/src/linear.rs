@@ -1,7 +1,7 @@
 //! Linear sums: the normal form of `+`, `-` and multiplication by constants.
 
 use crate::number;
-use crate::{Node, Sort, Term, Terms};
+use crate::{Sort, Term, TermNode, Terms};
 
 /// `c1 * t1 + c2 * t2 + … + constant`. No coefficient is 0, no term occurs twice, and no term is a
 /// sum, a multiple or a constant; terms are in ascending order. In a machine type all numbers wrap
@@ -100,11 +100,11 @@ impl Terms {
     pub(crate) fn linear_of(&self, term: Term, of: impl Fn(Term) -> Linear) -> Linear {
         let sort = self.sort(term);
         let form = match self.node(term) {
-            Node::Constant(value) => Some(Linear::of_constant(sort, value)),
-            Node::Add(a, b) => of(a).plus(&of(b), 1),
-            Node::Sub(a, b) => of(a).plus(&of(b), -1),
-            Node::Negate(a) => of(a).negate(),
-            Node::Mul(a, b) => match self.value(b) {
+            TermNode::Constant(value) => Some(Linear::of_constant(sort, value)),
+            TermNode::Add(a, b) => of(a).plus(&of(b), 1),
+            TermNode::Sub(a, b) => of(a).plus(&of(b), -1),
+            TermNode::Negate(a) => of(a).negate(),
+            TermNode::Mul(a, b) => match self.value(b) {
                 Some(factor) => Linear::of_constant(sort, 0).plus(&of(a), factor),
                 None => None,
             },

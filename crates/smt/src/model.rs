@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::number;
-use crate::{Node, Sort, Term, Terms};
+use crate::{Sort, Term, TermNode, Terms};
 
 /// A value for each of some variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -112,47 +112,47 @@ impl Evaluator {
 
     fn look_up(&self, terms: &Terms, term: Term) -> Option<Option<i128>> {
         match terms.node(term) {
-            Node::Constant(value) => Some(Some(i128::from(value))),
-            Node::Variable(_) => Some(Some(i128::from(self.model.get(term).unwrap_or(0)))),
+            TermNode::Constant(value) => Some(Some(i128::from(value))),
+            TermNode::Variable(_) => Some(Some(i128::from(self.model.get(term).unwrap_or(0)))),
             _ => self.known.get(&term).copied(),
         }
     }
 
     /// Returns the value of a node whose parts have values. A choice needs only the chosen branch,
     /// and a conjunction or disjunction that one side decides does not need the other.
-    fn apply(&self, terms: &Terms, node: Node) -> Option<i128> {
+    fn apply(&self, terms: &Terms, node: TermNode) -> Option<i128> {
         let of = |part| self.look_up(terms, part).expect("parts come first");
         let truth = |truth: bool| Some(i128::from(truth));
         match node {
-            Node::Constant(_) | Node::Variable(_) => unreachable!("looked up"),
-            Node::Not(a) => Some(1 - of(a)?),
-            Node::And(a, b) => match (of(a), of(b)) {
+            TermNode::Constant(_) | TermNode::Variable(_) => unreachable!("looked up"),
+            TermNode::Not(a) => Some(1 - of(a)?),
+            TermNode::And(a, b) => match (of(a), of(b)) {
                 (Some(0), _) | (_, Some(0)) => truth(false),
                 (Some(_), Some(_)) => truth(true),
                 _ => None,
             },
-            Node::Or(a, b) => match (of(a), of(b)) {
+            TermNode::Or(a, b) => match (of(a), of(b)) {
                 (Some(1), _) | (_, Some(1)) => truth(true),
                 (Some(_), Some(_)) => truth(false),
                 _ => None,
             },
-            Node::If(a, b, c) => of(if of(a)? != 0 { b } else { c }),
-            Node::Equal(a, b) => truth(of(a)? == of(b)?),
-            Node::Negate(a) => match terms.sort(a) {
+            TermNode::If(a, b, c) => of(if of(a)? != 0 { b } else { c }),
+            TermNode::Equal(a, b) => truth(of(a)? == of(b)?),
+            TermNode::Negate(a) => match terms.sort(a) {
                 Sort::Int => of(a)?.checked_neg(),
                 sort => number::negate(sort, of(a)? as i64).map(i128::from),
             },
-            Node::Bits(op, a, b) => {
+            TermNode::Bits(op, a, b) => {
                 let (sort, a, b) = (terms.sort(a), of(a)? as i64, of(b)? as i64);
                 Some(number::bits(op, sort, a, b).into())
             }
-            Node::Less(a, b)
-            | Node::AtMost(a, b)
-            | Node::Add(a, b)
-            | Node::Sub(a, b)
-            | Node::Mul(a, b)
-            | Node::Div(a, b)
-            | Node::Rem(a, b) => match terms.sort(a) {
+            TermNode::Less(a, b)
+            | TermNode::AtMost(a, b)
+            | TermNode::Add(a, b)
+            | TermNode::Sub(a, b)
+            | TermNode::Mul(a, b)
+            | TermNode::Div(a, b)
+            | TermNode::Rem(a, b) => match terms.sort(a) {
                 Sort::Int => unbounded(node, of(a)?, of(b)?),
                 sort => machine(node, sort, of(a)? as i64, of(b)? as i64).map(i128::from),
             },
@@ -161,32 +161,32 @@ impl Evaluator {
 }
 
 /// Computes an operation on machine integers, or a comparison of truth values.
-fn machine(node: Node, sort: Sort, a: i64, b: i64) -> Option<i64> {
+fn machine(node: TermNode, sort: Sort, a: i64, b: i64) -> Option<i64> {
     match node {
-        Node::Less(..) => Some(i64::from(number::less(sort, a, b))),
-        Node::AtMost(..) => Some(i64::from(!number::less(sort, b, a))),
-        Node::Add(..) => number::add(sort, a, b),
-        Node::Sub(..) => number::sub(sort, a, b),
-        Node::Mul(..) => number::mul(sort, a, b),
-        Node::Div(..) => number::div(sort, a, b),
-        Node::Rem(..) => Some(number::rem(sort, a, b)),
+        TermNode::Less(..) => Some(i64::from(number::less(sort, a, b))),
+        TermNode::AtMost(..) => Some(i64::from(!number::less(sort, b, a))),
+        TermNode::Add(..) => number::add(sort, a, b),
+        TermNode::Sub(..) => number::sub(sort, a, b),
+        TermNode::Mul(..) => number::mul(sort, a, b),
+        TermNode::Div(..) => number::div(sort, a, b),
+        TermNode::Rem(..) => Some(number::rem(sort, a, b)),
         _ => unreachable!("an operation on two numbers"),
     }
 }
 
 /// Computes an operation on `int`, with room for intermediate results: simplification may produce
 /// larger ones than the source does.
-fn unbounded(node: Node, a: i128, b: i128) -> Option<i128> {
+fn unbounded(node: TermNode, a: i128, b: i128) -> Option<i128> {
     match node {
-        Node::Less(..) => Some(i128::from(a < b)),
-        Node::AtMost(..) => Some(i128::from(a <= b)),
-        Node::Add(..) => a.checked_add(b),
-        Node::Sub(..) => a.checked_sub(b),
-        Node::Mul(..) => a.checked_mul(b),
-        Node::Div(..) if b == 0 => Some(0),
-        Node::Div(..) => a.checked_div(b),
-        Node::Rem(..) if b == 0 => Some(a),
-        Node::Rem(..) => Some(a.wrapping_rem(b)),
+        TermNode::Less(..) => Some(i128::from(a < b)),
+        TermNode::AtMost(..) => Some(i128::from(a <= b)),
+        TermNode::Add(..) => a.checked_add(b),
+        TermNode::Sub(..) => a.checked_sub(b),
+        TermNode::Mul(..) => a.checked_mul(b),
+        TermNode::Div(..) if b == 0 => Some(0),
+        TermNode::Div(..) => a.checked_div(b),
+        TermNode::Rem(..) if b == 0 => Some(a),
+        TermNode::Rem(..) => Some(a.wrapping_rem(b)),
         _ => unreachable!("an operation on two numbers"),
     }
 }

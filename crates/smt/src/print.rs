@@ -1,6 +1,6 @@
 //! Prints terms in the syntax of the language.
 
-use crate::{BitOp, Node, Term, Terms};
+use crate::{BitOp, Term, TermNode, Terms};
 
 /// How strongly the outermost operator binds, and the pieces of the text.
 struct Shape {
@@ -93,25 +93,25 @@ impl Terms {
             }
         };
         match self.node(term) {
-            Node::Constant(value) => atom(self.sort(term).show(value)),
-            Node::Variable(number) => atom(self.variables()[number as usize].name.clone()),
-            Node::Not(inner) => match self.node(inner) {
-                Node::Equal(a, b) => compare(a, "!=", "!=", b),
+            TermNode::Constant(value) => atom(self.sort(term).show(value)),
+            TermNode::Variable(number) => atom(self.variables()[number as usize].name.clone()),
+            TermNode::Not(inner) => match self.node(inner) {
+                TermNode::Equal(a, b) => compare(a, "!=", "!=", b),
                 _ => Shape {
                     binds: UNARY,
                     pieces: vec![text("!"), Piece::Part(inner, UNARY)],
                 },
             },
-            Node::Negate(inner) => Shape {
+            TermNode::Negate(inner) => Shape {
                 binds: UNARY,
                 pieces: vec![text("-"), Piece::Part(inner, ATOM)],
             },
-            Node::And(a, b) => infix(AND, a, "&&", b, AND),
-            Node::Or(a, b) => infix(OR, a, "||", b, OR),
-            Node::Equal(a, b) => compare(a, "==", "==", b),
-            Node::Less(a, b) => compare(a, "<", ">", b),
-            Node::AtMost(a, b) => compare(a, "<=", ">=", b),
-            Node::Add(a, b) => match self.value(b) {
+            TermNode::And(a, b) => infix(AND, a, "&&", b, AND),
+            TermNode::Or(a, b) => infix(OR, a, "||", b, OR),
+            TermNode::Equal(a, b) => compare(a, "==", "==", b),
+            TermNode::Less(a, b) => compare(a, "<", ">", b),
+            TermNode::AtMost(a, b) => compare(a, "<=", ">=", b),
+            TermNode::Add(a, b) => match self.value(b) {
                 // `x + -1` is `x - 1`.
                 Some(value) if value < 0 && value != i64::MIN && self.is_signed(b) => {
                     let mut shape = infix(SUM, a, "-", b, PRODUCT);
@@ -120,13 +120,13 @@ impl Terms {
                 }
                 _ => infix(SUM, a, "+", b, PRODUCT),
             },
-            Node::Sub(a, b) => infix(SUM, a, "-", b, PRODUCT),
-            Node::Mul(a, b) => match self.value(b) {
+            TermNode::Sub(a, b) => infix(SUM, a, "-", b, PRODUCT),
+            TermNode::Mul(a, b) => match self.value(b) {
                 // `2 * x`, in the usual order.
                 Some(_) => infix(PRODUCT, b, "*", a, UNARY),
                 None => infix(PRODUCT, a, "*", b, UNARY),
             },
-            Node::Bits(op, a, b) => {
+            TermNode::Bits(op, a, b) => {
                 let (binds, sign) = match op {
                     BitOp::And => (BIT_AND, "&"),
                     BitOp::Or => (BIT_OR, "|"),
@@ -136,9 +136,9 @@ impl Terms {
                 };
                 infix(binds, a, sign, b, binds + 1)
             }
-            Node::Div(a, b) => infix(PRODUCT, a, "/", b, UNARY),
-            Node::Rem(a, b) => infix(PRODUCT, a, "%", b, UNARY),
-            Node::If(a, b, c) => Shape {
+            TermNode::Div(a, b) => infix(PRODUCT, a, "/", b, UNARY),
+            TermNode::Rem(a, b) => infix(PRODUCT, a, "%", b, UNARY),
+            TermNode::If(a, b, c) => Shape {
                 binds: CHOICE,
                 pieces: vec![
                     text("if "),

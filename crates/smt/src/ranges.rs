@@ -14,7 +14,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{Node, Sort, Term, Terms};
+use crate::{Sort, Term, TermNode, Terms};
 
 /// An `int` as `plus - minus + rest`, where `|rest|` is at most this value.
 #[derive(Clone, Copy, Default)]
@@ -71,7 +71,9 @@ impl Shape {
 fn bounds(terms: &Terms, conjuncts: &[Term]) -> FxHashMap<Term, (Option<i64>, Option<i64>)> {
     let mut bounds: FxHashMap<Term, (Option<i64>, Option<i64>)> = FxHashMap::default();
     let mut bound = |variable: Term, low: Option<i64>, high: Option<i64>| {
-        if matches!(terms.node(variable), Node::Variable(_)) && terms.sort(variable) == Sort::Int {
+        if matches!(terms.node(variable), TermNode::Variable(_))
+            && terms.sort(variable) == Sort::Int
+        {
             let old = bounds.entry(variable).or_default();
             old.0 = old.0.max(low);
             old.1 = [old.1, high].into_iter().flatten().min();
@@ -79,8 +81,8 @@ fn bounds(terms: &Terms, conjuncts: &[Term]) -> FxHashMap<Term, (Option<i64>, Op
     };
     for &conjunct in conjuncts {
         match terms.node(conjunct) {
-            Node::Equal(a, b) => bound(a, terms.value(b), terms.value(b)),
-            Node::Less(a, b) | Node::AtMost(a, b) => {
+            TermNode::Equal(a, b) => bound(a, terms.value(b), terms.value(b)),
+            TermNode::Less(a, b) | TermNode::AtMost(a, b) => {
                 bound(a, None, terms.value(b));
                 bound(b, terms.value(a), None);
             }
@@ -106,7 +108,7 @@ pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
             Some(value) => Shape::bounded(u128::from(value.unsigned_abs())),
             None => shapes[&part],
         };
-        if let Node::Equal(a, b) | Node::Less(a, b) | Node::AtMost(a, b) = node
+        if let TermNode::Equal(a, b) | TermNode::Less(a, b) | TermNode::AtMost(a, b) = node
             && terms.sort(a) == Sort::Int
         {
             let difference = of(a).add(of(b).negate())?;
@@ -116,8 +118,8 @@ pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
             continue;
         }
         let shape = match node {
-            Node::Constant(value) => Shape::bounded(u128::from(value.unsigned_abs())),
-            Node::Variable(_) => match bounds.get(&term) {
+            TermNode::Constant(value) => Shape::bounded(u128::from(value.unsigned_abs())),
+            TermNode::Variable(_) => match bounds.get(&term) {
                 Some(&(Some(low), Some(high))) => {
                     Shape::bounded(u128::from(low.unsigned_abs().max(high.unsigned_abs())))
                 }
@@ -126,13 +128,13 @@ pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
                     ..Shape::default()
                 },
             },
-            Node::Add(a, b) => of(a).add(of(b))?,
-            Node::Sub(a, b) => of(a).add(of(b).negate())?,
-            Node::Negate(a) => of(a).negate(),
-            Node::If(_, a, b) if of(a).is_bounded() && of(b).is_bounded() => {
+            TermNode::Add(a, b) => of(a).add(of(b))?,
+            TermNode::Sub(a, b) => of(a).add(of(b).negate())?,
+            TermNode::Negate(a) => of(a).negate(),
+            TermNode::If(_, a, b) if of(a).is_bounded() && of(b).is_bounded() => {
                 Shape::bounded(of(a).rest.max(of(b).rest))
             }
-            Node::If(_, a, b) => {
+            TermNode::If(_, a, b) => {
                 let chosen = Shape {
                     plus: Some(term),
                     ..Shape::default()
@@ -143,13 +145,13 @@ pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
                 }
                 chosen
             }
-            Node::Mul(a, b) | Node::Div(a, b) | Node::Rem(a, b) => {
+            TermNode::Mul(a, b) | TermNode::Div(a, b) | TermNode::Rem(a, b) => {
                 let (a, b) = (of(a), of(b));
                 if !a.is_bounded() || !b.is_bounded() {
                     return None;
                 }
                 Shape::bounded(match node {
-                    Node::Mul(..) => a.rest.saturating_mul(b.rest),
+                    TermNode::Mul(..) => a.rest.saturating_mul(b.rest),
                     _ => a.rest,
                 })
             }

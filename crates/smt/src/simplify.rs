@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::linear::Linear;
 use crate::number;
-use crate::{Node, Sort, Term, Terms};
+use crate::{Sort, Term, TermNode, Terms};
 
 /// Conditions nested more deeply than this are not simplified.
 const DEEPEST: u32 = 32;
@@ -187,8 +187,8 @@ impl<'a> Simplifier<'a> {
             let before = stack.len();
             let node = self.terms.node(top);
             let is_sum = match node {
-                Node::Add(..) | Node::Sub(..) | Node::Negate(_) => true,
-                Node::Mul(_, b) => self.terms.value(b).is_some(),
+                TermNode::Add(..) | TermNode::Sub(..) | TermNode::Negate(_) => true,
+                TermNode::Mul(_, b) => self.terms.value(b).is_some(),
                 _ => false,
             };
             let missing = |part: &Term| {
@@ -230,7 +230,8 @@ impl<'a> Simplifier<'a> {
     }
 
     fn normal_comparison(&mut self, term: Term) -> Term {
-        let (Node::Equal(a, b) | Node::Less(a, b) | Node::AtMost(a, b)) = self.terms.node(term)
+        let (TermNode::Equal(a, b) | TermNode::Less(a, b) | TermNode::AtMost(a, b)) =
+            self.terms.node(term)
         else {
             return term;
         };
@@ -246,7 +247,7 @@ impl<'a> Simplifier<'a> {
                 Ok(None) => return term,
                 Ok(Some(comparison)) => comparison,
             },
-            _ if matches!(self.terms.node(term), Node::Equal(..)) => {
+            _ if matches!(self.terms.node(term), TermNode::Equal(..)) => {
                 let difference = self.form(a).linear.plus(&self.form(b).linear, -1);
                 match difference {
                     Some(sum) if sum.sum.is_empty() => return self.terms.bool(sum.constant == 0),
@@ -274,7 +275,7 @@ impl<'a> Simplifier<'a> {
     /// too large.
     fn compare(&mut self, term: Term) -> Result<Option<Comparison>, bool> {
         let node = self.terms.node(term);
-        let (Node::Equal(a, b) | Node::Less(a, b) | Node::AtMost(a, b)) = node else {
+        let (TermNode::Equal(a, b) | TermNode::Less(a, b) | TermNode::AtMost(a, b)) = node else {
             return Ok(None);
         };
         let Some(mut sum) = self.form(a).linear.plus(&self.form(b).linear, -1) else {
@@ -282,10 +283,10 @@ impl<'a> Simplifier<'a> {
         };
         let constant = i128::from(std::mem::take(&mut sum.constant));
         let bound = match node {
-            Node::Less(..) => -1 - constant,
+            TermNode::Less(..) => -1 - constant,
             _ => -constant,
         };
-        let equal = matches!(node, Node::Equal(..));
+        let equal = matches!(node, TermNode::Equal(..));
         if sum.sum.is_empty() {
             return Err(if equal { bound == 0 } else { bound >= 0 });
         }
@@ -330,7 +331,7 @@ impl<'a> Simplifier<'a> {
 
     /// Returns a literal as a comparison with a constant.
     fn atom(&mut self, literal: Term) -> Option<Atom> {
-        if let Node::Not(inner) = self.terms.node(literal) {
+        if let TermNode::Not(inner) = self.terms.node(literal) {
             let atom = self.atom(inner)?;
             return Some(Atom {
                 outside: !atom.outside,
@@ -338,7 +339,7 @@ impl<'a> Simplifier<'a> {
             });
         }
         let node = self.terms.node(literal);
-        let (Node::Equal(a, b) | Node::Less(a, b) | Node::AtMost(a, b)) = node else {
+        let (TermNode::Equal(a, b) | TermNode::Less(a, b) | TermNode::AtMost(a, b)) = node else {
             return None;
         };
         let sort = self.terms.sort(a);
@@ -372,11 +373,11 @@ impl<'a> Simplifier<'a> {
         }
         let (least, greatest) = number::extremes(sort);
         let (least, greatest) = (exact(sort, least), exact(sort, greatest));
-        let strict = i128::from(matches!(node, Node::Less(..)));
+        let strict = i128::from(matches!(node, TermNode::Less(..)));
         match (self.terms.value(a), self.terms.value(b)) {
             (None, Some(value)) => {
                 let value = exact(sort, value);
-                let is_equal = matches!(node, Node::Equal(..));
+                let is_equal = matches!(node, TermNode::Equal(..));
                 let low = if is_equal { value } else { least };
                 inside(
                     a,
@@ -413,9 +414,9 @@ impl<'a> Simplifier<'a> {
     fn is_literal(&self, term: Term) -> bool {
         let is_number = |a| self.terms.sort(a) != Sort::Bool;
         match self.terms.node(term) {
-            Node::Variable(_) | Node::Less(..) | Node::AtMost(..) => true,
-            Node::Equal(a, _) => is_number(a),
-            Node::Not(inner) => self.is_literal(inner),
+            TermNode::Variable(_) | TermNode::Less(..) | TermNode::AtMost(..) => true,
+            TermNode::Equal(a, _) => is_number(a),
+            TermNode::Not(inner) => self.is_literal(inner),
             _ => false,
         }
     }
@@ -425,7 +426,7 @@ impl<'a> Simplifier<'a> {
         let mut facts = Facts::default();
         for &(literal, atom) in literals {
             let (inner, truth) = match self.terms.node(literal) {
-                Node::Not(inner) => (inner, false),
+                TermNode::Not(inner) => (inner, false),
                 _ => (literal, true),
             };
             let opposite = self.terms.not(literal);
@@ -525,8 +526,8 @@ impl<'a> Simplifier<'a> {
     /// Whether this literal assigns a value to a variable.
     fn is_value(&self, literal: Term) -> bool {
         match self.terms.node(literal) {
-            Node::Equal(a, b) => {
-                matches!(self.terms.node(a), Node::Variable(_)) && self.terms.value(b).is_some()
+            TermNode::Equal(a, b) => {
+                matches!(self.terms.node(a), TermNode::Variable(_)) && self.terms.value(b).is_some()
             }
             _ => false,
         }
@@ -544,13 +545,14 @@ impl<'a> Simplifier<'a> {
             let sort = self.terms.sort(part);
             if sort == Sort::Bool {
                 // The atom below a negated fact is that fact itself.
-                let inner = matches!(self.terms.node(conjunct), Node::Not(inner) if inner == part);
+                let inner =
+                    matches!(self.terms.node(conjunct), TermNode::Not(inner) if inner == part);
                 if (itself || !inner)
                     && let Some(truth) = self.decide(facts, part)
                 {
                     known.insert(part, self.terms.bool(truth));
                 }
-            } else if let (Node::Variable(_), Some(range)) =
+            } else if let (TermNode::Variable(_), Some(range)) =
                 (self.terms.node(part), facts.ranges.get(&part))
                 && range.low == range.high
                 && let Some(value) = kept_as(sort, range.low)
@@ -598,7 +600,7 @@ impl<'a> Simplifier<'a> {
             // substituted into the literal that states it.
             let plain = range.low < range.high
                 || self.is_value(literal)
-                || !matches!(self.terms.node(atom.number), Node::Variable(_));
+                || !matches!(self.terms.node(atom.number), TermNode::Variable(_));
             if atom.range == range && !atom.outside && plain {
                 let both = open.insert(atom.number, (false, false));
                 if both != Some((false, false)) {
@@ -638,14 +640,14 @@ impl<'a> Simplifier<'a> {
             }
             let range = facts.ranges[&atom.number];
             let new = if range.low == range.high {
-                self.end(atom.number, range.low, Node::Equal)
+                self.end(atom.number, range.low, TermNode::Equal)
             } else {
                 let low = still
                     .0
-                    .then(|| self.end(atom.number, range.low, |a, b| Node::AtMost(b, a)));
+                    .then(|| self.end(atom.number, range.low, |a, b| TermNode::AtMost(b, a)));
                 let high = still
                     .1
-                    .then(|| self.end(atom.number, range.high, Node::AtMost));
+                    .then(|| self.end(atom.number, range.high, TermNode::AtMost));
                 self.terms.all(low.into_iter().chain(high))
             };
             let old = kept[&literal];
@@ -656,12 +658,12 @@ impl<'a> Simplifier<'a> {
     }
 
     /// Returns a comparison of a number with a constant within the values of its sort.
-    fn end(&mut self, number: Term, value: i128, compare: impl Fn(Term, Term) -> Node) -> Term {
+    fn end(&mut self, number: Term, value: i128, compare: impl Fn(Term, Term) -> TermNode) -> Term {
         let sort = self.terms.sort(number);
         let value = self.terms.constant(sort, value as i64);
         let built = match compare(number, value) {
-            Node::Equal(a, b) => self.terms.equal(a, b),
-            Node::AtMost(a, b) => self.terms.at_most(a, b),
+            TermNode::Equal(a, b) => self.terms.equal(a, b),
+            TermNode::AtMost(a, b) => self.terms.at_most(a, b),
             _ => unreachable!("two kinds of ends"),
         };
         self.normal(built)
@@ -676,16 +678,18 @@ impl<'a> Simplifier<'a> {
             return done;
         }
         let new = match self.terms.node(term) {
-            Node::And(..) => match self.conjunction(vec![term], depth) {
+            TermNode::And(..) => match self.conjunction(vec![term], depth) {
                 Some(list) => self.terms.all(list),
                 None => Term::FALSE,
             },
-            Node::Or(..) => self.disjunction(term, depth),
-            Node::Not(inner) if matches!(self.terms.node(inner), Node::And(..) | Node::Or(..)) => {
+            TermNode::Or(..) => self.disjunction(term, depth),
+            TermNode::Not(inner)
+                if matches!(self.terms.node(inner), TermNode::And(..) | TermNode::Or(..)) =>
+            {
                 let inner = self.condition(inner, depth + 1);
                 self.terms.not(inner)
             }
-            Node::If(c, a, b) => {
+            TermNode::If(c, a, b) => {
                 let c = self.condition(c, depth + 1);
                 let a = self.condition(a, depth + 1);
                 let b = self.condition(b, depth + 1);
@@ -704,7 +708,7 @@ impl<'a> Simplifier<'a> {
         let mut opposites = Vec::new();
         while let Some(top) = stack.pop() {
             match self.terms.node(top) {
-                Node::Or(a, b) => stack.extend([b, a]),
+                TermNode::Or(a, b) => stack.extend([b, a]),
                 _ => {
                     let opposite = self.terms.not(top);
                     opposites.push(opposite);

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashSet;
 
-use crate::{BitOp, Node, Sort, Term, Terms, number};
+use crate::{BitOp, Sort, Term, TermNode, Terms, number};
 
 /// Returns the declarations, definitions and assertions of a query.
 pub(crate) fn script(terms: &Terms, constraints: &[Term]) -> String {
@@ -69,8 +69,8 @@ fn definitions(terms: &Terms, parts: &[Term]) -> String {
     let mut text = String::new();
     for &part in parts {
         match terms.node(part) {
-            Node::Constant(_) => {}
-            Node::Variable(number) => {
+            TermNode::Constant(_) => {}
+            TermNode::Variable(number) => {
                 let name = terms.variables()[number as usize].name.replace('\n', " ");
                 let sort = sort(terms.sort(part));
                 let _ = writeln!(text, "(declare-const v{number} {sort}) ; {name}");
@@ -96,8 +96,8 @@ fn sort(sort: Sort) -> String {
 /// Returns the name of a term where it is used.
 pub(crate) fn name(terms: &Terms, term: Term) -> String {
     match terms.node(term) {
-        Node::Constant(value) => constant(terms.sort(term), value),
-        Node::Variable(number) => format!("v{number}"),
+        TermNode::Constant(value) => constant(terms.sort(term), value),
+        TermNode::Variable(number) => format!("v{number}"),
         _ => format!("{term:?}"),
     }
 }
@@ -114,7 +114,7 @@ fn constant(sort: Sort, value: i64) -> String {
     }
 }
 
-fn body(terms: &Terms, node: Node) -> String {
+fn body(terms: &Terms, node: TermNode) -> String {
     let of = |part| name(terms, part);
     let sort = node.parts().next().map(|part| terms.sort(part));
     // By sort: mathematical, signed, unsigned.
@@ -125,17 +125,17 @@ fn body(terms: &Terms, node: Node) -> String {
     };
     let binary = |names, a, b| format!("({} {} {})", by_sort(names), of(a), of(b));
     match node {
-        Node::Constant(_) | Node::Variable(_) => unreachable!("they have names"),
-        Node::Not(a) => format!("(not {})", of(a)),
-        Node::And(a, b) => binary(["and"; 3], a, b),
-        Node::Or(a, b) => binary(["or"; 3], a, b),
-        Node::Equal(a, b) => binary(["="; 3], a, b),
-        Node::Less(a, b) => binary(["<", "bvslt", "bvult"], a, b),
-        Node::AtMost(a, b) => binary(["<=", "bvsle", "bvule"], a, b),
-        Node::Add(a, b) => binary(["+", "bvadd", "bvadd"], a, b),
-        Node::Sub(a, b) => binary(["-", "bvsub", "bvsub"], a, b),
-        Node::Mul(a, b) => binary(["*", "bvmul", "bvmul"], a, b),
-        Node::Bits(op, a, b) => {
+        TermNode::Constant(_) | TermNode::Variable(_) => unreachable!("they have names"),
+        TermNode::Not(a) => format!("(not {})", of(a)),
+        TermNode::And(a, b) => binary(["and"; 3], a, b),
+        TermNode::Or(a, b) => binary(["or"; 3], a, b),
+        TermNode::Equal(a, b) => binary(["="; 3], a, b),
+        TermNode::Less(a, b) => binary(["<", "bvslt", "bvult"], a, b),
+        TermNode::AtMost(a, b) => binary(["<=", "bvsle", "bvule"], a, b),
+        TermNode::Add(a, b) => binary(["+", "bvadd", "bvadd"], a, b),
+        TermNode::Sub(a, b) => binary(["-", "bvsub", "bvsub"], a, b),
+        TermNode::Mul(a, b) => binary(["*", "bvmul", "bvmul"], a, b),
+        TermNode::Bits(op, a, b) => {
             let names = match op {
                 BitOp::And => ["", "bvand", "bvand"],
                 BitOp::Or => ["", "bvor", "bvor"],
@@ -145,10 +145,10 @@ fn body(terms: &Terms, node: Node) -> String {
             };
             binary(names, a, b)
         }
-        Node::Negate(a) => format!("({} {})", by_sort(["-", "bvneg", "bvneg"]), of(a)),
-        Node::If(a, b, c) => format!("(ite {} {} {})", of(a), of(b), of(c)),
-        Node::Div(a, b) => total(terms, &QUOTIENT, a, b, None),
-        Node::Rem(a, b) => total(terms, &REMAINDER, a, b, Some(a)),
+        TermNode::Negate(a) => format!("({} {})", by_sort(["-", "bvneg", "bvneg"]), of(a)),
+        TermNode::If(a, b, c) => format!("(ite {} {} {})", of(a), of(b), of(c)),
+        TermNode::Div(a, b) => total(terms, &QUOTIENT, a, b, None),
+        TermNode::Rem(a, b) => total(terms, &REMAINDER, a, b, Some(a)),
     }
 }
 

@@ -109,7 +109,7 @@ pub enum BitOp {
 
 /// The operator and the parts of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Node {
+pub enum TermNode {
     /// A constant, in the representation of its sort.
     Constant(i64),
     /// A variable's number, in order of creation.
@@ -144,10 +144,10 @@ pub enum Node {
     If(Term, Term, Term),
 }
 
-impl Node {
+impl TermNode {
     /// Returns its parts.
     pub fn parts(self) -> impl Iterator<Item = Term> {
-        use Node::*;
+        use TermNode::*;
         let parts = match self {
             Constant(_) | Variable(_) => [None; 3],
             Not(a) | Negate(a) => [Some(a), None, None],
@@ -210,17 +210,17 @@ pub struct Variable {
 /// ```
 #[derive(Clone, Default)]
 pub struct Terms {
-    nodes: Vec<(Node, Sort)>,
+    nodes: Vec<(TermNode, Sort)>,
     table: HashTable<u32>,
     variables: Vec<Variable>,
     names: FxHashMap<(Kind, String, Sort), Term>,
 }
 
-fn hash(node: &Node, sort: Sort) -> u64 {
+fn hash(node: &TermNode, sort: Sort) -> u64 {
     let mut hasher = FxHasher::default();
     node.hash(&mut hasher);
     // The parts determine the sort of every term except a constant.
-    if let Node::Constant(_) = node {
+    if let TermNode::Constant(_) = node {
         sort.hash(&mut hasher);
     }
     hasher.finish()
@@ -248,9 +248,9 @@ impl Terms {
     }
 
     /// Returns the operator and the parts of a term.
-    pub fn node(&self, term: Term) -> Node {
+    pub fn node(&self, term: Term) -> TermNode {
         match term.as_small() {
-            Some((_, value)) => Node::Constant(value),
+            Some((_, value)) => TermNode::Constant(value),
             None => self.nodes[term.0 as usize].0,
         }
     }
@@ -269,7 +269,7 @@ impl Terms {
         match term.as_small() {
             Some((_, value)) => Some(value),
             None => match self.nodes[term.0 as usize].0 {
-                Node::Constant(value) => Some(value),
+                TermNode::Constant(value) => Some(value),
                 _ => None,
             },
         }
@@ -284,7 +284,7 @@ impl Terms {
     #[inline]
     pub fn constant(&mut self, sort: Sort, value: i64) -> Term {
         let value = number::wrap(sort, value);
-        Term::small(sort, value).unwrap_or_else(|| self.intern(Node::Constant(value), sort))
+        Term::small(sort, value).unwrap_or_else(|| self.intern(TermNode::Constant(value), sort))
     }
 
     /// Returns `true` or `false`.
@@ -300,19 +300,19 @@ impl Terms {
             return term;
         }
         let number = self.variables.len() as u32;
-        let term = self.intern(Node::Variable(number), sort);
+        let term = self.intern(TermNode::Variable(number), sort);
         let name = name.to_owned();
         self.names.insert(key, term);
         self.variables.push(Variable { name, kind, term });
         term
     }
 
-    /// Returns all variables, in order of creation: [`Node::Variable`] is an index into this list.
+    /// Returns all variables, in order of creation: [`TermNode::Variable`] is an index into this list.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
     }
 
-    pub(crate) fn intern(&mut self, node: Node, sort: Sort) -> Term {
+    pub(crate) fn intern(&mut self, node: TermNode, sort: Sort) -> Term {
         let nodes = &mut self.nodes;
         let entry = self.table.entry(
             hash(&node, sort),

@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::{Node, Term, Terms};
+use crate::{Term, TermNode, Terms};
 
 impl Terms {
     /// Returns all parts of these terms, including themselves, without small constants: each once,
@@ -25,14 +25,14 @@ impl Terms {
     /// Returns the variables that occur in these terms, in order of creation.
     pub fn variables_of(&self, roots: &[Term]) -> Vec<Term> {
         let mut parts = self.parts_of(roots);
-        parts.retain(|&part| matches!(self.node(part), Node::Variable(_)));
+        parts.retain(|&part| matches!(self.node(part), TermNode::Variable(_)));
         parts
     }
 
     /// Returns a variable's name and kind.
     pub fn variable_of(&self, term: Term) -> Option<&crate::Variable> {
         match self.node(term) {
-            Node::Variable(number) => Some(&self.variables()[number as usize]),
+            TermNode::Variable(number) => Some(&self.variables()[number as usize]),
             _ => None,
         }
     }
@@ -73,21 +73,21 @@ impl Terms {
             return term;
         }
         match node {
-            Node::Constant(_) | Node::Variable(_) => term,
-            Node::Not(a) => self.not(of(a)),
-            Node::And(a, b) => self.and(of(a), of(b)),
-            Node::Or(a, b) => self.or(of(a), of(b)),
-            Node::Equal(a, b) => self.equal(of(a), of(b)),
-            Node::Less(a, b) => self.less(of(a), of(b)),
-            Node::AtMost(a, b) => self.at_most(of(a), of(b)),
-            Node::Add(a, b) => self.add(of(a), of(b)),
-            Node::Sub(a, b) => self.sub(of(a), of(b)),
-            Node::Mul(a, b) => self.mul(of(a), of(b)),
-            Node::Div(a, b) => self.div(of(a), of(b)),
-            Node::Rem(a, b) => self.rem(of(a), of(b)),
-            Node::Bits(op, a, b) => self.bits(op, of(a), of(b)),
-            Node::Negate(a) => self.negate(of(a)),
-            Node::If(a, b, c) => self.ite(of(a), of(b), of(c)),
+            TermNode::Constant(_) | TermNode::Variable(_) => term,
+            TermNode::Not(a) => self.not(of(a)),
+            TermNode::And(a, b) => self.and(of(a), of(b)),
+            TermNode::Or(a, b) => self.or(of(a), of(b)),
+            TermNode::Equal(a, b) => self.equal(of(a), of(b)),
+            TermNode::Less(a, b) => self.less(of(a), of(b)),
+            TermNode::AtMost(a, b) => self.at_most(of(a), of(b)),
+            TermNode::Add(a, b) => self.add(of(a), of(b)),
+            TermNode::Sub(a, b) => self.sub(of(a), of(b)),
+            TermNode::Mul(a, b) => self.mul(of(a), of(b)),
+            TermNode::Div(a, b) => self.div(of(a), of(b)),
+            TermNode::Rem(a, b) => self.rem(of(a), of(b)),
+            TermNode::Bits(op, a, b) => self.bits(op, of(a), of(b)),
+            TermNode::Negate(a) => self.negate(of(a)),
+            TermNode::If(a, b, c) => self.ite(of(a), of(b), of(c)),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use mazurka_core::Fingerprint;
 use mazurka_smt::{
-    Answer, BitOp, Model, Node, Solver, Sort, Statistics, Term, Terms, Variable, Why,
+    Answer, BitOp, Model, Solver, Sort, Statistics, Term, TermNode, Terms, Variable, Why,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -425,8 +425,8 @@ impl Logic {
         let node = self.terms.node(term);
         let tag = |number: u64| Fingerprint::EMPTY.then(number);
         let start = match node {
-            Node::Constant(value) => return tag(0).then(value as u64),
-            Node::Variable(number) => {
+            TermNode::Constant(value) => return tag(0).then(value as u64),
+            TermNode::Variable(number) => {
                 let variable = &self.terms.variables()[number as usize];
                 let name = variable.name.bytes();
                 let sort = match self.terms.sort(variable.term) {
@@ -438,20 +438,20 @@ impl Logic {
                 let start = tag(1).then(variable.kind as u64).then(sort);
                 return name.fold(start, |all, byte| all.then(u64::from(byte)));
             }
-            Node::Not(_) => tag(2),
-            Node::And(..) => tag(3),
-            Node::Or(..) => tag(4),
-            Node::Equal(..) => tag(5),
-            Node::Less(..) => tag(6),
-            Node::AtMost(..) => tag(7),
-            Node::Add(..) => tag(8),
-            Node::Sub(..) => tag(9),
-            Node::Mul(..) => tag(10),
-            Node::Div(..) => tag(11),
-            Node::Rem(..) => tag(12),
-            Node::Negate(_) => tag(13),
-            Node::If(..) => tag(14),
-            Node::Bits(op, ..) => tag(15 + op as u64),
+            TermNode::Not(_) => tag(2),
+            TermNode::And(..) => tag(3),
+            TermNode::Or(..) => tag(4),
+            TermNode::Equal(..) => tag(5),
+            TermNode::Less(..) => tag(6),
+            TermNode::AtMost(..) => tag(7),
+            TermNode::Add(..) => tag(8),
+            TermNode::Sub(..) => tag(9),
+            TermNode::Mul(..) => tag(10),
+            TermNode::Div(..) => tag(11),
+            TermNode::Rem(..) => tag(12),
+            TermNode::Negate(_) => tag(13),
+            TermNode::If(..) => tag(14),
+            TermNode::Bits(op, ..) => tag(15 + op as u64),
         };
         node.parts().fold(start, |all, part| {
             let print = match self.known(part) {

@@ -45,8 +45,8 @@ impl SymbolicMachine {
         let mut stack = vec![all];
         while let Some(condition) = stack.pop() {
             match logic.terms.node(condition) {
-                mazurka_smt::Node::And(a, b) => stack.extend([b, a]),
-                mazurka_smt::Node::Constant(1) => {}
+                mazurka_smt::TermNode::And(a, b) => stack.extend([b, a]),
+                mazurka_smt::TermNode::Constant(1) => {}
                 _ => conditions.push(logic.terms.show(condition)),
             }
         }
