@@ -34,10 +34,11 @@ pub fn indented(source: &str) -> Result<String, Vec<Diagnostic>> {
         let end = start + line.len();
         let starts_inside = inside(source, &tokens, start);
         let depth = rows.depth(end);
-        let content = match starts_inside {
-            // The line continues a text or a comment, which stays as it is.
-            true => line.trim_end_matches(['\n', '\r']),
-            false => line.trim(),
+        let content = if starts_inside {
+            // The line continues a string or a comment, which is not changed.
+            line.trim_end_matches(['\n', '\r'])
+        } else {
+            line.trim()
         };
         let content = if inside(source, &tokens, end) {
             content

@@ -580,10 +580,12 @@ impl Execution for Machine {
         if self.code.classes[root.class as usize].may_hold || self.has_condition(task) {
             return Wait::Guard;
         }
-        match pc > 0 && self.code.ops[pc - 1] == Op::Await {
-            true if self.may_be_struck(task) => Wait::Guard,
-            true => Wait::Process,
-            false => Wait::Never,
+        if pc == 0 || self.code.ops[pc - 1] != Op::Await {
+            Wait::Never
+        } else if self.may_be_struck(task) {
+            Wait::Guard
+        } else {
+            Wait::Process
         }
     }
 

@@ -311,10 +311,11 @@ impl Program {
             Goal::Everything => goal,
         };
         let options = &options.started();
-        let patience = match algorithm.compares_states() {
+        let patience = if algorithm.compares_states() {
             // These engines make additional steps, to look around or to find a cycle again.
-            true => Patience::default(),
-            false => options.patience.clone(),
+            Patience::default()
+        } else {
+            options.patience.clone()
         };
         let mut machine = program.split(options, patience)?;
         let mut results = Results {

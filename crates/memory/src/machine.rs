@@ -162,10 +162,11 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         let claim = self.claim(thread);
         let lock = claim.and_then(|claim| self.prepare(thread, claim, value));
         let decides = claim.is_none() && matches!(self.pending(thread), Action::Decide { .. });
-        let outcome = match decides {
-            true => Some(value),
+        let outcome = if decides {
+            Some(value)
+        } else {
             // If nothing is touched, only the answer to a choice can be other than 0.
-            false => (claim.is_none() && value > 0).then(|| self.outcome(thread, value)),
+            (claim.is_none() && value > 0).then(|| self.outcome(thread, value))
         };
         let made = make(self.machine(thread), process(thread), outcome.as_slice());
         debug_assert!(made || self.several.is_some(), "a step that was offered");

@@ -45,10 +45,12 @@ pub fn net_dot(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     text += "  labelloc=t;\n  node [fontname=monospace, fontsize=10];\n";
     text += "  edge [arrowsize=0.6];\n";
     for (at, condition) in net.conditions.iter().enumerate() {
-        let (shape, fill) = match waits(net, at).is_empty() {
-            _ if !condition.thread => ("circle", "gray90"),
-            true => ("circle", "white"),
-            false => ("octagon", fill(Leaf::Deadlock)),
+        let (shape, fill) = if !condition.thread {
+            ("circle", "gray90")
+        } else if waits(net, at).is_empty() {
+            ("circle", "white")
+        } else {
+            ("octagon", fill(Leaf::Deadlock))
         };
         text += &format!(
             "  c{at} [shape={shape}, width=0.18, label=\"\", xlabel={}, style=filled, fillcolor=\"{fill}\"];\n",

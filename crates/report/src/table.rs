@@ -30,10 +30,14 @@ pub fn table(record: &Record, view: &View) -> String {
         ],
         None => ["deadlocked states", "failing steps, each from its state"],
     };
-    let met = |meaning: &str| match is_partial(record) || record.sample.is_some() {
-        true if meaning.is_empty() => "at least".to_owned(),
-        true => format!("at least; {meaning}"),
-        false => meaning.to_owned(),
+    let met = |meaning: &str| {
+        if !is_partial(record) && record.sample.is_none() {
+            meaning.to_owned()
+        } else if meaning.is_empty() {
+            "at least".to_owned()
+        } else {
+            format!("at least; {meaning}")
+        }
     };
     let traces_met = match counts.traces {
         Some(_) => met("really different ones"),

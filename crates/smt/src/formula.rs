@@ -357,10 +357,12 @@ impl<'a> Reader<'a> {
             let end = (at + stride.max(1)).min(cube.len());
             let mut less = cube.clone();
             less.drain(at..end);
-            match self.excluded(&with(&less)) {
-                true => cube = less,
-                false if stride > 1 => stride /= 2,
-                false => at += 1,
+            if self.excluded(&with(&less)) {
+                cube = less;
+            } else if stride > 1 {
+                stride /= 2;
+            } else {
+                at += 1;
             }
         }
         Some(cube)

@@ -277,13 +277,14 @@ impl<'a> Checker<'a> {
                 Function::Named(name) => name.span,
                 Function::Anonymous { span, .. } => *span,
             };
-            let wanted = match known {
-                true => taken[at].1.clone().map(|(parameters, result)| {
+            let wanted = if known {
+                taken[at].1.clone().map(|(parameters, result)| {
                     let parameters: Vec<Ty> = parameters.iter().map(|ty| ty.with(&types)).collect();
                     (parameters, result.with(&types))
-                }),
+                })
+            } else {
                 // A recursive use passes its own functions on.
-                false => None,
+                None
             };
             if let (Some(ty), Some(wanted)) = (ty, wanted) {
                 self.fit_function(&ty, &wanted, place);

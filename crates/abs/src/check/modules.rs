@@ -232,16 +232,17 @@ impl Checker<'_> {
             return;
         }
         let home = &from.text;
-        let mistake = match scope.visible.contains_key(short) {
-            true => Diagnostic::new("A0206", span, format!("`{home}` does not export `{short}`"))
+        let mistake = if scope.visible.contains_key(short) {
+            Diagnostic::new("A0206", span, format!("`{home}` does not export `{short}`"))
                 .label("private to its module")
-                .help(format!("write `export {short};` in module {home}")),
-            false => Diagnostic::new(
+                .help(format!("write `export {short};` in module {home}"))
+        } else {
+            Diagnostic::new(
                 "A0206",
                 span,
                 format!("`{home}` does not declare `{short}`"),
             )
-            .label("nothing of this name there"),
+            .label("nothing of this name there")
         };
         self.report(mistake);
     }

@@ -188,12 +188,12 @@ impl Checker<'_> {
             return;
         };
         let name = tree.name.text.clone();
-        let (what, help) = match local {
-            true if tree.annotations.has("COG") => ("has a cog of its own", "write `new`"),
-            false if tree.annotations.has("Plain") => {
-                ("has no cog of its own", "write `new local`")
-            }
-            _ => return,
+        let (what, help) = if local && tree.annotations.has("COG") {
+            ("has a cog of its own", "write `new`")
+        } else if !local && tree.annotations.has("Plain") {
+            ("has no cog of its own", "write `new local`")
+        } else {
+            return;
         };
         let mistake = Diagnostic::new("A0243", span, format!("class `{name}` {what}"))
             .label("its annotation says so")

@@ -126,17 +126,17 @@ impl Lexer<'_> {
             }
         }
         let text = &self.source[start..self.at];
-        let kind = match fraction {
-            true => TokenKind::Float(text.parse().unwrap_or(f64::NAN)),
-            false if text.len() > MAX_DIGITS => {
-                let span = self.span(start);
-                let mistake = Diagnostic::new("A0102", span, "this number is too long")
-                    .label(format!("at most {MAX_DIGITS} digits can be written"))
-                    .help("compute it from smaller ones");
-                self.mistakes.push(mistake);
-                TokenKind::Int(BigInt::from(0))
-            }
-            false => TokenKind::Int(text.parse().unwrap_or_default()),
+        let kind = if fraction {
+            TokenKind::Float(text.parse().unwrap_or(f64::NAN))
+        } else if text.len() > MAX_DIGITS {
+            let span = self.span(start);
+            let mistake = Diagnostic::new("A0102", span, "this number is too long")
+                .label(format!("at most {MAX_DIGITS} digits can be written"))
+                .help("compute it from smaller ones");
+            self.mistakes.push(mistake);
+            TokenKind::Int(BigInt::from(0))
+        } else {
+            TokenKind::Int(text.parse().unwrap_or_default())
         };
         self.push(kind, start);
     }

@@ -73,10 +73,12 @@ fn plain(text: &str) -> String {
     let mut lines = Vec::new();
     let mut is_code = false;
     for line in text.lines() {
-        match line.starts_with("```") {
-            true => is_code = !is_code,
-            false if is_code => lines.push(format!("    {line}").trim_end().to_owned()),
-            false => lines.push(line.to_owned()),
+        if line.starts_with("```") {
+            is_code = !is_code;
+        } else if is_code {
+            lines.push(format!("    {line}").trim_end().to_owned());
+        } else {
+            lines.push(line.to_owned());
         }
     }
     lines.join("\n")

@@ -237,10 +237,11 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             self.session.ledger.found.counts.blocked += 1;
             return ControlFlow::Continue(());
         }
-        match self.step(target, true)? {
-            true => self.go_on(),
-            // It has no feasible sides left.
-            false => ControlFlow::Continue(()),
+        if self.step(target, true)? {
+            self.go_on()
+        } else {
+            // The step has no feasible sides left.
+            ControlFlow::Continue(())
         }
     }
 

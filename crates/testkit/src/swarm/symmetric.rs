@@ -76,9 +76,10 @@ impl Maker {
         if self.fault && self.rng.percent(30) {
             self.fault = false;
             let n = self.n;
-            let most = match self.access {
-                true => "num[1] <= num[0]",
-                false => "(max v in num: v) == num[0]",
+            let most = if self.access {
+                "num[1] <= num[0]"
+            } else {
+                "(max v in num: v) == num[0]"
             };
             return self.one(&[
                 &format!("{me} == 0"),

@@ -146,9 +146,10 @@ impl<T> Sender<T> {
 
     fn poll_closed_at(&mut self, cx: &mut Context<'_>, place: Place) -> Poll<()> {
         let channel = self.channel.as_ref().expect("it has not sent");
-        channel.update("closed", place, |state| match state.closed {
-            true => (Poll::Ready(()), false),
-            false => {
+        channel.update("closed", place, |state| {
+            if state.closed {
+                (Poll::Ready(()), false)
+            } else {
                 state.sender = Some(cx.waker().clone());
                 (Poll::Pending, false)
             }

@@ -76,9 +76,10 @@ impl<T> Core<T> {
 
     /// Returns the result of the task, once it has ended.
     pub fn poll_join(&self, waker: &Waker, place: Place) -> Poll<Result<T, JoinError>> {
-        let outcome = self.end.update("join", place, |end| match end.over {
-            true => (Some(end.outcome.take()), true),
-            false => {
+        let outcome = self.end.update("join", place, |end| {
+            if end.over {
+                (Some(end.outcome.take()), true)
+            } else {
                 end.joiner = Some(waker.clone());
                 (None, false)
             }

@@ -71,9 +71,9 @@ impl Parser<'_> {
                 }
                 "return" => {
                     self.next();
-                    match self.is(";") {
+                    if self.is(";") {
                         // `return;` is not ABS, but its meaning is clear.
-                        true => StmtKind::Return(Expr {
+                        StmtKind::Return(Expr {
                             kind: ExprKind::Construct(
                                 crate::syntax::ast::Name {
                                     text: "Unit".to_owned(),
@@ -82,8 +82,9 @@ impl Parser<'_> {
                                 Vec::new(),
                             ),
                             span: start,
-                        }),
-                        false => StmtKind::Return(self.expr()?),
+                        })
+                    } else {
+                        StmtKind::Return(self.expr()?)
                     }
                 }
                 "assert" => {
@@ -244,13 +245,12 @@ impl Parser<'_> {
         self.next();
         let body = Box::new(self.stmt()?);
         self.expect("catch")?;
-        let catches = match self.is("{") {
-            true => self.branches()?,
-            false => {
-                let pattern = self.pattern()?;
-                self.expect("=>")?;
-                vec![(pattern, self.stmt()?)]
-            }
+        let catches = if self.is("{") {
+            self.branches()?
+        } else {
+            let pattern = self.pattern()?;
+            self.expect("=>")?;
+            vec![(pattern, self.stmt()?)]
         };
         let finally = if self.accept("finally") {
             Some(Box::new(self.stmt()?))

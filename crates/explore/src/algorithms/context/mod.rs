@@ -463,14 +463,14 @@ impl<E: Semantics, S: Set, B: Base<S>> Policy<E> for Context<S, B> {
         }
         let place = |at: usize| if last_first { usize::MAX - at } else { at };
         let base = &mut self.base;
-        match guide && self.sequences.lead_on() && base.is_contested() {
-            true => {
-                self.sequences.shortest(&mut self.lengths);
-                let length = |process| self.lengths.get(process);
-                base.next(program, outcomes, Some(&|at, p| (length(p), place(at))))
-            }
-            false if last_first => base.next(program, outcomes, Some(&|at, _| (0, place(at)))),
-            false => base.next(program, outcomes, None),
+        if guide && self.sequences.lead_on() && base.is_contested() {
+            self.sequences.shortest(&mut self.lengths);
+            let length = |process| self.lengths.get(process);
+            base.next(program, outcomes, Some(&|at, p| (length(p), place(at))))
+        } else if last_first {
+            base.next(program, outcomes, Some(&|at, _| (0, place(at))))
+        } else {
+            base.next(program, outcomes, None)
         }
     }
 

@@ -387,9 +387,10 @@ impl Walk<'_> {
 
     fn assignment(&self, place: &Place, value: &Expr) -> Option<Fingerprint> {
         let (to, kind) = self.place(place)?;
-        let kind = match self.typing.clears(self.program, place, value) {
-            true => Kind::Plain,
-            false => kind,
+        let kind = if self.typing.clears(self.program, place, value) {
+            Kind::Plain
+        } else {
+            kind
         };
         Some(to.then_all(self.expr(value, kind)?))
     }

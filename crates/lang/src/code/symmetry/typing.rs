@@ -187,13 +187,12 @@ impl Typing {
                 let sizes = dims(&local.shape, local.len);
                 for offset in 0..local.len.unwrap_or(1) {
                     let moves = kinds.iter().any(|&kind| kind != Kind::Plain);
-                    all[body].push(match moves {
-                        false => SlotImage::Held(*kind),
-                        true => {
-                            let held = Held::Of(*kind);
-                            let image = CellImage::new(first, offset, &sizes, kinds, held);
-                            SlotImage::Element(image)
-                        }
+                    all[body].push(if moves {
+                        let held = Held::Of(*kind);
+                        let image = CellImage::new(first, offset, &sizes, kinds, held);
+                        SlotImage::Element(image)
+                    } else {
+                        SlotImage::Held(*kind)
                     });
                 }
             }
@@ -512,9 +511,10 @@ impl<'a> Flow<'a> {
                     let (least, count) = flow.families[*family as usize].range();
                     let inside =
                         len.is_none_or(|len| least >= 0 && least + i64::from(count) <= len.into());
-                    match inside {
-                        true => Kind::Value(links[*family as usize]),
-                        false => Kind::Plain,
+                    if inside {
+                        Kind::Value(links[*family as usize])
+                    } else {
+                        Kind::Plain
                     }
                 }
                 Some((Kind::Process(plus), families)) => {

@@ -263,13 +263,12 @@ impl Logic {
     /// Returns the condition that two indices select the same element.
     pub fn same_element(&mut self, one: u32, other: u32) -> Term {
         let (one, other) = (self.indices[one as usize], self.indices[other as usize]);
-        match self.terms.sort(one) == self.terms.sort(other) {
-            true => {
-                let equal = self.terms.equal(one, other);
-                self.plain(equal)
-            }
+        if self.terms.sort(one) == self.terms.sort(other) {
+            let equal = self.terms.equal(one, other);
+            self.plain(equal)
+        } else {
             // Terms of different sorts may be equal.
-            false => self.truth(true),
+            self.truth(true)
         }
     }
 

@@ -498,9 +498,10 @@ impl<'s> Parser<'s> {
         while self.eat(Kind::Invariant) {
             invariants.push(self.condition()?);
         }
-        let body = self.body(match invariants.is_empty() {
-            true => "the condition",
-            false => "the invariant",
+        let body = self.body(if invariants.is_empty() {
+            "the condition"
+        } else {
+            "the invariant"
         })?;
         Ok(StmtKind::While {
             test,
