@@ -72,7 +72,7 @@ impl Machine {
             add_claim(into, Access::write(OUTPUT));
         }
         if self.code.timed {
-            // Time passes only if no task can go on.
+            // Time passes only if no task can continue.
             add_claim(into, Access::read(CLOCK));
         }
         self.claim_cog(cog, holds, process, into);
@@ -100,7 +100,7 @@ impl Machine {
         };
         let frames = task.frames.iter().enumerate().rev();
         frames.filter_map(move |(number, frame)| {
-            // The calling method goes on after the call.
+            // The calling method continues after the call.
             let next = match number {
                 0 => at,
                 _ => self.code.after_call(frame.call),

@@ -262,7 +262,7 @@ pub struct Code {
     pub(crate) variables: Vec<(u32, Vec<(u32, String)>)>,
     /// For each place where a task can rest, the effects of its next run.
     pub(crate) effects: FxHashMap<u32, Effects>,
-    /// For each place where a frame can go on, the slots that are dead there, in order.
+    /// For each place where a frame can continue, the slots that are dead there, in order.
     pub(crate) dead: FxHashMap<u32, Vec<u32>>,
     /// Places where a task may take a value or an exception out of a future that refers to an
     /// object or a future.
@@ -324,7 +324,7 @@ impl Code {
         inside.line_column(file)
     }
 
-    /// Returns where a frame goes on after the method or init block that the instruction calls.
+    /// Returns where a frame continues after the method or init block that the instruction calls.
     pub(crate) fn after_call(&self, call: u32) -> u32 {
         match self.ops[call as usize] {
             Op::New { .. } => call + 1,

@@ -276,12 +276,12 @@ impl Machine {
         }
     }
 
-    /// Whether a task that rests can go on.
+    /// Whether a task that rests can continue.
     pub(crate) fn can_step(&self, process: ProcessId, task: &Task) -> bool {
         self.waits_for(process, task).is_none()
     }
 
-    /// Returns what a task that rests waits for; none if it can go on.
+    /// Returns what a task that rests waits for; none if it can continue.
     fn waits_for(&self, process: ProcessId, task: &Task) -> Option<Blocker> {
         let holder = self.state.objects[self.cog(task) as usize].holder;
         if let Some(holder) = holder.filter(|&holder| holder != process.0) {

@@ -267,7 +267,7 @@ impl Machine {
         format!("{object}!{}({args})", method.name)
     }
 
-    /// Returns what a task that cannot go on waits for, and which task could enable it.
+    /// Returns what a task that cannot continue waits for, and which task could enable it.
     fn obstacle(&self, process: ProcessId, task: &Task) -> (String, Option<String>) {
         let path = |task: u32| self.names.tasks.path(ProcessId(task)).to_string();
         let name = self.task_name(process);

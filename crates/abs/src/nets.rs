@@ -10,10 +10,10 @@
 //!   executions than there are traces; each of them is a run of the program.
 //! - A guard may wait for a future that it finds in a field. Which task that is changes while the
 //!   guard waits, so such a program has no net ([`NoNet`]).
-//! - Time passes only if no task can go on, which does not follow from the past of a task: a
+//! - Time passes only if no task can continue, which does not follow from the past of a task: a
 //!   program with time has no net.
-//! - If an exception leaves a task, its object dies, and everything that waits in it goes on. So a
-//!   machine for nets lets no object die, and notes that one should have ([`Machine::has_net`]):
+//! - If an exception leaves a task, its object dies, and everything that waits in it continues. So
+//!   a machine for nets lets no object die, and notes that one should have ([`Machine::has_net`]):
 //!   then the result is not a net of the program.
 //!
 //! The model of a stateful net needs the cells that a step may have read: the effect of a step

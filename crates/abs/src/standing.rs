@@ -56,8 +56,8 @@ impl Machine {
         all
     }
 
-    /// Returns the place where a task rests that goes on with an instruction: what it waits for, or
-    /// its method.
+    /// Returns the place where a task rests that continues with an instruction: what it waits for,
+    /// or its method.
     pub(crate) fn resting_place(&self, pc: u32) -> Place {
         let op = |pc: u32| self.code.ops.get(pc as usize);
         let before = pc.checked_sub(1).and_then(op);

@@ -56,7 +56,7 @@ impl<L: Listener> Cpu<'_, L> {
     }
 
     /// Kills `this`, for `die`. This ends a task of this object; if an object of the same cog has
-    /// called it, the exception goes on to that object.
+    /// called it, the exception continues to that object.
     pub(crate) fn die(&mut self, exception: Value, task: &mut Task) -> Option<u32> {
         let this = task.frames.last().map_or(task.object, |frame| frame.object);
         self.kill(this);

@@ -159,7 +159,7 @@ pub enum RuleRecord {
     Schedule {
         /// One for each thread.
         steps: Vec<StepRecord>,
-        /// Whether some process can go on, if that question was asked.
+        /// Whether some process can continue, if that question was asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadlock: Option<LeafRecord>,
     },

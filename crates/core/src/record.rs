@@ -388,7 +388,7 @@ pub struct Place {
 pub enum Ending {
     /// Every process ended.
     Final,
-    /// No process can go on.
+    /// No process can continue.
     Deadlock,
     /// A process failed.
     Failure,
@@ -672,9 +672,9 @@ pub struct Permutations {
     pub duplicates: u64,
     /// Permutations that the program can follow to an end, one of each trace.
     pub executable: u64,
-    /// Permutations after which a process can go on that waited at the end of the recorded run.
+    /// Permutations after which a process can continue that waited at the end of the recorded run.
     pub open: u64,
-    /// Prefixes of permutations where no process can go on.
+    /// Prefixes of permutations where no process can continue.
     pub stuck: u64,
     /// The counts by the definitions as printed, with `--paper`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -277,7 +277,7 @@ pub enum Kind {
     Failure,
     /// A temporal property that some run violates.
     Property,
-    /// A state where no process can go on.
+    /// A state where no process can continue.
     Deadlock,
     /// A cycle that the program can follow for ever, without the end of a process that should end.
     Livelock,

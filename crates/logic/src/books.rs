@@ -1,4 +1,4 @@
-//! The results of the goals of a search, recorded while it goes on.
+//! The results of the goals of a search, recorded while it continues.
 //!
 //! A search that is broken off may have millions of goals, and examining all of them again would
 //! take too long after a limit.

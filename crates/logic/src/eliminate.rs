@@ -41,7 +41,7 @@ const MOST_STATES: usize = 4_000;
 /// Limit on the outcomes of a `choose` that are expanded case by case.
 const MOST_CASES: i64 = 64;
 
-/// Called at intervals; tells whether to go on.
+/// Called at intervals; tells whether to continue.
 pub(crate) type GoOn<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
 
 /// Replaces boxes by their meaning.

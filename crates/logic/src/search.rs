@@ -68,7 +68,7 @@ pub(crate) enum By {
     Open(Why),
     Schedule {
         steps: Vec<ThreadStep>,
-        /// The question whether some process can go on, if it is asked.
+        /// The question whether some process can continue, if it is asked.
         deadlock: Option<Leaf>,
     },
     Reduce {

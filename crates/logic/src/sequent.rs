@@ -43,7 +43,7 @@ pub(crate) enum What {
     LoopInvariant(Span),
     /// An assumption of a goal that this one is an instance of.
     Instance,
-    /// Some process can go on.
+    /// Some process can continue.
     Deadlock,
     /// The assumptions contradict each other.
     Infeasible,

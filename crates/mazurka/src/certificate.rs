@@ -157,7 +157,7 @@ impl Observer<Machine> for Growing {
     }
 }
 
-/// Asks whether to go on, and remembers the answer.
+/// Asks whether to continue, and remembers the answer.
 struct Looking<'a, 'w> {
     options: &'a Options,
     watch: &'a mut Watch<'w>,

@@ -28,7 +28,7 @@ pub struct Options {
     pub fairness: Fairness,
     /// The memory model; none for interleavings, which is sequential consistency.
     pub memory: Option<Memory>,
-    /// Whether `check` goes on until everything is explored, even after a violation.
+    /// Whether `check` continues until everything is explored, even after a violation.
     pub keep_going: bool,
     /// The program that the file says it refines, for `check`.
     pub specification: Option<Arc<crate::Program>>,

@@ -2,7 +2,7 @@
 //!
 //! [`Program::check`] chooses the engine and stops as soon as the verdict is certain.
 //! [`Program::explore`] explores the whole space with one [`Algorithm`] and counts. Both ask a
-//! [`Watch`] at intervals whether to go on; [`quietly`](crate::quietly) returns one that always
+//! [`Watch`] at intervals whether to continue; [`quietly`](crate::quietly) returns one that always
 //! does.
 //!
 //! ```

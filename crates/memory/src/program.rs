@@ -148,7 +148,7 @@ pub enum Action {
     },
     /// The thread has met a false assumption: the execution does not count.
     Discard,
-    /// The thread has met the failure with this number. It halts, others go on.
+    /// The thread has met the failure with this number. It halts, others continue.
     Fail(u32),
     /// The thread has ended.
     End,
@@ -352,7 +352,7 @@ pub trait Program {
     ///
     /// # Panics
     ///
-    /// Always: the search cannot go on.
+    /// Always: the search cannot continue.
     fn diverged(&mut self, thread: ThreadId) -> ! {
         panic!("thread {thread} got the same answers and does something else than before")
     }

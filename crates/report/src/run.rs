@@ -80,12 +80,12 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
 }
 
 /// Returns the violations in a run, and how it has ended. The text is empty if there are none and
-/// the run can go on.
+/// the run can continue.
 pub fn ended(record: &Record, one: OneRun<'_>, view: &View) -> String {
     let paint = view.paint;
     let mut text = String::new();
-    // Violations come first; a run that violates an invariant or an `ensures` can still go on or be
-    // final.
+    // Violations come first; a run that violates an invariant or an `ensures` can still continue or
+    // be final.
     for evidence in &record.witnesses {
         text += &format!("{}\n", paint.bad(&title(evidence)));
         text += &witness::place(record, evidence);

@@ -252,7 +252,7 @@ struct Wait {
 static RUNNING: Mutex<Vec<Weak<Mutex<Child>>>> = Mutex::new(Vec::new());
 
 /// Ends all running solvers, for a program that exits in the middle of a query. Otherwise they
-/// would go on until they have an answer.
+/// would continue until they have an answer.
 pub fn stop_all() {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     for child in running.iter().filter_map(Weak::upgrade) {

@@ -28,7 +28,7 @@ pub struct TreeNode {
     pub races: Vec<TreeRace>,
     /// How the run ends here, if it does.
     pub leaf: Option<Leaf>,
-    /// Whether a condition over inputs decides how it goes on, instead of the schedule.
+    /// Whether a condition over inputs decides how it continues, instead of the schedule.
     #[serde(default)]
     pub branches: bool,
 }
@@ -48,7 +48,7 @@ pub struct TreeRace {
 pub enum Leaf {
     /// Every process has ended.
     Final,
-    /// No process can go on.
+    /// No process can continue.
     Deadlock,
     /// A process has failed, or the final state is wrong.
     Failure,

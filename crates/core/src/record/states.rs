@@ -22,7 +22,7 @@ pub struct GraphState {
     /// The shared variables.
     pub state: Vec<Binding>,
     /// Its special role, if any. A state with a failed process is a [`Failure`](Leaf::Failure) even
-    /// if others can go on.
+    /// if others can continue.
     pub mark: Option<Leaf>,
     /// Whether steps lead from it to states that are left out.
     pub cut: bool,

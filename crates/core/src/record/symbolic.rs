@@ -30,7 +30,7 @@ pub struct SymbolicStates {
     pub open: Vec<SymbolicStateRecord>,
 }
 
-/// A symbolic state in which no process can go on.
+/// A symbolic state in which no process can continue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SymbolicStateRecord {
     /// How it ended.

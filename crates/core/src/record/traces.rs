@@ -15,7 +15,7 @@ pub struct ComparedRuns {
     /// If there are none: the first step that the other run does not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<usize>,
-    /// If there is no such step: whether the other run goes on.
+    /// If there is no such step: whether the other run continues.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub longer: bool,
 }

@@ -2,9 +2,9 @@
 //!
 //! Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic
 //! guarantees of finding bugs", ASPLOS 2010. Each process gets a random priority, and the ready one
-//! with the highest runs. At d-1 random steps of the run the process that would go on falls below
-//! all others. A bug that needs d ordering constraints is found by one run with probability at
-//! least 1/(n·k^(d-1)).
+//! with the highest runs. At d-1 random steps of the run the process that would continue falls
+//! below all others. A bug that needs d ordering constraints is found by one run with probability
+//! at least 1/(n·k^(d-1)).
 //!
 //! | paper | here |
 //! |---|---|

@@ -13,7 +13,7 @@
 //! A run violates `eventually e` if it avoids e from its first state on, `infinitely_often e` if it
 //! avoids e from some state on, and `whenever e leads_to f` if it avoids f from a state with e on.
 //! So each of the three needs a run that, from some state on, stays in states without a condition,
-//! and either ends there or goes on for ever and is [fair](crate::algorithms::fair). Whether a
+//! and either ends there or continues for ever and is [fair](crate::algorithms::fair). Whether a
 //! process is ready is decided in the whole graph: its step may lead out of these states.
 //!
 //! Deviations: no automaton of the formula is built, because these four kinds need none. Runs that

@@ -1,6 +1,6 @@
 //! What a search may spend: steps, executions, time and memory.
 //!
-//! Every loop asks here whether it may go on, so a limit means the same for all of them. A new
+//! Every loop asks here whether it may continue, so a limit means the same for all of them. A new
 //! limit is a field of [`Limits`], a [`Bound`] that names it, and a question here.
 //!
 //! The memory is that of the whole operating-system process. The watch measures it, and
@@ -41,7 +41,7 @@ impl<'a> Budget<'a> {
         Self::after(Duration::ZERO, limits)
     }
 
-    /// Makes the budget of a search that goes on now and has already taken some time.
+    /// Makes the budget of a search that continues now and has already taken some time.
     pub(crate) fn after(before: Duration, limits: &'a Limits) -> Self {
         Self {
             limits,

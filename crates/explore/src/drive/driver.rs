@@ -63,7 +63,8 @@ pub trait Policy<E: Execution> {
         false
     }
 
-    /// Whether the state that was entered last is covered elsewhere, even if no process can go on.
+    /// Whether the state that was entered last is covered elsewhere, even if no process can
+    /// continue.
     fn known(&self) -> bool {
         false
     }
@@ -165,17 +166,17 @@ pub enum RacingStep {
 pub enum End {
     /// Every process has ended.
     Final,
-    /// No process can go on, and none has failed.
+    /// No process can continue, and none has failed.
     Deadlock,
-    /// No process can go on, and at least one has failed.
+    /// No process can continue, and at least one has failed.
     Failure,
     /// A false `assume`.
     Discarded,
     /// A bound of the evaluator has halted a process.
     Lost,
-    /// A process can go on, but everything that could follow is covered elsewhere.
+    /// A process can continue, but everything that could follow is covered elsewhere.
     Blocked,
-    /// A process can go on, but the run has reached the limit on its length.
+    /// A process can continue, but the run has reached the limit on its length.
     Cut,
 }
 
@@ -214,7 +215,7 @@ pub trait Observer<E: Execution> {
     fn popping(&mut self, _program: &E) {}
     /// The run is complete.
     fn complete(&mut self, _program: &E) {}
-    /// The run could go on, but the limit on its length ends it.
+    /// The run could continue, but the limit on its length ends it.
     fn cut(&mut self, _program: &E) {}
     /// Whether it wants to know which races are reversed.
     fn counts_reversals(&self) -> bool {

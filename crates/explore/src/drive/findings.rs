@@ -39,9 +39,9 @@ impl Finding {
 pub struct Broken {
     /// Its number among those that the program states.
     pub property: usize,
-    /// The run. It ends in the state that violates an `always`, or where nothing goes on.
+    /// The run. It ends in the state that violates an `always`, or where nothing continues.
     pub schedule: Schedule,
-    /// If the run goes on for ever: how many of its steps come before those that repeat.
+    /// If the run continues for ever: how many of its steps come before those that repeat.
     pub lasso: Option<usize>,
 }
 

@@ -37,7 +37,7 @@
 //! The permutations of one path do not show the others (E6). A step may be possible but have
 //! another label than the recorded one: a condition goes the other way, `choose` returns another
 //! value, or a guard opens that stayed closed. Such a step is run to the end of some execution,
-//! which becomes the next seed. A prefix in which no process can go on becomes a seed, too.
+//! which becomes the next seed. A prefix in which no process can continue becomes a seed, too.
 //!
 //! So every trace belongs to exactly one seed and is met once (docs/proofs/fagiani.md). Two parts
 //! of the code rely on that proof:
@@ -80,9 +80,9 @@ pub struct Permutations {
     pub duplicates: u64,
     /// Permutations of all labels that the program can follow to an end: one for each trace.
     pub executable: u64,
-    /// Permutations after which a process can go on that waited at the end of the recorded run.
+    /// Permutations after which a process can continue that waited at the end of the recorded run.
     pub open: u64,
-    /// Prefixes in which no process can go on.
+    /// Prefixes in which no process can continue.
     pub stuck: u64,
     /// Recorded runs.
     pub seeds: u64,

@@ -4,7 +4,7 @@
 //! Each process makes as many steps as in the run and then counts as ended, whatever it could still
 //! do. So the recorded prefix of a long run is a complete run here, and its permutations are those
 //! of the prefix. A process that waits for a step that was cut off is not deadlocked: it counts as
-//! cut, unless no process of the program can go on.
+//! cut, unless no process of the program can continue.
 
 use mazurka_core::{
     Access, Blocker, Claims, Event, Execution, Fingerprint, Labelled, Mishap, ProcessId,
@@ -47,7 +47,7 @@ impl<'p, E: Labelled> UpTo<'p, E> {
         of(&self.made) >= of(&self.allowed)
     }
 
-    /// Whether only processes that were cut off can go on.
+    /// Whether only processes that were cut off can continue.
     fn is_cut(&self) -> bool {
         let table = self.program.processes().in_order();
         let mut ready = table

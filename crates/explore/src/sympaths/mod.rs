@@ -61,7 +61,7 @@ pub use reduction::{Reduction, UnknownReduction};
 
 /// Receives the findings of a search while the program is in the state found.
 pub trait Audience<E> {
-    /// Receives a symbolic state in which no process can go on; or one that a limit has left
+    /// Receives a symbolic state in which no process can continue; or one that a limit has left
     /// unexpanded, with [`End::Cut`].
     fn ended(&mut self, program: &E, end: End, leads_here: &dyn LeadsHere);
 
@@ -487,7 +487,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
     }
 
-    /// Records a symbolic state in which no process can go on.
+    /// Records a symbolic state in which no process can continue.
     fn end(&mut self, path: &Path) {
         self.open -= 1;
         let end = End::classify(self.program);

@@ -49,7 +49,7 @@ pub(crate) type Look<'a> = dyn FnMut() -> ControlFlow<Bound> + 'a;
 pub(crate) struct Next {
     pub process: ProcessId,
     pub status: Status,
-    /// Whether steps that wait for its end can go on.
+    /// Whether steps that wait for its end can continue.
     pub ended: bool,
     pub claims: Claims,
     pub wait: Wait,
@@ -287,7 +287,7 @@ impl Builder {
     }
 
     /// Returns the first condition through which an extension meets an event: only there does
-    /// [`replace`](Self::replace) go on.
+    /// [`replace`](Self::replace) continue.
     fn meets(&self, extension: u32, event: u32) -> Option<u32> {
         let net = &self.net;
         let (preset, claimed) = (net.preset(extension), net.claimed(extension));

@@ -89,7 +89,7 @@ impl<E: Execution> Engine<E> for Unfold {
 pub struct UnfoldFrom<'a> {
     /// The net, and the choice of the other tests.
     pub unfold: Unfold,
-    /// Schedules of runs. From a step on that does not fit the program, the test goes on without
+    /// Schedules of runs. From a step on that does not fit the program, the test continues without
     /// the schedule.
     pub tests: &'a [Schedule],
 }

@@ -429,9 +429,9 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         marking
     }
 
-    /// Runs a test to an extension, makes its step with these outcomes, and goes on to the end; the
-    /// model learns from all of it. Returns false if the step is not possible, which does not count
-    /// as a test.
+    /// Runs a test to an extension, makes its step with these outcomes, and continues to the end;
+    /// the model learns from all of it. Returns false if the step is not possible, which does not
+    /// count as a test.
     fn test(&mut self, extension: u32, outcomes: &[i64]) -> ControlFlow<Bound, bool> {
         let (causes, process) = self.causes(extension);
         let net = &self.builder.net;

@@ -1,8 +1,8 @@
 //! Tests that a model learns from.
 //!
 //! Thesis, section 7.3. A test runs steps to where the model is incomplete, makes a step there, and
-//! goes on to the end, preferring steps that the model does not know. The model learns from all of
-//! it.
+//! continues to the end, preferring steps that the model does not know. The model learns from all
+//! of it.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -39,7 +39,7 @@ pub(crate) struct TestedModel<'a, 'w, E> {
 }
 
 impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
-    /// Starts without tests. The seed determines how tests go on where all steps are known.
+    /// Starts without tests. The seed determines how tests continue where all steps are known.
     pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
         session.program.back_to(0);
         let mut model = Model::default();
@@ -52,7 +52,7 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
         }
     }
 
-    /// Runs some steps, then one of a process with these outcomes, and goes on to the end; the
+    /// Runs some steps, then one of a process with these outcomes, and continues to the end; the
     /// model learns from all of it. Returns false if the step is not possible, which does not count
     /// as a test.
     pub fn test<'s>(

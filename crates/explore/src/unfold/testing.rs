@@ -1,7 +1,7 @@
 //! Systematic testing: test executions that together cover the whole net.
 //!
 //! Thesis, Fig. 3.11 and 5.5. A test runs a schedule to an extension that no test has covered,
-//! makes its step, and goes on until no process can. It prefers steps that no test has made; if
+//! makes its step, and continues until no process can. It prefers steps that no test has made; if
 //! there are none, it looks for a path to another uncovered extension (section 3.9). Everything
 //! that it does becomes part of the net, and the net says what is left to cover. So every test
 //! covers an event that no earlier test has covered: there are never more tests than traces.
@@ -245,7 +245,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Runs a test that follows a schedule as far as it can, and then goes on.
+    /// Runs a test that follows a schedule as far as it can, and then continues.
     fn run_again(&mut self, schedule: &Schedule) -> ControlFlow<Bound> {
         self.session.may_run()?;
         self.follow(&[])?;

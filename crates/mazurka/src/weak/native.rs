@@ -148,7 +148,7 @@ impl<'p> Visitor<&'p mut WeakProgram> for Drawn {
 pub(super) struct DescribedExecution {
     pub run: Run,
     pub witnesses: Vec<Witness>,
-    /// The threads that can go on.
+    /// The threads that can continue.
     pub ready: Vec<String>,
 }
 

@@ -572,7 +572,7 @@ impl Question<'_> {
     }
 }
 
-/// Explores in a thread of its own, while the watch is asked whether to go on. Also returns the
+/// Explores in a thread of its own, while the watch is asked whether to continue. Also returns the
 /// bound, if the watch has ended the search.
 pub(super) fn watched<R: Send>(
     budget: &Budget<'_>,

@@ -33,7 +33,7 @@ pub(super) struct Narrator<'a> {
 /// One execution, and its violations.
 pub(super) struct JudgedExecution {
     pub run: Run,
-    /// The processes that can go on.
+    /// The processes that can continue.
     pub ready: Vec<String>,
     pub witnesses: Vec<Witness>,
     /// The program at its end.

@@ -268,8 +268,8 @@ impl<P> Visitor<P> for CountOnly {
 }
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {
-    /// Handles the end of an execution: no thread can go on, and no await is parked. Returns
-    /// whether a parked lock can go on after all.
+    /// Handles the end of an execution: no thread can continue, and no await is parked. Returns
+    /// whether a parked lock can continue after all.
     pub(super) fn end(&mut self) -> ControlFlow<(), bool> {
         let parked = self.parked_lock(ThreadId(0)).is_some();
         let parked = parked && self.planted != Planted::NoParkedLocks;
@@ -324,7 +324,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Returns how an execution has ended in which no thread can go on.
+    /// Returns how an execution has ended in which no thread can continue.
     pub(super) fn ending(&mut self) -> Ending {
         let (mut waits, mut failed, mut discarded) = (false, false, false);
         for thread in (0..self.graph.threads()).map(ThreadId) {

@@ -238,8 +238,8 @@ impl WriteFrame {
     }
 }
 
-/// The locks that are parked when no thread can go on, tried one after the other. The writes that
-/// they could read have been taken, so only revisits follow.
+/// The locks that are parked when no thread can continue, tried one after the other. The writes
+/// that they could read have been taken, so only revisits follow.
 #[derive(Debug)]
 pub(super) struct LocksFrame {
     mark: usize,

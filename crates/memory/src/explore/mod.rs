@@ -42,14 +42,14 @@
 //! - *Decisions* about values that are not known (decisions.rs) are choices whose first feasible
 //!   outcome is the maximal one.
 //! - *Locks*: a held lock is parked instead of added. A lock that revisits an earlier lock removes
-//!   it, because it cannot read from a lock. Unlocks revisit no lock. When no thread can go on,
+//!   it, because it cannot read from a lock. Unlocks revisit no lock. When no thread can continue,
 //!   each parked lock is added with the writes that it could have read earlier: only the revisits
 //!   that follow from it are consistent.
 //! - *Awaits*, and updates that wait, are parked while the last write of mo does not satisfy them.
-//!   They read only writes that satisfy them. When no thread can go on, the first parked await is
-//!   added with these writes, and once more as *stuck*, reading the last write. A write at the end
-//!   of mo that does not satisfy an await revisits it too, and leaves it stuck; other writes can
-//!   still revisit it. If at the end a stuck await reads another write than the last of mo, the
+//!   They read only writes that satisfy them. When no thread can continue, the first parked await
+//!   is added with these writes, and once more as *stuck*, reading the last write. A write at the
+//!   end of mo that does not satisfy an await revisits it too, and leaves it stuck; other writes
+//!   can still revisit it. If at the end a stuck await reads another write than the last of mo, the
 //!   execution is *blocked*: a wasted run.
 //! - *Races* (rc11) end an execution. Unless there is a race, a plain write has only one place, and
 //!   a plain read only one write to read from.
@@ -131,9 +131,9 @@ pub fn visit_planted<P: Program>(
 enum Next {
     /// A thread makes a step.
     Step(ThreadId, Action),
-    /// No thread can go on, but the await of this thread is parked.
+    /// No thread can continue, but the await of this thread is parked.
     Parked(ThreadId, Action),
-    /// No thread can go on.
+    /// No thread can continue.
     Nothing,
 }
 
@@ -227,7 +227,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         }
     }
 
-    /// Adds events until no thread can go on, or no alternative is consistent.
+    /// Adds events until no thread can continue, or no alternative is consistent.
     fn extend(&mut self) -> ControlFlow<()> {
         loop {
             // The second event of an update belongs to the step of the first.

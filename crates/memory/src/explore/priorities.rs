@@ -3,8 +3,8 @@
 //!
 //! Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic
 //! guarantees of finding bugs", ASPLOS 2010. Threads have random priorities, and at `depth` - 1
-//! random steps the thread that would go on falls below all others. The length of an execution is
-//! assumed to be that of the longest so far.
+//! random steps the thread that would continue falls below all others. The length of an execution
+//! is assumed to be that of the longest so far.
 //!
 //! The paper is about interleavings. Here the priorities only choose the thread; the write that a
 //! read reads from, and the place of a write in mo, are drawn evenly. So the paper's probability is
@@ -32,7 +32,7 @@ struct Priorities {
 }
 
 impl From<Random> for Drawing {
-    /// Each thread that can go on is equally likely.
+    /// Each thread that can continue is equally likely.
     fn from(random: Random) -> Self {
         Self {
             random,

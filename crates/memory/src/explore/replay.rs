@@ -15,18 +15,18 @@ use crate::schedule::{Schedule, ScheduledAction};
 /// The result of replaying a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// How the execution has ended; `None` if a thread can still go on.
+    /// How the execution has ended; `None` if a thread can still continue.
     pub ending: Option<Ending>,
     /// The failures that it shows.
     pub failures: Vec<Failure>,
-    /// The threads that can go on.
+    /// The threads that can continue.
     pub ready: Vec<ThreadId>,
 }
 
 /// The error for a schedule that does not fit the program and the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
-    /// The thread cannot go on.
+    /// The thread cannot continue.
     #[error("step {step}: thread {thread} can not go on; is this a schedule of another program?")]
     NotReady {
         /// The index of the step.
@@ -76,8 +76,8 @@ pub fn replay<P: Program>(
     Ok(run_under(memory, program, schedule, visitor)?.0)
 }
 
-/// The same, and returns the graph that the schedule leads to, whether or not the execution can go
-/// on.
+/// The same, and returns the graph that the schedule leads to, whether or not the execution can
+/// continue.
 pub fn replay_graph<P: Program>(
     program: P,
     memory: Memory,
@@ -139,7 +139,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         made.then_some(()).ok_or(error)
     }
 
-    /// Returns the next action of a thread, if it can go on.
+    /// Returns the next action of a thread, if it can continue.
     pub(super) fn ready(&mut self, thread: ThreadId) -> Option<Action> {
         if thread.0 >= self.graph.threads() || !self.is_running(thread) {
             return None;

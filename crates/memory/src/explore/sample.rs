@@ -1,7 +1,7 @@
 //! Random executions, for programs that are too large to explore.
 //!
-//! In each step a random thread that can go on is chosen ([`Drawing`]), and its read or write gets
-//! a random outcome that the model admits. Executions are not equally likely, but each can be
+//! In each step a random thread that can continue is chosen ([`Drawing`]), and its read or write
+//! gets a random outcome that the model admits. Executions are not equally likely, but each can be
 //! drawn: any order that extends po ∪ rf leads to it.
 
 use std::ops::ControlFlow;
@@ -95,14 +95,14 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Ends an execution in which no thread can go on.
+    /// Ends an execution in which no thread can continue.
     fn finish(&mut self) -> ControlFlow<()> {
         let ending = self.ending();
         self.note_failures();
         self.show(ending)
     }
 
-    /// Collects the threads that can go on without waiting for another write.
+    /// Collects the threads that can continue without waiting for another write.
     pub(super) fn all_ready(&mut self, ready: &mut Vec<(ThreadId, Action)>) {
         ready.clear();
         for thread in (0..self.graph.threads()).map(ThreadId) {

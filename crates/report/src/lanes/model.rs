@@ -92,7 +92,7 @@ pub(crate) enum Style {
     Halted,
     /// A process that waits at the end.
     Waiting,
-    /// A process that could go on at the end.
+    /// A process that could continue at the end.
     Ready,
 }
 

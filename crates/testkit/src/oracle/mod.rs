@@ -128,7 +128,7 @@ pub struct Truth {
     pub failures: BTreeSet<Failure>,
     /// Whether some run is discarded.
     pub discarded: bool,
-    /// Whether a fair run can go on for ever while a process that is meant to end does not end.
+    /// Whether a fair run can continue for ever while a process that is meant to end does not end.
     pub livelock: bool,
     /// Which temporal properties hold, in the order of the text.
     pub temporal: Vec<bool>,
