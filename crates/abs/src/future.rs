@@ -1,12 +1,12 @@
 //! The cells that a task, and all tasks that it may still start, may touch until the end: the
 //! paper's O (section 6.2), from the flow graph.
 //!
-//! The code is followed through scheduling points, calls and messages. A message may reach every
-//! object whose class has a method of that name, so the analysis of the code knows objects only by
-//! class. Objects that do not exist yet do not matter. Of the existing ones, only those matter that
-//! the task can reach: through its variables, and through the fields of objects that it can reach.
-//! But if other tasks can pass it more references, all objects matter: if it may take a reference
-//! out of a future, or read one from a field that a method assigns.
+//! The analysis follows the code through scheduling points, calls and messages. A message may reach
+//! every object whose class has a method of that name, so the analysis of the code distinguishes
+//! objects only by class. Objects that do not exist yet do not matter. Existing objects matter only
+//! if the task can reach them: through its variables, and through the fields of objects that it can
+//! reach. All objects matter if other tasks can pass more references to the task. This is possible
+//! if it may take a reference from a future, or read one from a field that a method assigns.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use crate::code::{Code, Op};
 use crate::effects::passed;
 use crate::heap::{Life, OUTPUT, Task};
 
-/// The effects that are possible from a place on.
+/// The possible effects from a place in the code on.
 #[derive(Debug, Default)]
 struct Reach {
-    /// Class, field, whether it is written; each field once, sorted.
+    /// Class, field, and whether it is written; each field once, sorted.
     fields: Vec<(u32, u32, bool)>,
     /// The classes on whose objects code may run.
     classes: Vec<u32>,
     prints: bool,
-    /// Whether it may reach objects that it cannot reach now.
+    /// Whether the code may reach objects that the task cannot reach now.
     open: bool,
 }
 
@@ -36,16 +36,16 @@ struct Reach {
 pub(crate) struct Futures {
     /// By class and place.
     known: RefCell<FxHashMap<(u32, u32), Arc<Reach>>>,
-    /// The fields, by class, that may come to refer to another object.
+    /// The fields, by class, that may be changed to refer to another object.
     moving: OnceCell<FxHashSet<(u32, u32)>>,
-    /// The objects that a task can reach: kept for its memory.
+    /// The objects that a task can reach; kept to reuse the allocation.
     near: RefCell<Near>,
 }
 
-/// Reachable objects, found one through another.
+/// Reachable objects.
 #[derive(Debug, Default)]
 struct Near {
-    /// For each object, whether it has been met.
+    /// For each object, whether it has been reached.
     met: Vec<bool>,
     /// Objects whose fields have not been examined.
     pending: Vec<u32>,
@@ -71,7 +71,7 @@ fn moving(code: &Code) -> FxHashSet<(u32, u32)> {
     all
 }
 
-/// Follows the code from a place, on an object of a class.
+/// Collects the effects of the code from a place on, on an object of a class.
 fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> Reach {
     let mut open = false;
     let mut fields = Vec::new();

@@ -53,7 +53,7 @@ use crate::pure::{Calls, Evaluator, Registers};
 use crate::step::{Cpu, Listener, Obstacle, Undo, resolved};
 use crate::value::Value;
 
-/// The data needed to undo a step.
+/// The data for undoing a step.
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
     pub process: ProcessId,
@@ -63,7 +63,7 @@ pub(crate) struct Taken {
     pub unfinished: usize,
 }
 
-/// Memory for evaluations that leave no trace.
+/// Temporary memory for evaluations that change nothing.
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     stack: Vec<Value>,
@@ -95,8 +95,8 @@ pub struct Machine {
     pub(crate) code: Arc<Code>,
     pub(crate) state: State,
     pub(crate) names: Names,
-    /// The events of the run; those beyond `depth` are kept for their memory, and so is the data to
-    /// undo them.
+    /// The events of the run; those beyond `depth` are kept to reuse their allocations, and so is
+    /// their undo data.
     pub(crate) run: Vec<Event>,
     pub(crate) taken: Vec<Taken>,
     pub(crate) depth: usize,
@@ -108,7 +108,8 @@ pub struct Machine {
     guards: Vec<Access>,
     pub(crate) max_local: u64,
     scratch: RefCell<Scratch>,
-    /// Cached claims of tasks with one frame: they depend only on where it rests and on its object.
+    /// Cached claims of tasks with one frame. They depend only on the position and the object of
+    /// the task.
     pub(crate) known: RefCell<FxHashMap<(u32, u32), (u32, Claims)>>,
     pub(crate) futures: Futures,
     /// For a machine whose steps have labels: the labels, up to the last step.
@@ -188,7 +189,7 @@ impl Machine {
         self.state.objects[task.object as usize].cog
     }
 
-    /// Makes a step and reports its actions to a listener.
+    /// Makes a step, and reports its actions to a listener.
     pub(crate) fn step_heard<L: Listener>(
         &mut self,
         process: ProcessId,
@@ -258,13 +259,13 @@ impl Machine {
         Ok(&self.run[depth])
     }
 
-    /// Whether the scheduling of a task varies, if only that of some objects does.
+    /// Whether the order of a task is explored, if only that of some objects is.
     fn chosen(&self, task: &Task) -> bool {
         self.names.object(self.cog(task)).chosen || self.names.object(task.object).chosen
     }
 
-    /// Whether a task may go next, if only the scheduling of some objects varies: all other tasks
-    /// go first, in the order of their names.
+    /// Whether a task may make the next step, if only the order of some objects is explored: the
+    /// tasks of other objects come first, in the order of their names.
     fn its_turn(&self, process: ProcessId, task: &Task) -> bool {
         let first = self.names.tasks.in_order().iter().find(|&&other| {
             let task = self.task(other).filter(|task| task.life == Life::Alive);
@@ -276,12 +277,12 @@ impl Machine {
         }
     }
 
-    /// Whether a task that rests can continue.
+    /// Whether a resting task can continue.
     pub(crate) fn can_step(&self, process: ProcessId, task: &Task) -> bool {
         self.waits_for(process, task).is_none()
     }
 
-    /// Returns what a task that rests waits for; none if it can continue.
+    /// Returns the reason why a resting task waits; `None` if it can continue.
     fn waits_for(&self, process: ProcessId, task: &Task) -> Option<Blocker> {
         let holder = self.state.objects[self.cog(task) as usize].holder;
         if let Some(holder) = holder.filter(|&holder| holder != process.0) {
@@ -318,7 +319,7 @@ impl Machine {
         self.closed_guard(process, task)
     }
 
-    /// Whether a task runs on a dead object, and its next step finds out.
+    /// Whether a task runs on a dead object, which its next step detects.
     fn is_struck(&self, task: &Task) -> bool {
         let dead = |object: u32| self.state.objects[object as usize].dead;
         if self.code.is_idle(task.pc) {
@@ -327,7 +328,7 @@ impl Machine {
         dead(task.object) || task.frames.last().is_some_and(|frame| dead(frame.object))
     }
 
-    /// Whether an object that a task runs on may die while the task waits.
+    /// Whether an object of a task may die while the task waits.
     fn may_be_struck(&self, task: &Task) -> bool {
         let may_die = |frame: &Frame| {
             let class = self.names.object(frame.object).class;
@@ -336,7 +337,8 @@ impl Machine {
         task.frames.iter().any(may_die)
     }
 
-    /// Returns why the guard at which a task rests does not hold; none if it holds, or fails.
+    /// Returns why the guard of a resting task does not hold; `None` if it holds or throws an
+    /// exception.
     fn closed_guard(&self, process: ProcessId, task: &Task) -> Option<Blocker> {
         let Some(frame) = task.frames.last() else {
             return Some(Blocker::Anything);
@@ -381,7 +383,7 @@ impl Machine {
         }
     }
 
-    /// Whether the guard at which a task rests has a condition.
+    /// Whether the guard of a resting task has a condition.
     fn has_condition(&self, task: &Task) -> bool {
         let ops = &self.code.ops;
         let pc = task.pc as usize;
@@ -430,7 +432,7 @@ impl Machine {
         pieces.fold(start, |all, text| text.fingerprint(all, &self.names))
     }
 
-    /// Whether determinism also concerns whether an object is alive: not if only some of its fields
+    /// Whether determinism concerns the life of an object: it does not if only some of its fields
     /// are named.
     pub(crate) fn observes_life(&self, number: u32) -> bool {
         let name = self.names.object(number);
@@ -441,7 +443,7 @@ impl Machine {
             && chosen.is_none_or(|chosen| chosen.iter().any(whole))
     }
 
-    /// Returns the fields of an object that determinism is about.
+    /// Returns the fields of an object that are compared for determinism.
     pub(crate) fn observed_fields(&self, number: u32) -> impl Iterator<Item = usize> + '_ {
         let name = self.names.object(number);
         let info = &self.code.classes[name.class as usize];

@@ -12,7 +12,7 @@ pub struct StepPlace {
     pub span: Span,
     /// Whether the step may have to wait.
     pub waits: bool,
-    /// The fields that it may only read, with their class.
+    /// The fields that the step may read but not write, with their class.
     pub reads: Vec<String>,
     /// The fields that it may write, with their class.
     pub writes: Vec<String>,
@@ -80,7 +80,7 @@ impl Code {
         })
     }
 
-    /// Returns the fields that a run may only read, and those that it may write.
+    /// Returns the fields that a step may read but not write, and those that it may write.
     fn touched(&self, class: usize, effects: &Effects) -> (Vec<String>, Vec<String>) {
         let field = |class: usize, field: u32| {
             let info = &self.classes[class];

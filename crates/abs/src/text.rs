@@ -7,14 +7,14 @@ use crate::code::Code;
 use crate::heap::Names;
 use crate::value::{Data, Value};
 
-/// Limit on the length of texts: longer ones would exhaust the machine.
+/// Limit on the length of strings: longer ones would exhaust the memory.
 pub(crate) const MOST: usize = 1 << 22;
 
-/// Limit on the length of a value that is shown. A value with shared parts may be much longer as a
-/// text than in memory.
+/// Limit on the length of a value in messages. A value with shared parts may be much longer as a
+/// string than in memory.
 const MOST_SHOWN: usize = 20_000;
 
-/// Writes a value as `toString` does: a text as it is, texts within other values in quotes, no
+/// Writes a value as `toString` does: strings unquoted, strings within other values quoted, no
 /// blanks, and lists, sets and maps by their elements.
 pub(crate) fn write(into: &mut String, value: &Value, code: &Code, names: &Names) {
     match value {
@@ -23,13 +23,12 @@ pub(crate) fn write(into: &mut String, value: &Value, code: &Code, names: &Names
     }
 }
 
-/// Writes a value as the source would, with texts in quotes; not much more than `most` bytes.
+/// Writes a value as the source would, with quoted strings; not much more than `most` bytes.
 fn write_inner(into: &mut String, value: &Value, most: usize, (code, names): (&Code, &Names)) {
-    /// A piece that is left to be written.
+    /// A piece that remains to be written.
     enum Piece {
         Value(Value),
-        /// The elements of a list, set or map after the first, and the constructor of a further
-        /// element.
+        /// The remaining elements of a list, set or map, and its constructor for further elements.
         Rest(Value, u32),
         Sign(&'static str),
     }
@@ -98,13 +97,13 @@ fn write_inner(into: &mut String, value: &Value, most: usize, (code, names): (&C
     }
 }
 
-/// Returns how a list, a set or a map is written.
+/// Returns the notation of a list, a set or a map.
 fn listed(data: &Data, code: &Code) -> Option<(&'static str, u32, u32)> {
     let kinds = code.exceptions.lists.iter().copied();
     { kinds }.find(|(_, nil, cons)| [*nil, *cons].contains(&data.constructor))
 }
 
-/// Returns a value as text, cut if it is long.
+/// Returns a value as a string, cut if it is long.
 pub(crate) fn shown(value: &Value, code: &Code, names: &Names) -> String {
     let mut text = String::new();
     write_inner(&mut text, value, MOST_SHOWN, (code, names));

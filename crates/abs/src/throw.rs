@@ -7,8 +7,8 @@ use crate::step::{Cpu, Happening, Listener, Undo, touch};
 use crate::value::Value;
 
 impl<L: Listener> Cpu<'_, L> {
-    /// Returns where an exception leads: to a handler, or to the recovery block, which handles
-    /// assertions only if it names them. None if the exception has ended the task and killed its
+    /// Returns the code that handles an exception: a handler, or the recovery block, which handles
+    /// assertions only if it names them. `None` if the exception has ended the task and killed its
     /// object.
     pub(crate) fn throw(&mut self, pc: u32, exception: Value, task: &mut Task) -> Option<u32> {
         let recovered_from = if task.recovers {
@@ -79,7 +79,8 @@ impl<L: Listener> Cpu<'_, L> {
         None
     }
 
-    /// Kills an object. That of the main block cannot die, because only the main block runs on it.
+    /// Kills an object. The object of the main block cannot die, because only the main block runs
+    /// on it.
     pub(crate) fn kill(&mut self, object: u32) {
         if object == 0 {
             return;

@@ -35,7 +35,7 @@ impl Rng {
         (self.below(100) as u32) < chance
     }
 
-    /// Returns one of these; none if there are none.
+    /// Returns a random element; `None` if there are no elements.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         if from.is_empty() {
             return None;

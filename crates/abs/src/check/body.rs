@@ -218,7 +218,7 @@ impl Checker<'_> {
         Some((slot, ty))
     }
 
-    /// Forgets what is known of variables, because it does not hold here.
+    /// Forgets facts about variables, because they do not hold here.
     pub(super) fn forget_known(&mut self) {
         self.body().claimed.clear();
         self.body().nonnull.clear();

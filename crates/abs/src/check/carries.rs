@@ -9,7 +9,7 @@ impl Checker<'_> {
         self.carries_beside(&self.unknowns.deep(ty), &mut Vec::new())
     }
 
-    /// The same, during the examination of some data types.
+    /// Like [`carries`](Self::carries), while some data types are being examined.
     fn carries_beside(&self, ty: &Ty, open: &mut Vec<u32>) -> bool {
         let (head, args) = match ty {
             Ty::Made(head, args) => (head, args),
@@ -35,7 +35,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a part of a value of some constructor may.
+    /// Whether a part of a value with some constructor may refer to an object or a future.
     fn parts_carry(&self, head: Head, open: &mut Vec<u32>) -> bool {
         let made = self.constructors.iter();
         let mut parts = made

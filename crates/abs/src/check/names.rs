@@ -14,14 +14,14 @@ use crate::types::{Head, Ty};
 /// Limit on the nesting of synonyms.
 const MAX_SYNONYMS: usize = 50;
 
-/// Limit on the parts of a written type: synonyms of pairs of synonyms double them.
+/// Limit on the size of a written type: each synonym of a pair may double the size.
 const MOST_WRITTEN: u32 = 4096;
 
 impl Checker<'_> {
     /// Returns the full name that a name stands for in a module.
     pub(super) fn full(&self, module: usize, name: &str) -> Option<String> {
         if let Some((home, short)) = name.rsplit_once('.') {
-            // Another module may declare it, and this one re-export it.
+            // The other module may re-export a name that a third one declares.
             let home = self.scopes.iter().find(|scope| scope.name == home);
             let passed_on = home.and_then(|scope| scope.exports.get(short).cloned());
             return passed_on.or_else(|| Some(name.to_owned()));
@@ -57,7 +57,7 @@ impl Checker<'_> {
         self.bodies.last().map_or(0, |body| body.module)
     }
 
-    /// Reports an unknown name: that of an excluded feature, or a typo.
+    /// Reports an unknown name: the name of an excluded feature, or a typo.
     pub(super) fn unknown<'n>(
         &mut self,
         code: &'static str,
@@ -110,7 +110,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Returns the type that is written.
+    /// Returns the type for its syntax.
     pub(super) fn ty(&mut self, module: usize, generics: &[String], ty: &ast::Type) -> Ty {
         self.written_parts = 0;
         let before = self.mistakes.len();
@@ -248,7 +248,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports a type that does not fit.
+    /// Reports a type mismatch.
     pub(super) fn fit(&mut self, actual: &Ty, wanted: &Ty, span: Span) {
         let known = self.unknowns.is_too_large();
         if self.unknowns.fits(actual, wanted, &self.inheritance) {
@@ -284,7 +284,7 @@ impl Checker<'_> {
     }
 }
 
-/// `1 argument`, `2 arguments`.
+/// Formats a number with a noun: `1 argument`, `2 arguments`.
 pub(super) fn count(n: usize, what: &str) -> String {
     match n {
         1 => format!("1 {what}"),

@@ -11,15 +11,15 @@ use crate::types::{Head, Ty};
 /// The rules for a variable or a field.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rules {
-    /// Assigned only where it is declared.
+    /// Whether it is assigned only where it is declared.
     pub fixed: bool,
-    /// Never `null`.
+    /// Whether it is never `null`.
     pub nonnull: bool,
-    /// Its elements are never `null`.
+    /// Whether its elements are never `null`.
     pub elements: bool,
 }
 
-/// Whether some of these statements assigns a field.
+/// Whether one of these statements assigns a field.
 pub(super) fn assigned(stmts: &[Stmt], field: &str) -> bool {
     stmts.iter().any(|stmt| match &stmt.kind {
         StmtKind::Assign { name, .. } => name.text == field,
@@ -75,7 +75,7 @@ fn first_return(stmt: &Stmt) -> Option<Span> {
 }
 
 impl Checker<'_> {
-    /// Reports a `return` that statements follow.
+    /// Reports a `return` with statements after it.
     pub(super) fn no_early_return(&mut self, stmts: &[Stmt]) {
         if let Some(span) = early_return(stmts) {
             let mistake = Diagnostic::new("A0245", span, "a method returns at its end")
@@ -201,7 +201,7 @@ impl Checker<'_> {
         self.report(mistake);
     }
 
-    /// Checks `[DomainClass: e]`: a text, in which fields may be used.
+    /// Checks `[DomainClass: e]`: `e` must be a string, which may use fields.
     pub(super) fn check_annotations(&mut self, tree: &ast::Class, class: u32) {
         let Some(written) = tree.annotations.labelled("DomainClass") else {
             return;

@@ -8,9 +8,9 @@
 //! reaches within the limit is met, and the search finds everything that a search without merging
 //! finds within the limit.
 //!
-//! A state may be expanded as many times as the limit, though that is rare. So this search is made
-//! only if a search without it has reached the limit. It is never reduced: a step that is put off
-//! may come too late.
+//! A state may be expanded once for each depth up to the limit, though that is rare. So this search
+//! is used only after an ordinary search has reached the limit. It is never reduced, because a
+//! postponed step may come after the limit.
 
 use hashbrown::hash_table::Entry;
 use mazurka_core::{Event, Fingerprint, Semantics};

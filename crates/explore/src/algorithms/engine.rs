@@ -125,7 +125,7 @@ impl Algorithm {
         matches!(self, Algorithm::Context(_)) || self.merging().is_some()
     }
 
-    /// Returns how it merges states, if it does.
+    /// Returns how the algorithm merges states, if it does.
     ///
     /// ```
     /// use mazurka_explore::{Algorithm, Merging};
@@ -140,7 +140,7 @@ impl Algorithm {
         }
     }
 
-    /// Returns how it draws executions, if it does. Then it verifies nothing.
+    /// Returns how the algorithm draws executions, if it does.
     ///
     /// ```
     /// use mazurka_explore::{Algorithm, Method};
@@ -187,7 +187,7 @@ pub struct Merging {
     /// Whether states that differ only in the places of interchangeable processes are one, where
     /// nothing asks for all of them.
     pub symmetric: bool,
-    /// Keeps states as bits in so many bytes: some may be missed.
+    /// Stores states as bits in a bit set of this many bytes, which may miss states.
     pub bits: Option<u64>,
 }
 
@@ -466,7 +466,7 @@ fn in_context<E: Semantics>(mut session: Session<'_, '_, E>, variant: Variant) -
 fn each_state<E: Semantics>(mut session: Session<'_, '_, E>, merging: Merging) -> Findings {
     let limits = session.limits.clone();
     session.limits.depth.get_or_insert(u64::MAX);
-    // What is put off may come after the limit, and an observer wants to see all.
+    // A postponed step may come after the limit, and an observer needs all steps.
     let merging = Merging {
         reduced: merging.reduced && limits.depth.is_none(),
         symmetric: merging.symmetric && limits.depth.is_none() && !session.observer.looks(),

@@ -55,7 +55,7 @@ impl Meter {
         self.states.push((Fingerprint::ZERO, 0));
     }
 
-    /// The same, and the sum is that of all parts, as it would be in any other run.
+    /// Like the previous function, but the sum includes all parts, so it is the same in every run.
     pub fn start_with_all(&mut self, program: &impl Semantics) {
         self.start(program);
         let all = self.parts.iter();

@@ -144,8 +144,8 @@ impl Path {
         })
     }
 
-    /// The same, but takes the process with the least rank, which may depend on its position in the
-    /// order of names.
+    /// Like the previous function, but takes the process with the least rank, which may depend on
+    /// its position in the order of names.
     pub fn next_least<R: Ord>(
         &mut self,
         outcomes: &mut Vec<i64>,

@@ -127,7 +127,7 @@ impl<L> Walks<L> {
         }
     }
 
-    /// The same, for a program that draws the outcomes of `choose` itself.
+    /// Configures it for a program that draws the outcomes of `choose` itself.
     pub fn program_chooses(self) -> Self {
         Self {
             program_chooses: true,
@@ -135,7 +135,7 @@ impl<L> Walks<L> {
         }
     }
 
-    /// The same, but the first walk that reaches a bound is the last one.
+    /// Configures it to end at the first walk that reaches a bound.
     pub fn ends_at_bound(self) -> Self {
         Self {
             ends_at_bound: true,

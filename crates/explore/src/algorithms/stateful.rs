@@ -117,7 +117,7 @@ pub(crate) trait Memory {
         Vec::new()
     }
 
-    /// Returns the probability that a state was taken for another one, of so many.
+    /// Returns the probability that a new state counted as known, after this number of states.
     fn miss(&self, _states: u64) -> Option<f64> {
         None
     }

@@ -38,7 +38,7 @@ pub(super) struct Lengths {
     /// For each process, the steps that it is expected to have left, without those of processes
     /// that it still starts.
     left: Vec<u64>,
-    /// The same, with the steps of these processes.
+    /// `left`, together with the steps of these processes.
     weights: Vec<u64>,
 }
 
@@ -117,7 +117,7 @@ pub struct ByLength {
     walks: u64,
     /// For each process, the number of its steps in these walks.
     made: Vec<u64>,
-    /// The same for the current walk.
+    /// For each process, the number of its steps in the current walk.
     current: Vec<u64>,
     lengths: Lengths,
 }

@@ -1,16 +1,15 @@
-//! One part of a search space, explored by itself: within a budget of steps, or cut.
+//! Explores one part of a search space on its own: within a budget of steps, or by cutting the
+//! part.
 //!
-//! What becomes of a part is a function of the program and the part alone. It is explored with a
-//! budget of *steps*. If that is not enough, what was found is forgotten and the part is cut (see
-//! `cut`) into children, which are parts like it. So the tree of parts does not depend on which
-//! machine explores which part, how fast it is, or how often a part is begun again. The findings of
-//! the leaves, put together in the order of the tree, are those of the whole.
+//! The outcome of a part is a function of the program and the part alone. A part is explored with a
+//! budget of *steps*. If the budget is too small, the findings are discarded and the part is cut
+//! (see `cut`) into children, which are parts, too. So the tree of parts does not depend on the
+//! machine that explores a part, on its speed, or on the number of attempts. The findings of the
+//! leaves, combined in the order of the tree, are those of the whole space.
 //!
-//! A part that cannot be cut, for instance because all its runs start with the same thousands of
-//! steps, is explored to its end.
-//!
-//! The price is what was forgotten: at most the budget for each cut. With 64 children for each cut
-//! it is measured in docs/cluster.md.
+//! Some parts cannot be cut, for instance if all runs start with the same thousands of steps. They
+//! are explored to the end. The price is the discarded work: at most one budget for each cut.
+//! docs/cluster.md has measurements with 64 children for each cut.
 
 use std::time::Duration;
 
@@ -23,19 +22,19 @@ use crate::drive::findings::Findings;
 use crate::drive::parallel::Parts;
 use crate::drive::search::Search;
 
-/// What came of a part.
+/// The outcome of a part.
 #[derive(Clone, Debug)]
 pub enum Within {
-    /// It is explored.
+    /// The part is explored.
     Explored(Box<Parts>),
-    /// It takes more steps than it may. So many were made.
+    /// The part takes more steps than its budget. The number is that of the steps made.
     TooLarge(u64),
-    /// The watch broke it off.
+    /// The watch stopped the exploration.
     BrokenOff(Bound),
 }
 
 impl Parts {
-    /// Returns a search of which nothing is explored and nothing is cut.
+    /// Returns a search in which nothing is explored and nothing is cut.
     pub fn whole(search: Search<Stateless>) -> Self {
         Self {
             left: vec![Part::whole()],
@@ -43,7 +42,8 @@ impl Parts {
         }
     }
 
-    /// Explores what is left, in this thread, with so many steps for each part at the most.
+    /// Explores the remaining parts, in this thread, with at most this number of steps for each
+    /// part.
     pub fn explore_within<E: Execution>(
         mut self,
         program: &mut E,
@@ -66,14 +66,14 @@ impl Parts {
         }
     }
 
-    /// Cuts the only part that is left into about so many. Nothing comes of it if it falls into
-    /// fewer than two. `spent`: steps that were made in vain, which count.
+    /// Cuts the only remaining part into about `pieces` parts. Returns `None` if there would be
+    /// fewer than two. `spent`: the discarded steps, which count.
     pub fn split<E: Execution>(&self, program: &mut E, pieces: usize, spent: u64) -> Option<Self> {
         let [part] = &self.left[..] else {
             return None;
         };
         let naive = self.search.algorithm == Stateless::Naive;
-        // How much time there is does not matter.
+        // The time limit must not influence the cut.
         let limits = Limits {
             time: None,
             ..self.search.limits.clone()
@@ -90,13 +90,14 @@ impl Parts {
         Some(parts)
     }
 
-    /// Adds the findings of another part of the same search. The order in which parts are added
-    /// matters: of final states the first are shown.
+    /// Adds the findings of another part of the same search. The order of the parts matters: the
+    /// first final states are shown.
     pub fn add(&mut self, other: Parts) {
         self.found.absorb(other.found);
     }
 
-    /// Returns the findings of a search whose parts were added. `stopped_by`: why some are missing.
+    /// Returns the findings of a search whose parts were added. `stopped_by` says why some parts
+    /// are missing.
     pub fn added_up(self, stopped_by: Option<Bound>, elapsed: Duration) -> Findings {
         let mut found = self.found;
         if let Some(bound) = stopped_by {

@@ -1,9 +1,9 @@
 //! Workers that draw executions.
 //!
-//! A sample is drawn in batches, each with a seed of its own (`algorithms/sample`), so what is
-//! drawn depends neither on the number of workers nor on their speed. A worker has a program of its
-//! own and takes the next batch when it has finished one. Batches are put together in their order,
-//! up to the first in which a violation ends the search: later ones do not count.
+//! A sample is drawn in batches, each with a seed of its own (`algorithms/sample`), so the
+//! executions drawn depend neither on the number of workers nor on their speed. A worker has a
+//! program of its own and takes the next batch when it has finished one. Batches are put together
+//! in their order, up to the first in which a violation ends the search: later ones do not count.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -3,8 +3,8 @@
 //! Every loop asks here whether it may continue, so a limit means the same for all of them. A new
 //! limit is a field of [`Limits`], a [`Bound`] that names it, and a question here.
 //!
-//! The memory is that of the whole operating-system process. The watch measures it, and
-//! [`look`](Budget::look) calls the watch.
+//! The memory limit applies to the whole operating-system process. The watch measures the memory,
+//! and [`look`](Budget::look) calls the watch.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ impl<'a> Budget<'a> {
         Self::after(Duration::ZERO, limits)
     }
 
-    /// Makes the budget of a search that continues now and has already taken some time.
+    /// Makes the budget of a resumed search that has already taken some time.
     pub(crate) fn after(before: Duration, limits: &'a Limits) -> Self {
         Self {
             limits,
@@ -139,7 +139,8 @@ impl<'a> Budget<'a> {
         self.look_at(counts, None, watch)
     }
 
-    /// The same, for a search of which the fraction `done` is finished, if known.
+    /// Checks the time, and calls the watch with the counts, for a search of which the fraction
+    /// `done` is finished, if known.
     pub(crate) fn look_at(
         &self,
         counts: Counts,
@@ -192,7 +193,7 @@ pub struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
-    /// Makes an account from which nothing but time is spent.
+    /// Makes an account that has spent nothing but time.
     pub fn new(budget: Budget<'a>) -> Self {
         Self {
             budget,

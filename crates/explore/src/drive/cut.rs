@@ -51,14 +51,14 @@ const MOST_CHILDREN: usize = 4096;
 pub struct Part {
     /// The steps that all its runs start with.
     pub prefix: Schedule,
-    /// The processes that sleep after them.
+    /// The processes that sleep after the prefix.
     pub asleep: Vec<ProcessPath>,
-    /// Its estimated part of the whole.
+    /// Its estimated share of the whole space.
     pub share: f64,
 }
 
 impl Part {
-    /// Returns the whole space.
+    /// Returns the part that is the whole space.
     pub fn whole() -> Self {
         Self {
             prefix: Schedule::default(),
@@ -98,7 +98,7 @@ impl PartialOrd for Piece {
 }
 
 impl Ord for Piece {
-    /// The largest is the greatest; of equal ones, the first.
+    /// The largest piece comes first; among equal ones, the first.
     fn cmp(&self, other: &Self) -> Ordering {
         let shares = self.part.share.total_cmp(&other.part.share);
         shares.then_with(|| other.place.cmp(&self.place))
@@ -128,8 +128,7 @@ pub(crate) fn cut<E: Execution>(
     });
     let start = Instant::now();
     for _ in 0..CUTS {
-        // Steps may be slow, so the time is checked. Parts that are left uncut are explored all the
-        // same.
+        // Steps may be slow, so the time is checked. Uncut parts are explored nevertheless.
         let late = limits.time.is_some_and(|most| start.elapsed() >= most);
         if pieces.len() >= parts || late {
             break;

@@ -63,8 +63,7 @@ pub trait Policy<E: Execution> {
         false
     }
 
-    /// Whether the state that was entered last is covered elsewhere, even if no process can
-    /// continue.
+    /// Whether the last state entered is covered elsewhere, even if no process can continue.
     fn known(&self) -> bool {
         false
     }
@@ -82,16 +81,16 @@ pub trait Policy<E: Execution> {
     /// Called at the end of a run.
     fn leaf(&mut self, _program: &E, _end: End) {}
 
-    /// Puts a process to sleep in the initial state: everything that starts with its step is
-    /// explored elsewhere.
+    /// Puts a process to sleep in the initial state: all runs that start with its step are explored
+    /// elsewhere.
     fn put_to_sleep(&mut self, _program: &E, _process: ProcessId) {}
 
-    /// Whether the policy gives up: the search ends at once, and its findings mean nothing.
+    /// Whether the policy gives up: the search ends at once, and its findings are meaningless.
     fn gives_up(&self) -> bool {
         false
     }
 
-    /// From now on the policy notes the reversals of races that it schedules, if it does so at all.
+    /// Makes the policy record the reversals of races that it schedules, if it supports this.
     fn note_reversals(&mut self) {}
 
     /// Returns the reversals that were scheduled since the last call. Positions are those of the
@@ -116,18 +115,19 @@ pub trait Policy<E: Execution> {
         None
     }
 
-    /// Returns the number of states that these stand for, if one may stand for several.
+    /// Returns the number of states that the states met represent, if one may represent several.
     fn permuted(&self) -> Option<u64> {
         None
     }
 
-    /// Returns what is observed of the other states that the current one stands for, each with the
-    /// permutation of processes that leads there.
+    /// Returns the observations of the other states that the current state represents, each with
+    /// the permutation of processes that leads to it.
     fn observations(&self, _program: &E) -> Vec<(Fingerprint, Vec<u32>)> {
         Vec::new()
     }
 
-    /// Returns the probability that a state was taken for another one so far, if it is known.
+    /// Returns the probability so far that a new state was taken for a known one, if it can be
+    /// computed.
     fn miss(&self) -> Option<f64> {
         None
     }
@@ -279,7 +279,7 @@ pub struct Progress {
     pub estimate: Option<Estimate>,
     /// The number of branches that are known but not explored, where states are merged.
     pub open: u64,
-    /// The probability that a state was taken for another one so far, where states are merged.
+    /// The probability so far that a new state was taken for a known one, where states are merged.
     pub miss: Option<f64>,
 }
 
@@ -334,7 +334,7 @@ struct Driver<'a, 'w> {
     cut: u64,
     /// The processes that sleep at the start.
     asleep: &'a [ProcessId],
-    /// Whether another search has recorded what happened before the start.
+    /// Whether an earlier search has recorded the mishaps before the start.
     goes_on: bool,
     watch: &'a mut Watch<'w>,
 }
@@ -546,7 +546,7 @@ fn tell_reversals<E: Execution, P: Policy<E>>(
     }
 }
 
-/// Whether a step with these mishaps was broken off: such a step counts for nothing, and ends the
+/// Whether a step with these mishaps was broken off: such a step has no other effects, and ends the
 /// search.
 pub fn is_broken_off(mishaps: &[Mishap]) -> bool {
     let mut kinds = mishaps.iter().map(|mishap| mishap.kind);

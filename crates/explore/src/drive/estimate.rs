@@ -5,8 +5,8 @@
 //! search that is done is known at any time, and the executions met so far are the same part of the
 //! whole.
 //!
-//! For parts (see `cut`) that is a bad guide: parts in which many processes sleep are often empty,
-//! or nearly so. There each part that is left is assumed to be like the finished ones with as many
+//! This is inaccurate for parts (see `cut`): parts in which many processes sleep are often empty or
+//! almost empty. There each part that is left is assumed to be like the finished ones with as many
 //! sleeping processes. If there is none, it is assumed to be somewhat smaller than those with the
 //! most sleeping processes below that number, and at most as large. A larger share means a larger
 //! part, but not in proportion: the square root fitted the corpus better than the share itself.

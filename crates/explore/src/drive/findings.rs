@@ -34,14 +34,15 @@ impl Finding {
     }
 }
 
-/// A temporal property that a run violates.
+/// A temporal property that some run violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Its number among those that the program states.
+    /// Its index among the temporal properties of the program.
     pub property: usize,
-    /// The run. It ends in the state that violates an `always`, or where nothing continues.
+    /// The run. It ends in a state that violates an `always`, or in a state where no process can
+    /// continue.
     pub schedule: Schedule,
-    /// If the run continues for ever: how many of its steps come before those that repeat.
+    /// If the run continues for ever: the number of its steps before those that repeat.
     pub lasso: Option<usize>,
 }
 
@@ -64,7 +65,7 @@ pub struct Findings {
     pub deadlock: Option<Finding>,
     /// The first final state, and the first that differs from it.
     pub finals: Vec<Finding>,
-    /// A schedule to a cycle that can be followed for ever, and once round it.
+    /// A schedule to a cycle that can be followed for ever, and once around it.
     pub livelock: Option<Finding>,
     /// Temporal properties that do not hold, in the order of the file.
     pub broken: Vec<Broken>,
@@ -72,7 +73,7 @@ pub struct Findings {
     pub elapsed: Duration,
     /// The executions that were drawn, by an algorithm that draws.
     pub walks: u64,
-    /// The fingerprints of what was met.
+    /// The fingerprints of what the search has met.
     pub seen: Seen,
 }
 
@@ -86,8 +87,8 @@ pub struct Seen {
     pub observed: Prints,
     /// The observations of the `finals` of the findings.
     pub finals: Vec<Fingerprint>,
-    /// The permutation of processes that leads from the last of the `finals` to what it shows;
-    /// empty if it shows that itself.
+    /// The permutation of processes that leads from the last of the `finals` to the final state
+    /// shown; empty if that is the state itself.
     pub renamed: Vec<u32>,
     /// Number of traces whose final state breaks an `ensures`, for each `ensures`.
     pub broken_ensures: u64,
@@ -102,7 +103,7 @@ pub struct Tally {
     pub deadlocks: u32,
     /// Number of `ensures` that its final state breaks.
     pub broken_ensures: u32,
-    /// How often it was drawn, by an algorithm that draws executions.
+    /// Number of draws of this trace, for algorithms that draw executions.
     pub times: u64,
 }
 
@@ -129,7 +130,7 @@ impl Findings {
         }
     }
 
-    /// Whether all final states agree; none if no run is final or the search was cut.
+    /// Whether all final states agree; `None` if no run is final or the search was cut.
     pub fn deterministic(&self) -> Option<bool> {
         match self.finals.len() {
             0 => None,
@@ -138,9 +139,10 @@ impl Findings {
         }
     }
 
-    /// Returns how much of the traces was seen, if executions were drawn and have come to an end. A
-    /// sample that a violation has ended says nothing: how many executions it has depends on what
-    /// they are. Nor does one of a program that makes no step, which has one execution.
+    /// Returns the estimated fraction of the traces that the search has met, if it drew executions
+    /// and they came to an end. Returns `None` if a violation ended the sample, because the number
+    /// of executions then depends on what they show. Returns `None` for a program without steps,
+    /// because it has one execution.
     pub fn estimate(&self) -> Option<TraceEstimate> {
         let drawn = self.walks > 0 && self.counts.steps > 0;
         let whole = drawn && self.stopped != StopReason::Certain;
@@ -148,8 +150,8 @@ impl Findings {
         TraceEstimate::of(traces.iter().map(|(_, tally)| tally.times))
     }
 
-    /// Returns the kinds of violations among them. Different results are one of these whether they
-    /// count or not.
+    /// Returns the kinds of violations among the findings. Different results are included, whether
+    /// they count or not.
     pub fn kinds(&self) -> Kinds {
         let found = [
             (Kind::Failure, !self.failures.is_empty()),
@@ -165,7 +167,7 @@ impl Findings {
             .collect()
     }
 
-    /// Adds the findings of a search of another part of the same space.
+    /// Adds the findings of another part of the same space.
     pub(crate) fn absorb(&mut self, other: Findings) {
         let (counts, more) = (&mut self.counts, other.counts);
         counts.executions += more.executions;
@@ -176,7 +178,7 @@ impl Findings {
         self.walks += other.walks;
         match (&mut self.seen.traces, other.seen.traces) {
             (Some(met), Some(mut traces)) => {
-                // The larger table is kept: a copy of it may be more than a limit of memory allows.
+                // Keeps the larger table: a copy of it may exceed the memory limit.
                 if traces.len() > met.len() {
                     std::mem::swap(met, &mut traces);
                     counts.deadlocks = more.deadlocks;
@@ -232,7 +234,7 @@ impl Findings {
         self.broken.sort_by_key(|broken| broken.property);
     }
 
-    /// Adds a bound that shows after the search: then the search was not complete.
+    /// Adds a bound that was found after the search: the search was not complete.
     pub fn add_bound(&mut self, bound: Bound) {
         self.bound(bound);
         if self.stopped == StopReason::Complete {
@@ -312,20 +314,20 @@ pub(crate) struct Ledger<'a> {
     pub found: Findings,
     /// Whether nothing more needs to be found.
     pub certain: bool,
-    /// What is known to be there.
+    /// The findings that are known to exist.
     pub wanted: Option<Wanted>,
     /// Whether it matters how often a trace is met.
     pub samples: bool,
 }
 
-/// Returns what is observed of other states that a final state stands for, each with the
-/// permutation of processes that leads there.
+/// Returns the observations of other states that a final state represents, each with the
+/// permutation of processes that leads to it.
 type Others<'a> = &'a dyn Fn() -> Vec<(Fingerprint, Vec<u32>)>;
 
-/// What another search has found.
+/// The findings of another search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
-    /// The number of failures, of one each site.
+    /// The number of sites of failures.
     pub sites: usize,
     /// Whether there is a deadlock.
     pub deadlock: bool,
@@ -334,7 +336,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Returns all of what some findings show.
+    /// Returns the numbers of these findings, for another search to match.
     pub fn of(found: &Findings) -> Self {
         Self {
             sites: found.failures.len(),
@@ -543,7 +545,7 @@ impl<'a> Ledger<'a> {
         self.look_for_wanted();
     }
 
-    /// Ends the search if all that is known to be there has been found.
+    /// Ends the search when all findings that are known to exist have been found.
     fn look_for_wanted(&mut self) {
         self.certain |= self.wanted.is_some_and(|wanted| {
             self.found.failures.len() >= wanted.sites
@@ -637,7 +639,8 @@ impl<'a> Ledger<'a> {
         broken
     }
 
-    /// Keeps the current run, or one with other processes, if its final state is worth showing.
+    /// Keeps the current run, or its image under a permutation, if its final state is worth
+    /// showing.
     fn shown<E: Execution>(&mut self, program: &E, observed: Fingerprint, labels: Vec<u32>) {
         let found = &mut self.found;
         if found.finals.len() < 2 {
@@ -650,7 +653,7 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// Returns a finding with the current run as it is.
+/// Returns a finding with the current run.
 fn here<E: Execution>(program: &E, mishap: Option<Mishap>) -> Finding {
     Finding {
         mishap,
@@ -658,8 +661,8 @@ fn here<E: Execution>(program: &E, mishap: Option<Mishap>) -> Finding {
     }
 }
 
-/// Returns a finding with some events in normal form, unless there are more of them than in the
-/// known one.
+/// Returns a finding with some events in normal form; `None` if there are more of them than in the
+/// known finding.
 fn normal<E: Execution>(
     program: &E,
     mishap: Option<Mishap>,
@@ -681,8 +684,7 @@ fn normal<E: Execution>(
 mod tests {
     use super::*;
 
-    /// Returns the findings of a search that has met some traces, of which every third is a
-    /// deadlock.
+    /// Returns the findings of a search that has met some traces; every third trace is a deadlock.
     fn met(traces: std::ops::Range<u64>) -> Findings {
         let mut found = Findings::none(false);
         for trace in traces {

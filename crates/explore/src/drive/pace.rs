@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-/// The least time between two checks.
+/// Minimum time between two checks.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// Tells when to check the limits: rarely if steps are quick, since a check takes time, and after
-/// each step if they are slow.
+/// Decides when to check the limits: rarely if steps are fast, because a check takes time, and
+/// after each step if they are slow.
 #[derive(Debug)]
 pub(crate) struct Pace {
     /// Number of steps between two checks, now.

@@ -95,7 +95,7 @@ pub(crate) struct Start {
     pub asleep: Vec<ProcessId>,
     /// The width of sets to try first; afterwards the one that was needed.
     pub width: usize,
-    /// Whether another search has recorded what happened before the start.
+    /// Whether an earlier search has recorded the mishaps before the start.
     pub goes_on: bool,
     /// Findings that are known to exist: the search ends when all of them are found.
     pub wanted: Option<Wanted>,

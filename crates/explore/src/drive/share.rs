@@ -1,19 +1,17 @@
 //! Workers that share the states of one search.
 //!
-//! All workers put the states that they meet into one [table](crate::drive::states), and each state
-//! is expanded by the worker that has put it there. A worker explores depth first; when another one
-//! has nothing to do, it gives away the branch that is nearest to the start of its path, as the
-//! steps that lead there (Lipton and Mehlhorn's *lazy splitting*, as in work stealing: Blumofe,
-//! Leiserson, JACM 1999, on why the oldest branch). Branches wait in a lock-free queue.
+//! All workers put the states that they meet into one [table](crate::drive::states). A state is
+//! expanded by the worker that has inserted it. A worker explores depth first. When another worker
+//! is idle, it gives away the branch nearest to the start of its path, as the steps that lead there
+//! (Lipton and Mehlhorn's *lazy splitting*, as in work stealing: Blumofe, Leiserson, JACM 1999, on
+//! why the oldest branch). Branches wait in a lock-free queue.
 //!
-//! Results do not depend on the number of workers: what is run from a state depends on the state
-//! alone, so the states and the steps between them are always the same, and all counts with them.
-//! Only the *runs* that lead to what is found depend on who was first. So these are looked for once
-//! more by one worker, which stops when all that is there is found; and a search that ends at its
-//! first violation is made once more by one worker, and the result is that one's. Where a limit
-//! leaves no time for that, the first runs are shown.
-//!
-//! Limits of steps and executions are kept by one worker, exactly.
+//! Results do not depend on the number of workers. The steps that are run from a state depend on
+//! the state alone, so the states, the steps between them and all counts are always the same. Only
+//! the *runs* that lead to the findings depend on timing. So one worker searches for these runs
+//! again, and stops when it has found them all. If a search ends at its first violation, one worker
+//! repeats it, and its result counts. If a limit leaves no time for that, the first runs are shown.
+//! One worker alone respects limits of steps and executions exactly.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -50,7 +48,7 @@ pub(crate) struct Branch {
     prefix: Schedule,
     /// The process that makes it.
     pub process: ProcessPath,
-    /// The first outcomes to try; none for all.
+    /// The first outcomes to try; `None` for all.
     pub outcomes: Option<SmallVec<[i64; 1]>>,
 }
 
@@ -71,18 +69,18 @@ impl Branch {
     }
 }
 
-/// Where workers leave branches for others.
+/// The queue of branches, through which workers pass them on.
 #[derive(Debug)]
 pub(crate) struct Office {
-    /// None stands for the initial state.
+    /// `None` stands for the initial state.
     branches: Injector<Option<Branch>>,
-    /// The number of branches there.
+    /// The number of branches in the queue.
     offered: AtomicUsize,
-    /// The number of workers that have nothing to do.
+    /// The number of idle workers.
     idle: AtomicUsize,
-    /// The number of branches there and of those that are being explored.
+    /// The number of branches in the queue or in progress.
     pending: AtomicUsize,
-    /// Whether all workers are to end.
+    /// Whether all workers must end.
     stopped: AtomicBool,
 }
 
@@ -99,13 +97,13 @@ impl Office {
         office
     }
 
-    /// Whether a worker waits for a branch that is not there yet.
+    /// Whether a worker waits and the queue is empty.
     #[inline]
     pub fn is_hungry(&self) -> bool {
         self.idle.load(Ordering::Relaxed) > self.offered.load(Ordering::Relaxed)
     }
 
-    /// Leaves a branch.
+    /// Puts a branch into the queue.
     pub fn put(&self, branch: Branch) {
         self.add(Some(branch));
     }
@@ -116,7 +114,8 @@ impl Office {
         self.branches.push(branch);
     }
 
-    /// Takes a branch; waits for one. None if all is explored, or the search has been stopped.
+    /// Takes a branch, and waits for one if necessary. Returns `None` if everything is explored or
+    /// the search was stopped.
     fn take(&self) -> Option<Option<Branch>> {
         self.idle.fetch_add(1, Ordering::SeqCst);
         let mut looks = 0u32;
@@ -144,22 +143,22 @@ impl Office {
         taken
     }
 
-    /// A branch that was taken has been explored.
+    /// Records that a branch has been explored.
     fn done(&self) {
         self.pending.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-/// The progress of a worker, for the thread that listens.
+/// The progress of a worker, for the thread that reports progress.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Slot {
-    /// Of the branch that is being explored.
+    /// Counts of the current branch.
     steps: AtomicU64,
     executions: AtomicU64,
     states: AtomicU64,
     open: AtomicU64,
-    /// Of those before.
+    /// Counts of the earlier branches.
     done_steps: AtomicU64,
     done_executions: AtomicU64,
     done_states: AtomicU64,
@@ -175,7 +174,7 @@ impl Slot {
         self.open.store(progress.open, Ordering::Relaxed);
     }
 
-    /// A branch is done.
+    /// Adds the counts of a finished branch.
     fn add(&self, counts: &Counts) {
         let add = |to: &AtomicU64, n: u64| to.fetch_add(n, Ordering::Relaxed);
         for slot in [&self.steps, &self.executions, &self.states, &self.open] {
@@ -198,7 +197,7 @@ impl Slot {
     }
 }
 
-/// What the workers of a search share.
+/// The data that the workers of a search share.
 struct Desk<'a> {
     search: &'a Search<Algorithm>,
     merging: Merging,
@@ -211,7 +210,7 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Stops all workers. The first reason counts.
+    /// Stops all workers. The first reason is kept.
     fn stop(&self, bound: Option<Bound>) {
         if let Some(bound) = bound {
             let mut reason = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
@@ -276,7 +275,7 @@ impl Desk<'_> {
             all.counts.permuted_states = sum(own.permuted_states, more.permuted_states);
             self.office.done();
         }
-        // Only a receiver that is gone does not want it.
+        // Sending fails only if the receiver is gone.
         let _ = results.send(all);
     }
 
@@ -320,7 +319,7 @@ impl Desk<'_> {
             observer: &mut (),
         };
         let mut found = drive(&mut session, &mut policy);
-        // One that ends of itself has not been stopped: a step of it was broken off.
+        // The worker ended without being stopped: a step of it was broken off.
         if found.broken_off && !self.office.stopped.load(Ordering::Relaxed) {
             self.broken.store(true, Ordering::Relaxed);
             self.stop(None);
@@ -331,8 +330,8 @@ impl Desk<'_> {
 }
 
 impl Search<Algorithm> {
-    /// Explores the states of a program with some workers. Only for algorithms that merge states;
-    /// others, and programs whose cycles matter, have one.
+    /// Explores the states of a program with several workers. This is only for algorithms that
+    /// merge states. Other algorithms, and programs whose cycles matter, use one worker.
     pub fn share_states<E: Semantics>(
         &self,
         workers: &Workers<'_, E>,
@@ -341,7 +340,8 @@ impl Search<Algorithm> {
         self.share_states_after(FIRST_ATTEMPT, workers, watch)
     }
 
-    /// The same, after a first attempt by one worker with so many steps: most programs are small.
+    /// Explores like [`share_states`], after a first attempt by one worker with a limited number of
+    /// steps: most programs are small.
     pub fn share_states_after<E: Semantics>(
         &self,
         first_attempt: u64,
@@ -371,8 +371,9 @@ impl Search<Algorithm> {
         self.with_runs_of_one(found, &mut program, &budget, watch)
     }
 
-    /// The same without a first attempt, if the whole space has at most so many steps and nothing
-    /// ends the search before its end. Otherwise none: what was found then depends on time.
+    /// Explores like [`share_states`], without a first attempt. Returns `None` if the space may
+    /// have more steps than this limit or if something ends the search early: the findings would
+    /// then depend on timing.
     pub fn share_all_states<E: Semantics>(
         &self,
         most_steps: u64,
@@ -390,7 +391,7 @@ impl Search<Algorithm> {
             .then(|| self.with_runs_of_one(found, &mut program, &budget, watch))
     }
 
-    /// Puts the runs that one worker finds in place of those that several have found.
+    /// Replaces the runs found by several workers by those that one worker finds.
     fn with_runs_of_one<E: Semantics>(
         &self,
         mut found: Findings,
@@ -402,8 +403,8 @@ impl Search<Algorithm> {
         let complete = !found.broken_off;
         let wanted = Wanted::of(&found);
         let something = wanted.sites > 0 || wanted.deadlock || wanted.finals > 0;
-        // Up to symmetry a place of a failure may be found as the image of another one, by one
-        // worker and not by others: so their number does not say when all are found.
+        // Under symmetry, one worker may find the site of a failure as the image of another site,
+        // and another worker may not. So the number of sites does not tell when all are found.
         let merging = self.algorithm.merging();
         let symmetric = merging.is_some_and(|merging| merging.symmetric);
         let to_the_end = symmetric && wanted.sites > 0 && program.symmetry().is_some();
@@ -511,7 +512,7 @@ impl Search<Algorithm> {
             found.broken_off = true;
         }
         merging.add_bound(&visited, states, &mut found);
-        // It may have ended before this was looked at.
+        // The search may have ended before this check.
         if let Some(most) = most_steps.filter(|&most| found.counts.steps > most) {
             found.bound(Bound::MaxSteps(most));
         }

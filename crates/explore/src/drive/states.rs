@@ -3,9 +3,9 @@
 //! Open addressing with linear probing over words of 64 bits, each a part of a fingerprint
 //! (Laarman, van de Pol, Weber, *Boosting multi-core reachability performance with shared hash
 //! tables*, FMCAD 2010, for a table of fixed size; Wolper, Leroy, *Reliable hashing without
-//! collision detection*, CAV 1993, for what it means that only a part of a state is stored). A
-//! state is put in by one compare-and-swap, so of the workers that meet it at the same time one
-//! finds it new.
+//! collision detection*, CAV 1993, on the consequences of storing only a part of a state). One
+//! compare-and-swap inserts a state, so if several workers meet it at the same time, exactly one of
+//! them finds it new.
 //!
 //! The table has many *segments*, which grow one by one: 8 bits of the fingerprint choose the
 //! segment, 64 others are stored and choose the slot, by their share of the length. So a longer
@@ -13,10 +13,10 @@
 //! quarter when four fifths of it are full; segments have different lengths from the start, so that
 //! they grow at different times: 10 bytes for each state at full load, 11 on average.
 //!
-//! While a segment grows, the other workers rest: they look at one flag before they use the table.
-//! Nothing else is shared on the way but the words themselves and a count for each segment.
+//! While a segment grows, the other workers rest: they check one flag before they use the table.
+//! Apart from the flag, workers share only the words and a count for each segment.
 //!
-//! Two states with the same 72 bits are taken for one: among n states that happens with a
+//! Two states with the same 72 bits count as one state. Among n states this happens with a
 //! probability of about n²/2⁷³, [`StateTable::collision`].
 
 use std::cell::UnsafeCell;
@@ -28,14 +28,14 @@ use mazurka_core::Fingerprint;
 /// Bits of a fingerprint that choose a segment.
 const SEGMENT_BITS: u32 = 8;
 const SEGMENTS: usize = 1 << SEGMENT_BITS;
-/// The bits that tell states apart.
+/// Number of bits that distinguish states.
 const BITS: u32 = 64 + SEGMENT_BITS;
 /// The least length of a segment that is used.
 const LEAST: usize = 64;
-/// Up to so many slots in a segment, a pause is used to let all of them grow that are half full.
+/// A pause lets all segments of at most this many slots grow that are half full.
 const SHORT: usize = 1 << 11;
 
-/// Some of the fingerprints, in a slot each; 0 is a free slot.
+/// Some of the fingerprints, one in each slot; 0 is a free slot.
 #[repr(align(64))]
 struct Segment {
     /// Changed only by a worker that grows it while all others rest.
@@ -105,8 +105,8 @@ impl StateTable {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a worker: only such a one may use the table, and one that waits for something else
-    /// must not stay registered.
+    /// Registers a worker. Only a registered worker may use the table. A worker that waits for
+    /// something else must not stay registered.
     pub fn enter(&self) -> Active<'_> {
         let mut world = self.world();
         while self.pause.load(Ordering::Relaxed) {
@@ -122,7 +122,7 @@ impl StateTable {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Rests while another worker makes a segment longer.
+    /// Rests while another worker enlarges a segment.
     #[cold]
     fn rest(&self) {
         let mut world = self.world();
@@ -134,12 +134,12 @@ impl StateTable {
         world.resting -= 1;
     }
 
-    /// Makes segments longer that are too full.
+    /// Enlarges the segments that are too full.
     #[cold]
     fn grow(&self) {
         let mut world = self.world();
         if self.pause.load(Ordering::Relaxed) {
-            // Another worker was faster: it may or may not have seen this segment.
+            // Another worker was faster. It may have enlarged this segment or not.
             drop(world);
             return self.rest();
         }
@@ -200,21 +200,21 @@ impl StateTable {
             .sum()
     }
 
-    /// Returns the probability that two of n states were taken for one.
+    /// Returns the probability that two of n states counted as one.
     pub fn collision(states: u64) -> f64 {
         let n = states as f64;
         -(-(n * n) / 2f64.powi(BITS as i32 + 1)).exp_m1()
     }
 }
 
-/// What became of a word that was to be put into some slots.
+/// The result of inserting a word into some slots.
 enum Put {
     New,
     Known,
     Full,
 }
 
-/// Returns the slot that a word would be in if it were alone.
+/// Returns the slot of a word in an empty segment.
 #[inline]
 fn home(key: u64, len: usize) -> usize {
     ((u128::from(key) * len as u128) >> 64) as usize
@@ -227,7 +227,7 @@ fn put(slots: &[AtomicU64], key: u64) -> Put {
         let slot = &slots[at];
         let mut there = slot.load(Ordering::Relaxed);
         if there == 0 {
-            // The word is all that there is to know, so it needs no order among others.
+            // The word carries all the information, so no ordering with other accesses is needed.
             match slot.compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Put::New,
                 Err(other) => there = other,
@@ -248,10 +248,10 @@ fn is_full(used: usize, len: usize) -> bool {
     5 * used >= 4 * len
 }
 
-/// Makes a segment longer.
+/// Enlarges a segment.
 fn lengthen(slots: &mut Vec<AtomicU64>, at: usize) {
     let len = match slots.len() {
-        // From here on all grow by the same factor, so they stay different.
+        // From here on all segments grow by the same factor, so their lengths stay different.
         0 => LEAST + LEAST * at / (4 * SEGMENTS),
         len => len * 5 / 4,
     };
@@ -270,21 +270,21 @@ fn lengthen(slots: &mut Vec<AtomicU64>, at: usize) {
     *slots = longer;
 }
 
-/// States as bits: for spaces that do not fit.
+/// A set of states as bits, for state spaces that do not fit into memory.
 ///
 /// Holzmann, *An analysis of bitstate hashing*, Formal Methods in System Design 13, 1998. Each
-/// state sets three bits; one whose bits are all set counts as known, and all that can be reached
-/// through it alone is missed.
+/// state sets three bits. A state whose bits are all set counts as known; states that are reachable
+/// through it alone are missed.
 pub(crate) struct Bits {
     words: Box<[AtomicU64]>,
-    /// How many bits are set.
+    /// Number of set bits.
     set: AtomicU64,
-    /// The expected number of states that were taken for known, in 2⁻³² of a state.
+    /// The expected number of new states that counted as known, in units of 2⁻³².
     missed: AtomicU64,
     states: AtomicU64,
 }
 
-/// How many bits a state sets.
+/// Number of bits that a state sets.
 const BITS_OF_A_STATE: u32 = 3;
 
 impl std::fmt::Debug for Bits {
@@ -294,7 +294,7 @@ impl std::fmt::Debug for Bits {
 }
 
 impl Bits {
-    /// Makes room of so many bytes.
+    /// Allocates this number of bytes.
     pub fn new(bytes: u64) -> Self {
         let words = (bytes / 8).max(1) as usize;
         let mut all = Vec::new();
@@ -331,28 +331,27 @@ impl Bits {
         true
     }
 
-    /// Returns the probability that a state was taken for known that was not, as far as the bits
-    /// tell: the sum, over the states that were new, of the part of the bits that were set by then,
-    /// to the power of the bits of a state.
+    /// Returns the estimated probability that some new state counted as known: the sum, over the
+    /// new states, of the fraction of set bits at that time, to the power of the bits of a state.
     pub fn miss(&self) -> f64 {
         let missed = self.missed.load(Ordering::Relaxed) as f64 / f64::from(u32::MAX);
-        // Below this the sum is lost in its own roundings.
+        // Below this value rounding errors dominate the sum.
         let least = self.states.load(Ordering::Relaxed) as f64 / f64::from(u32::MAX);
         -(-(missed + least)).exp_m1()
     }
 }
 
-/// Where a search keeps the states that it has met.
+/// The store for the states that a search has met.
 #[derive(Debug)]
 pub(crate) enum Visited {
-    /// All of them.
+    /// A table of all states.
     Table(StateTable),
     /// As bits.
     Bits(Bits),
 }
 
 impl Visited {
-    /// Returns the probability that a state was taken for another one, after so many were met.
+    /// Returns the probability that a new state counted as known, after this number of states.
     pub fn miss(&self, states: u64) -> f64 {
         match self {
             Visited::Table(_) => StateTable::collision(states),
@@ -369,14 +368,14 @@ impl Visited {
     }
 }
 
-/// A worker that puts states where they are kept.
+/// A worker's access to the store.
 pub(crate) enum Visitor<'a> {
     Table(&'a StateTable, Active<'a>),
     Bits(&'a Bits),
 }
 
 impl Visitor<'_> {
-    /// Returns the probability that a state was taken for another one, after so many were met.
+    /// Returns the probability that a new state counted as known, after this number of states.
     pub fn miss(&self, states: u64) -> f64 {
         match self {
             Visitor::Table(..) => StateTable::collision(states),
@@ -422,7 +421,7 @@ mod tests {
                     let (table, new) = (&table, &new);
                     scope.spawn(move || {
                         let active = table.enter();
-                        // They meet the same states in different orders.
+                        // The workers meet the same states in different orders.
                         let factor = [1, 7, 11, 13, 17][worker];
                         let all = (0..EACH).map(|n| n * factor % EACH);
                         let found = all.filter(|&n| table.insert(print(n), &active)).count();
@@ -461,7 +460,7 @@ mod tests {
         drop(worker);
     }
 
-    /// Returns the bytes, which are counted now and then.
+    /// Returns the size in bytes, which is computed only at intervals.
     fn bytes_now(n: u64, bytes: &dyn Fn() -> usize, before: usize) -> usize {
         if n.is_multiple_of(1000) {
             bytes()

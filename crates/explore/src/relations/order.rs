@@ -1,9 +1,9 @@
 //! Happens-before and races of the current execution, updated as it grows and shrinks.
 //!
-//! Everything is a set of positions: each event has a set of its predecessors, each process of its
-//! events, each cell of its accesses and of its writes. The last write, the reads since, and the
-//! first event of a process after a position are then highest and lowest bits, and removing an
-//! event clears one bit.
+//! All relations are sets of positions. An event has the set of its predecessors, a process the set
+//! of its events, and a cell the sets of its accesses and of its writes. The last write, the reads
+//! since, and the first event of a process after a position are then the highest and lowest bits of
+//! such sets, and removing an event clears one bit in each.
 //!
 //! A race (JACM 2017, Definition 3.3) is a pair of conflicting events of different processes with
 //! nothing between them in happens-before. Locks are special: an acquisition races with the
@@ -19,24 +19,24 @@ use crate::relations::set::{Set, for_each};
 pub(crate) struct Occurrence<S> {
     /// The events that happen before it.
     pub before: S,
-    /// Its program past: the events before it by program order, spawns, joins and enabling, each
-    /// with all that happens before it.
+    /// Its program past: the events that program order, spawns, joins and enabling put before it,
+    /// and all events that happen before those.
     pub program: S,
     /// The earlier events that race with it.
     pub races: S,
     /// The first events of all races up to here whose second event is not guarded.
     pub firsts: S,
     pub process: ProcessId,
-    /// The number of its claim, if that is on one cell: see [`single`].
+    /// The number of its claim if it claims one cell: see [`single`].
     pub single: u32,
     /// The value of `Thread::latest` before it.
     latest: u32,
-    /// The step acquires one lock and does nothing else, and it follows a critical section or waits
-    /// for its end.
+    /// Whether the step only acquires one lock, and follows a critical section or waits for its
+    /// end.
     pub acquires: bool,
-    /// The step may have to wait for a condition.
+    /// Whether the step may have to wait for a condition.
     pub guarded: bool,
-    /// The step claims one cell, which is no lock, and starts no process.
+    /// Whether the step claims one cell that is not a lock, and starts no process.
     plain: bool,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Occurrence<S> {
 struct Thread<S> {
     /// Its events.
     events: S,
-    /// One more than the position of its last event, or else of the event that started it.
+    /// One more than the position of its last event; if it has none, of the event that started it.
     latest: u32,
     /// Number of its events.
     made: u32,
@@ -62,13 +62,13 @@ struct Lock<S> {
 #[derive(Clone, Debug)]
 pub(crate) struct Order<S> {
     pub events: Vec<Occurrence<S>>,
-    /// For each process.
+    /// The events of each process.
     threads: Vec<Thread<S>>,
-    /// For each cell, the events that conflict with an access to it: for a read those that do not
-    /// only read it, for a write all that claim it. So the number of an access (see [`single`]) is
-    /// its index in the flattened list.
+    /// For each cell, the events that conflict with a read of it, and those that conflict with a
+    /// write. The former claim more than a read; the latter claim the cell in any way. So the
+    /// number of an access (see [`single`]) is its index in the flattened list.
     rivals: Vec<[S; 2]>,
-    /// For each cell, whether or not it is a lock.
+    /// For each cell, its acquisitions and releases; empty if it is not a lock.
     locks: Vec<Lock<S>>,
 }
 
@@ -95,7 +95,7 @@ fn numbers(access: Access) -> impl Iterator<Item = usize> {
     access.cells().map(move |cell| 2 * cell + writes)
 }
 
-/// An event to be added, made or not.
+/// An event to add. It may be virtual: an acquisition that has to wait.
 struct Extension<'a, S> {
     process: ProcessId,
     claims: &'a [Access],
@@ -154,7 +154,7 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// Returns a past, joined with the pasts of processes that have ended.
+    /// Returns a past together with the pasts of processes that have ended.
     #[inline(never)]
     fn after_joining(&self, mut past: S, joined: &[ProcessId]) -> S {
         for &child in joined {
@@ -163,8 +163,8 @@ impl<S: Set> Order<S> {
         past
     }
 
-    /// Adds the pasts of events that have made a step possible. Those before the start of the
-    /// search are not here.
+    /// Adds the pasts of events that have made a step possible. Events before the start of the
+    /// search are not in the relation.
     #[inline(never)]
     fn add_enabling(&self, enabled_by: &[Enabling], past: &mut S) {
         for enabling in enabled_by {
@@ -270,7 +270,7 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// The same for a step that only reads or writes one cell.
+    /// Adds an event that only reads or writes one cell.
     #[inline(always)]
     fn push_plain(&mut self, event: &Event, access: Access) {
         let single = number_of(access);
@@ -300,7 +300,7 @@ impl<S: Set> Order<S> {
         });
     }
 
-    /// The same for a step that touches nothing, as one that waits for the end of a process.
+    /// Adds an event that touches nothing, such as one that waits for the end of a process.
     #[inline(never)]
     fn push_free(&mut self, event: &Event) {
         let at = self.events.len();
@@ -330,7 +330,7 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// The same for any step.
+    /// Adds any event.
     #[inline(never)]
     fn push_any(&mut self, event: &Event) {
         // A step that only finds its index out of bounds acquires nothing.
@@ -473,9 +473,9 @@ impl<S: Set> Order<S> {
     }
 
     /// Returns the race of an acquisition. An acquisition follows a release, and can only be moved
-    /// before the acquisition that the release belongs to. One that waits follows an acquisition,
-    /// and can be moved before that. There is no race if the event before claims the lock but
-    /// leaves it as it is: the acquisition moves freely.
+    /// before the acquisition that the release belongs to. A waiting acquisition follows an
+    /// acquisition, and can be moved before that one. There is no race if the previous event claims
+    /// the lock without changing it: then the acquisition moves freely.
     #[inline(always)]
     fn lock_race(&self, lock: usize, last: &S, program: &S, waits: bool) -> Option<S> {
         let Lock { acquired, released } = &self.locks[lock];

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use mazurka_core::{Access, Event, Fingerprint, ProcessId, Schedule, ScheduledStep, Symbolic};
 use smallvec::SmallVec;
 
-/// The part of an event that the form of a path needs.
+/// The data of an event that the form of a path needs.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) process: ProcessId,
@@ -13,12 +13,12 @@ pub(super) struct Seen {
     pub(super) touched: Box<[(Access, Option<u32>)]>,
     pub(super) spawned: Box<[ProcessId]>,
     pub(super) joined: Box<[ProcessId]>,
-    /// Whether it has a false `assume`.
+    /// Whether the event has a false `assume`.
     pub(super) discards: bool,
 }
 
 impl Seen {
-    /// Whether it touched an element that is not known.
+    /// Whether the event touched an element with an unknown index.
     pub(super) fn is_unknown(&self) -> bool {
         self.touched.iter().any(|(_, index)| index.is_some())
     }
@@ -30,11 +30,11 @@ pub(super) struct PathLink {
     pub(super) event: Rc<Seen>,
     /// Fingerprint of the event and of all earlier events that it depends on.
     pub(super) past: Fingerprint,
-    /// Whether there is a false `assume` among these.
+    /// Whether one of these has a false `assume`.
     pub(super) discarded: bool,
     /// Fingerprint of the whole path.
     pub(super) path: Fingerprint,
-    /// Whether an event up to here touched an element that is not known.
+    /// Whether an event of the path touched an element with an unknown index.
     pub(super) unknown: bool,
     pub(super) before: Path,
 }
@@ -87,8 +87,8 @@ pub(super) fn is_silent(event: &Event) -> bool {
         && event.mishaps.is_empty()
 }
 
-/// Returns a run that leads to the current state. Depth first it is the current run. Breadth first
-/// the program has only the last event, and the path is the run.
+/// Returns a run that leads to the current state. In a depth-first search this is the current run.
+/// In a breadth-first search the program has only the last event, and the path gives the run.
 pub(super) fn schedule<E: Symbolic>(program: &E, path: &Path) -> Schedule {
     let table = program.processes();
     if path.is_none() {

@@ -62,9 +62,9 @@ impl<E: Execution> Tester<'_, '_, E> {
         self.builder.net.extensions[extension as usize].phase = Phase::Done;
     }
 
-    /// Makes the step of an extension with a side that no test has taken; false if there is none. A
-    /// side that is feasible `alone` may be infeasible after other steps, so only alone is it known
-    /// whether all sides have been taken.
+    /// Makes the step of an extension with a side that no test has taken; false if there is no such
+    /// side. A side that is feasible `alone` may be infeasible after other steps, so only alone is
+    /// it known whether all sides have been taken.
     pub(super) fn step_conditionally(
         &mut self,
         extension: u32,

@@ -20,7 +20,7 @@ pub(super) fn conflict(one: &Claims, other: &Claims) -> bool {
 #[derive(Default)]
 pub(super) struct Order {
     run: Vec<Event>,
-    /// For each event, which earlier ones happen before it.
+    /// For each event, which earlier events happen before it.
     past: Vec<Vec<bool>>,
 }
 
@@ -56,7 +56,7 @@ impl Order {
         self.past[later].get(earlier).copied().unwrap_or(false)
     }
 
-    /// Returns the last event before `at` that happens before it in any order: the previous event
+    /// Returns the last event that precedes `at` by program order or spawning: the previous event
     /// of its process, or the event that spawned the process.
     pub(super) fn own_past(&self, at: usize) -> Option<usize> {
         let process = self.run[at].process;

@@ -48,7 +48,7 @@ pub fn kinds(seed: u64) -> String {
 }
 
 impl Maker {
-    /// Returns temporal properties, and an `allows`.
+    /// Returns random temporal properties, and sometimes an `allows`.
     fn stated(&mut self) -> Vec<ItemKind> {
         let mut all = Vec::new();
         for number in 0..1 + self.rng.below(3) {

@@ -20,8 +20,8 @@ impl Parser<'_> {
         named && BESIDE.iter().any(|word| self.is(word))
     }
 
-    /// Parses one of these. `within` is the module above it, to which it belonged in older versions
-    /// of ABS.
+    /// Parses a declaration outside of modules. `within` is the preceding module, which the
+    /// declaration belonged to in older versions of ABS.
     pub(super) fn beside(&mut self, within: Option<Name>) -> Parsed<()> {
         let start = self.here();
         if self.accept("delta") {
@@ -269,7 +269,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses a change of a class. What follows its name distinguishes a field from a method.
+    /// Parses a change of a class. The token after its name distinguishes a field from a method.
     fn class_change(&mut self) -> Parsed<ClassChange> {
         let field = self.field_follows();
         if field && self.accept("adds") {
@@ -286,7 +286,7 @@ impl Parser<'_> {
         Ok(ClassChange::Methods(self.methods_change()?))
     }
 
-    /// Whether the next `=`, `;`, `(` or `{` shows that it is a field.
+    /// Whether the next `=`, `;`, `(` or `{` shows that the declaration is a field.
     fn field_follows(&self) -> bool {
         let mut ahead = 1;
         // Annotations come first.

@@ -32,7 +32,7 @@
 //! Every reachable complete state (final, deadlocked, failed) is met, and every location that
 //! fails. The proof is in docs/proofs/context.md. The code relies on it in three places:
 //!
-//! - A sequence is followed only after E'.e has been left for good, so that a cut run ends in a
+//! - A sequence is followed only after E'.e has been left finally, so that a cut run ends in a
 //!   state that was left before.
 //! - At a cut, every event that conflicts with a possible future step of some process (and is not
 //!   in its program past) adds enough processes to the backtrack set of its state ([`Wants`]).

@@ -589,7 +589,7 @@ impl Lengths {
         *round = self.round;
     }
 
-    /// Returns the length for a process; the greatest number if there is none.
+    /// Returns the length for a process; the greatest number if it has none.
     pub fn get(&self, process: ProcessId) -> u32 {
         let known = self.all.get(process.index());
         let known = known.filter(|(round, _)| *round == self.round);

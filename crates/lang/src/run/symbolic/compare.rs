@@ -1,9 +1,10 @@
-//! Symbolic states, whole and as sums of parts, and when one covers another.
+//! Fingerprints of symbolic states, as a whole and as sums of parts, and the decision whether one
+//! state covers another.
 //!
-//! A condition is a part of the process that decided it. So a step changes the same parts, by the
-//! same amounts, after any steps independent of it, and two orders of steps with the same
-//! conditions have the same sum. Sums compare terms syntactically; if they differ, the solver may
-//! still find the states equal ([`Semantics::covers`]).
+//! A condition belongs to the process that decided it. So after any independent steps, a step
+//! changes the same parts by the same amounts, and two orders of steps with the same conditions
+//! have the same sum. Sums compare terms syntactically; if they differ, the solver may still find
+//! the states equal ([`Semantics::covers`]).
 
 use mazurka_core::{Fairness, Fingerprint, ProcessId, Semantics};
 use mazurka_smt::Term;
@@ -45,7 +46,7 @@ impl SymbolicMachine {
     }
 
     /// Returns the pairs of terms that must be equal for two states to be the same; `None` if the
-    /// states cannot be.
+    /// states cannot be the same.
     fn to_compare(&self, one: &SymbolicState, other: &SymbolicState) -> Option<Vec<(Term, Term)>> {
         let logic = self.logic.borrow();
         let mut pairs: Vec<(Term, Term)> = Vec::new();
@@ -113,7 +114,7 @@ impl Semantics for SymbolicMachine {
                 owner => all.then_all(self.table.name(ProcessId(owner as u32 - 1))),
             };
         }
-        // A loop that returns to its state decides its test again, which adds nothing new.
+        // A loop that returns to its state decides its condition again, which adds nothing new.
         let mut path: SmallVec<[Term; 32]> = SmallVec::from_slice(&self.state.path);
         path.sort_unstable();
         path.dedup();
