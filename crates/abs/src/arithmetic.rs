@@ -176,7 +176,7 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Tr
 }
 
 /// Returns how many steps of a unit lead from a number to another one; the last step may be
-/// shorter. None if there are too many to count.
+/// shorter. `None` if there are too many to count.
 pub(crate) fn steps_between(from: &Value, to: &Value, unit: &Value) -> Option<i64> {
     if compare(from, to) != Ordering::Less {
         return Some(0);

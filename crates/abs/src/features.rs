@@ -47,7 +47,7 @@ struct Selection<'a> {
     /// All features of the model.
     known: FxHashSet<&'a str>,
     selected: FxHashSet<&'a str>,
-    /// The values of attributes, by feature and name; none if the product gives a value that the
+    /// The values of attributes, by feature and name; `None` if the product gives a value that the
     /// attribute cannot have.
     values: FxHashMap<(&'a str, &'a str), Option<Value>>,
     mistakes: Vec<Diagnostic>,

@@ -34,7 +34,7 @@ struct Reach {
 /// Cached results.
 #[derive(Debug, Default)]
 pub(crate) struct Futures {
-    /// By class and place.
+    /// Results by class and place.
     known: RefCell<FxHashMap<(u32, u32), Arc<Reach>>>,
     /// The fields, by class, that may be changed to refer to another object.
     moving: OnceCell<FxHashSet<(u32, u32)>>,

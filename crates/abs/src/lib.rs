@@ -64,7 +64,7 @@ pub struct Settings {
     pub observed: Observed,
     /// If only the scheduling of one object varies: that object, or a class for all its objects.
     pub object: Option<String>,
-    /// The product of a product line; none for the program without its deltas.
+    /// The product of a product line; `None` for the program without its deltas.
     pub product: Option<String>,
     /// The starts and the names of the files that the text was assembled from: lines are counted in
     /// each.

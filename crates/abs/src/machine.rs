@@ -504,7 +504,7 @@ impl Promises for Machine {
             return Blocker::Anything;
         };
         match self.waits_for(process, task) {
-            // The death of its object would enable it, too.
+            // The death of its object would enable the task, too.
             Some(Blocker::Process(_)) if self.may_be_struck(task) => Blocker::Anything,
             Some(obstacle) => obstacle,
             None => Blocker::Anything,

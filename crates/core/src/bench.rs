@@ -96,7 +96,7 @@ impl Measured {
         }
     }
 
-    /// Returns the figure that was reached, in its measure; none for the seconds of a search that
+    /// Returns the figure that was reached, in its measure; `None` for the seconds of a search that
     /// was cut short.
     pub fn reached(&self) -> Option<f64> {
         let seconds = self.seconds.max(1e-9);

@@ -36,7 +36,7 @@ pub enum MishapKind {
 /// A mishap and where it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mishap {
-    /// The process that it halts; none for properties of the initial or the final state.
+    /// The process that it halts; `None` for properties of the initial or the final state.
     pub process: Option<ProcessId>,
     /// The kind of mishap.
     pub kind: MishapKind,

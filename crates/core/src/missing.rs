@@ -222,7 +222,7 @@ fn chain(
     links
 }
 
-/// Returns what a link lacks; none if it synchronises.
+/// Returns what a link lacks; `None` if it synchronises.
 fn broken(steps: &[SyncStep], since: usize, (write, read): (usize, usize)) -> Option<Link> {
     let fenced = |thread: u32, steps: &[SyncStep], release: bool| {
         steps.iter().any(|step| {

@@ -77,7 +77,7 @@ pub trait Narrator: Execution {
         Vec::new()
     }
 
-    /// Returns the line where a process rests; none if it has ended or was halted.
+    /// Returns the line where a process rests; `None` if it has ended or was halted.
     fn line_of(&self, _process: ProcessId) -> Option<usize> {
         None
     }

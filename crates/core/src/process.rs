@@ -163,7 +163,7 @@ impl ProcessTable {
         *self.children[parent.index()].get(k as usize)?
     }
 
-    /// Returns the process that started a process; none for an initial process.
+    /// Returns the process that started a process; `None` for an initial process.
     pub fn parent(&self, process: ProcessId) -> Option<ProcessId> {
         let (_, before) = self.paths[process.index()].0.split_last()?;
         if before.is_empty() {

@@ -20,7 +20,7 @@ pub struct Proof {
     pub version: u32,
     /// The program: file, hash and settings.
     pub program: ProgramRecord,
-    /// The formula, as it was given; none if it is what the file states.
+    /// The formula, as it was given; `None` if it is what the file states.
     pub goal: Option<String>,
     /// Whether the proof also shows that no state in its boxes deadlocks.
     pub deadlock: bool,
@@ -383,7 +383,7 @@ pub struct GoalOutcome {
 /// A goal that is open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenGoal {
-    /// Its number in the proof; none for the goal itself.
+    /// Its number in the proof; `None` for the goal itself.
     pub id: Option<usize>,
     /// The processes whose steps lead to it.
     pub path: Vec<String>,

@@ -46,7 +46,7 @@ pub struct Record {
     pub command: String,
     /// The engine that explored.
     pub algorithm: String,
-    /// The options in force; none in records that are older than this field.
+    /// The options in force; `None` in records that are older than this field.
     #[serde(default)]
     pub options: Option<OptionsRecord>,
     /// The answer.
@@ -138,7 +138,7 @@ pub struct DiagnosticRecord {
     pub message: String,
     /// What was expected at the place.
     pub label: String,
-    /// Its place; none if it is not in the text, for example in a wrong `--set`.
+    /// Its place; `None` if it is not in the text, for example in a wrong `--set`.
     pub span: Option<SpanRecord>,
     /// Other relevant places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

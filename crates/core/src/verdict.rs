@@ -157,7 +157,7 @@ pub enum StopReason {
 pub struct Counts {
     /// Complete runs: final, deadlocked or with a failed process.
     pub executions: u64,
-    /// Distinct traces among them; none if the engine cannot know.
+    /// Distinct traces among them; `None` if the engine cannot know.
     pub traces: Option<u64>,
     /// Runs cut because another run covers them.
     pub blocked: u64,
@@ -345,8 +345,8 @@ impl Kinds {
         "all",
     ];
 
-    /// Returns the kinds that a word of `--property` stands for; none if it is not such a word, and
-    /// so the name of a property.
+    /// Returns the kinds that a word of `--property` stands for; `None` if it is not such a word,
+    /// and so the name of a property.
     ///
     /// ```
     /// use mazurka_core::{Kind, Kinds};

@@ -53,7 +53,7 @@ pub(crate) struct Eliminate<'e, 'p> {
     names: u32,
     /// Number of states expanded.
     states: usize,
-    /// For each `choose`, bounds of its outcomes; none if they are unknown or too far apart.
+    /// For each `choose`, bounds of its outcomes; `None` if they are unknown or too far apart.
     /// Choices of a process are numbered along its path, so on another path the same variable may
     /// stand for a `choose` with other bounds: these bounds hold for all of them.
     ranges: FxHashMap<Term, Option<(i64, i64)>>,

@@ -353,7 +353,7 @@ fn asks_under(formula: &Fol) -> bool {
     }
 }
 
-/// Returns the formula as a condition over constants; none if it is more complex.
+/// Returns the formula as a condition over constants; `None` if it is more complex.
 fn ground(terms: &mut Terms, formula: &Fol) -> Option<Term> {
     Some(match formula {
         Fol::Term(term) => *term,

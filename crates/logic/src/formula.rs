@@ -104,7 +104,7 @@ impl Formula {
         }
     }
 
-    /// Returns the conjunction of formulas; none if there are none.
+    /// Returns the conjunction of formulas; `None` if there are none.
     pub fn all(parts: impl IntoIterator<Item = Formula>) -> Option<Formula> {
         let mut parts = parts.into_iter();
         let first = parts.next()?;

@@ -157,7 +157,7 @@ pub(crate) fn rounds_left(thread: &Thread<'_>, counter: LocalId, terms: &Terms) 
     terms.value(thread.get(counter)).unwrap_or(0)
 }
 
-/// Returns the rule of the next step of a thread; none if it is not at a step.
+/// Returns the rule of the next step of a thread; `None` if it is not at a step.
 pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
     let (Item::Do(stmt) | Item::Again(stmt)) = thread.work.last()? else {
         return None;

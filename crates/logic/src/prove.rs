@@ -79,7 +79,7 @@ pub struct Theorem<'a> {
     pub source: &'a str,
     /// The identity of the program.
     pub record: &'a ProgramRecord,
-    /// The formula as it was written; none if it is what the file states.
+    /// The formula as it was written; `None` if it is what the file states.
     pub goal: Option<&'a str>,
     /// The formula.
     pub formula: &'a Formula,

@@ -152,7 +152,7 @@ impl Search<'_, '_> {
         true
     }
 
-    /// Returns the step of a process for a schedule; none if schedules have no such step: the end
+    /// Returns the step of a process for a schedule; `None` if schedules have no such step: the end
     /// of a loop whose bound is used up, or a test that reads only locals.
     fn scheduled(&self, from: usize, process: ProcessId, model: &Model) -> Option<ScheduledStep> {
         let state = &self.goals[from].state;
@@ -306,7 +306,7 @@ struct Falsifying<'a, 'p> {
 }
 
 impl Falsifying<'_, '_> {
-    /// Returns the number of boxes that were run to show that a formula is false; none if it was
+    /// Returns the number of boxes that were run to show that a formula is false; `None` if it was
     /// not shown.
     fn fails(&mut self, formula: &Formula, at: &Place) -> Option<usize> {
         match formula {

@@ -140,7 +140,7 @@ struct Successor<'p> {
     state: State<'p>,
     process: ProcessId,
     touched: Rc<[Touched]>,
-    /// None if the step has no event.
+    /// `None` if the step has no event.
     event: Option<Event>,
 }
 

@@ -286,7 +286,7 @@ pub(crate) fn completion(document: &Document, position: Position) -> Vec<Complet
     items
 }
 
-/// Returns the edit that formats the text: empty if it is formatted, none if it has mistakes.
+/// Returns the edit that formats the text: empty if it is formatted, `None` if it has mistakes.
 pub(crate) fn formatting(document: &Document) -> Option<Vec<TextEdit>> {
     let text = document.text.as_str();
     let formatted = format_of(&document.path, text)?;

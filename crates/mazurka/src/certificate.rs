@@ -230,7 +230,7 @@ pub fn check(
     }
 }
 
-/// Returns the tree of `optimal`; none if it is infinite, or too large.
+/// Returns the tree of `optimal`; `None` if it is infinite, or too large.
 fn tree(
     code: &Arc<Code>,
     options: &Options,

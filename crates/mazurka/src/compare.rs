@@ -584,8 +584,8 @@ fn for_all(
     })
 }
 
-/// Returns the values, and a run with them. None if the run exceeds the range of numbers, which is
-/// then a bound.
+/// Returns the values, and a run with them. `None` if the run exceeds the range of numbers, which
+/// is then a bound.
 fn shown(
     machine: &mut SymbolicMachine,
     schedule: &Schedule,

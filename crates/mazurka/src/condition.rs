@@ -582,7 +582,7 @@ fn conditions(gathered: &Gathered<'_>) -> Vec<Term> {
     classes.chain(sets).collect()
 }
 
-/// Returns a case with its runs; none if they exceed the range of numbers.
+/// Returns a case with its runs; `None` if they exceed the range of numbers.
 fn case(
     machine: &mut SymbolicMachine,
     (condition, all): (String, &[Runs]),

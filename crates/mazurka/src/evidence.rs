@@ -395,7 +395,7 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
 }
 
 /// Returns the evidence for a livelock at the end of a run that has just been described: its last
-/// steps form a cycle in which every process gets a turn. None if they do not. Afterwards the
+/// steps form a cycle in which every process gets a turn. `None` if they do not. Afterwards the
 /// machine is at the start of the run.
 pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Option<Witness> {
     let made: Vec<ProcessId> = machine.events().iter().map(|e| e.process).collect();

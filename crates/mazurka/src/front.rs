@@ -44,7 +44,7 @@ pub(crate) trait Front: Sync {
     /// The machine that runs it with labels.
     type Labelled: Labels;
 
-    /// The same with labels; none if the program has unknown values.
+    /// The same with labels; `None` if the program has unknown values.
     fn labelled(&self, options: &Options) -> Option<Self::Labelled>;
 
     /// The same for one run: a long step is broken off when the options no longer wait for it.

@@ -26,7 +26,7 @@ pub struct Options {
     pub properties: Vec<String>,
     /// Which infinite runs count.
     pub fairness: Fairness,
-    /// The memory model; none for interleavings, which is sequential consistency.
+    /// The memory model; `None` for interleavings, which is sequential consistency.
     pub memory: Option<Memory>,
     /// Whether `check` continues until everything is explored, even after a violation.
     pub keep_going: bool,

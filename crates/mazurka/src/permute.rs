@@ -504,8 +504,8 @@ fn order_of<M: Narrator>(
 struct Collecting<M> {
     /// Another machine, for which a permutation is only a schedule.
     tester: M,
-    /// The number of labels of the permutations of one path; shorter ones are stuck. None if there
-    /// are several paths.
+    /// The number of labels of the permutations of one path; shorter ones are stuck. `None` if
+    /// there are several paths.
     length: Option<usize>,
     listed: usize,
     concolic: Option<Concolic>,

@@ -556,8 +556,8 @@ impl ProofSubject<'_> {
         })
     }
 
-    /// Returns the initial values of a refutation, one for each cell; none if one of them is not a
-    /// number.
+    /// Returns the initial values of a refutation, one for each cell; `None` if one of them is not
+    /// a number.
     fn start(&self, no: &Refutation) -> Option<Vec<i64>> {
         let given = |name: &str| {
             let known = no.values.iter().find(|(known, _)| known == name);

@@ -480,7 +480,7 @@ fn nearest(machine: &mut Machine, schedule: &Schedule, asked: &Asked<'_>) -> Sch
     shorter.unwrap_or_else(|| schedule.clone())
 }
 
-/// Runs the schedule, and checks the property again. None if a number in the property exceeds 64
+/// Runs the schedule, and checks the property again. `None` if a number in the property exceeds 64
 /// bits, which is a bound.
 fn shown(
     machine: &mut Machine,

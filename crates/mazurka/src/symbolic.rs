@@ -343,7 +343,7 @@ fn leave_out_others(machine: &mut SymbolicMachine, mishap: &Mishap) {
     machine.start_all();
 }
 
-/// Runs the current run with concrete values. Returns how it ends, and the values. None if no
+/// Runs the current run with concrete values. Returns how it ends, and the values. `None` if no
 /// values are known, if a step was too much for a machine, or if the mishap does not occur again.
 fn run_again(
     machine: &SymbolicMachine,

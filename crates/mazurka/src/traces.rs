@@ -278,7 +278,7 @@ fn declarations(program: &hir::Program, start: &Run) -> String {
     text
 }
 
-/// Returns a label as a statement; none if the step does more than its label says.
+/// Returns a label as a statement; `None` if the step does more than its label says.
 fn statement(step: &Step, files: &[Part]) -> Option<String> {
     let mut outcomes = step.outcomes.iter();
     let label = match step.label.split_once(" [chose ") {

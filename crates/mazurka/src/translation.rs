@@ -40,7 +40,7 @@ use crate::solving::Solving;
 #[error("the solver is not asked about {0}; leave out `--method smt`")]
 pub struct NotTranslated(&'static str);
 
-/// The answer of a solver: the events that have happened, if the state can be reached; none if it
+/// The answer of a solver: the events that have happened, if the state can be reached; `None` if it
 /// did not decide.
 pub(crate) type Solved = Option<Option<Vec<bool>>>;
 
@@ -121,7 +121,7 @@ fn happened(answer: &Answer, events: &[Term]) -> Solved {
 /// The constraints of a formula, and the variables of the events.
 type Formula = (Vec<Term>, Vec<Term>);
 
-/// Returns the formula, and the variables of the events; none if there is no time to build it.
+/// Returns the formula, and the variables of the events; `None` if there is no time to build it.
 fn translate<V: Value>(
     terms: &mut Terms,
     net: &Structure<V>,

@@ -397,7 +397,7 @@ pub(crate) fn follow(machine: &mut SymbolicMachine, schedule: &Schedule) {
 }
 
 /// Returns a finding with values that make it happen: a machine with these values, and the run.
-/// None if no values are known, or if the run exceeds the range of numbers; then nothing can be
+/// `None` if no values are known, or if the run exceeds the range of numbers; then nothing can be
 /// shown, and the search was not complete.
 fn with_values(
     machine: &mut SymbolicMachine,
@@ -536,8 +536,8 @@ pub(crate) fn failures_and_deadlock(
     all
 }
 
-/// Returns the evidence that results differ for the same values. None if a run exceeds the range of
-/// numbers.
+/// Returns the evidence that results differ for the same values. `None` if a run exceeds the range
+/// of numbers.
 fn difference(
     machine: &mut SymbolicMachine,
     options: &Options,

@@ -262,7 +262,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         (effect, probe)
     }
 
-    /// Makes the next step with this value in its cell, and takes it back. None if it has to wait.
+    /// Makes the next step with this value in its cell, and takes it back. `None` if it has to
+    /// wait.
     fn probe(&mut self, thread: ThreadId, cell: Option<(u32, Value)>) -> Option<Probe> {
         let machine = self.machine(thread);
         let depth = machine.events().len();

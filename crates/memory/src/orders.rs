@@ -28,7 +28,7 @@ pub struct OrderedPlace {
 }
 
 /// Returns the weakest orders at a smallest set of places with which a program passes; all other
-/// orders are as written. None if there are no such orders. The program must fail with the orders
+/// orders are as written. `None` if there are no such orders. The program must fail with the orders
 /// as written.
 ///
 /// ```

@@ -47,7 +47,7 @@ fn written(sent: &Message) -> String {
 }
 
 impl<'a> Chart<'a> {
-    /// Makes the chart of a run; none if the run has no actors.
+    /// Makes the chart of a run; `None` if the run has no actors.
     fn from_run(record: &'a Record, run: &'a Run) -> Option<Self> {
         let mut chart = Self {
             lanes: Vec::new(),
@@ -209,7 +209,7 @@ const LEGEND: [&str; 2] = [
     "┆ keeps the object  ✗ fails, or waits for ever  [0.1] a task  ┄ new object",
 ];
 
-/// Returns the chart as text; none if the run has no actors.
+/// Returns the chart as text; `None` if the run has no actors.
 pub fn chart(record: &Record, run: &Run) -> Option<String> {
     let chart = Chart::from_run(record, run)?;
     let (width, lanes) = (chart.width, chart.lanes.len());
@@ -302,7 +302,7 @@ fn draw_arrow(letters: &mut [char], (from, to): (usize, usize), new: bool, said:
     );
 }
 
-/// Returns the chart as SVG; none if the run has no actors.
+/// Returns the chart as SVG; `None` if the run has no actors.
 pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     let chart = Chart::from_run(record, run)?;
     let lane = chart.width as f64 * LETTER + 2.0 * BAR;

@@ -408,7 +408,7 @@ enum Line<'a> {
 }
 
 /// Returns a proof as a picture: goals are in rows by the number of steps that lead to them; lines
-/// to existing goals are dashed. None if there are too many goals.
+/// to existing goals are dashed. `None` if there are too many goals.
 pub fn proof_svg(proof: &Proof) -> Option<String> {
     if proof.goals.len() > MOST_GOALS {
         return None;

@@ -61,7 +61,7 @@ impl Deadline {
             && nanoseconds(self.start.elapsed()) >= self.deaf_until.load(Ordering::Relaxed)
     }
 
-    /// Returns the time left until the deadline; none if there is no deadline.
+    /// Returns the time left until the deadline; `None` if there is no deadline.
     pub fn left(&self) -> Option<Duration> {
         let end = Duration::from_nanos(self.end.as_ref()?.load(Ordering::Relaxed));
         Some(end.saturating_sub(self.start.elapsed()))

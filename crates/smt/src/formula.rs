@@ -98,8 +98,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the readable form of a formula; none if the solver cannot decide enough queries, or
-    /// the form has too many parts.
+    /// Returns the readable form of a formula; `None` if the solver cannot decide enough queries,
+    /// or the form has too many parts.
     ///
     /// ```
     /// use mazurka_smt::{Effort, Embedded, Kind, Reader, Sort, Term, Terms};
@@ -415,7 +415,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns how far a number can move from a value, up or down, such that all values on the way
-    /// contradict `around`; none if there is no limit, or the limit is that of its sort.
+    /// contradict `around`; `None` if there is no limit, or the limit is that of its sort.
     fn furthest(&mut self, variable: Term, from: i128, up: bool, around: &[Term]) -> Option<i128> {
         let sort = self.terms.sort(variable);
         let (least, most) = range(sort);

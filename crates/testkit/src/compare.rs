@@ -119,7 +119,7 @@ pub fn compare(
 }
 
 /// Returns what an engine gets wrong about a program: it must find exactly its traces, deadlocks,
-/// failures and final states. None if it is right, or if the program cannot be compared.
+/// failures and final states. `None` if it is right, or if the program cannot be compared.
 pub fn disagreement(text: &str, engine: impl Fn(&mut Machine) -> Summary) -> Option<String> {
     match compare(
         text,

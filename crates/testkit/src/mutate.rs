@@ -9,7 +9,7 @@ use crate::oracle::ast::{Child, Expr, Init, Item, ItemKind, Kind, Op, Place, Pro
 use crate::oracle::{parse, print};
 
 /// Makes a program from one of these texts by one to four mutations. The same seed and the same
-/// texts give the same program. None if the chosen text is not a program.
+/// texts give the same program. `None` if the chosen text is not a program.
 ///
 /// ```
 /// use mazurka_testkit::mutate::mutate;

@@ -49,7 +49,7 @@ fn measure(program: &Program) -> (usize, i64) {
     (text.len(), digits)
 }
 
-/// Returns the program after the cut with this number; none if there is no such cut.
+/// Returns the program after the cut with this number; `None` if there is no such cut.
 fn cut(program: &Program, number: usize) -> Option<Program> {
     let mut program = program.clone();
     Cutter { left: number }

@@ -68,7 +68,7 @@ impl Observer<Machine> for States {
     }
 }
 
-/// Finds all states by brute force; none if there are too many runs.
+/// Finds all states by brute force; `None` if there are too many runs.
 pub fn every_state(program: &mut Machine, limit: Limit) -> Option<States> {
     let mut seen = States::default();
     let mut recorder = Recorder::new(program, Dependence::Claimed);

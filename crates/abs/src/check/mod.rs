@@ -188,7 +188,7 @@ struct Body {
     derefs: Vec<(u32, Head)>,
 }
 
-/// The result type; none if nothing is returned.
+/// The result type; `None` if nothing is returned.
 type Ty2 = Option<Ty>;
 
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use crate::syntax::ast::{self, Binary, Expr, ExprKind, Name, Stmt, StmtKind};
 use crate::syntax::visit;
 use crate::types::{Head, Ty};
 
-/// The rules for a variable or a field.
+/// The rules of a variable or a field.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rules {
     /// Whether it is assigned only where it is declared.

@@ -155,7 +155,7 @@ pub(crate) struct Stmt {
 pub(crate) enum Guard {
     Claim(Expr),
     Condition(Expr),
-    /// `duration(min, max)`; none if time is ignored.
+    /// `duration(min, max)`; `None` if time is ignored.
     Duration(Option<(Expr, Option<Expr>)>),
 }
 
@@ -233,7 +233,7 @@ pub(crate) struct Def {
     pub result: Type,
     pub name: Name,
     pub type_parameters: Vec<Name>,
-    /// The functions that a partial function takes; none for an ordinary one.
+    /// The functions that a partial function takes; `None` for an ordinary one.
     pub functions: Option<Vec<Name>>,
     pub parameters: Vec<Parameter>,
     pub body: Body,
@@ -301,7 +301,7 @@ pub(crate) enum Item {
 /// `import` or `export`.
 #[derive(Clone, Debug)]
 pub(crate) struct Clause {
-    /// The names; none for `*`.
+    /// The names; `None` for `*`.
     pub names: Option<Vec<Name>>,
     pub from: Option<Name>,
 }

@@ -136,7 +136,7 @@ pub(crate) struct Product {
 /// The values that an attribute may have.
 #[derive(Clone, Debug)]
 pub(crate) enum Range {
-    /// The least and the greatest; none for `*`.
+    /// The least and the greatest; `None` for `*`.
     Between(Option<BigInt>, Option<BigInt>),
     OneOf(Vec<BigInt>),
 }

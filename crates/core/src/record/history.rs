@@ -24,7 +24,7 @@ pub struct HistoryOperation {
     pub call: String,
     /// The number of the step that called, from 1.
     pub called: usize,
-    /// The step that returned; none if the call has not returned.
+    /// The step that returned; `None` if the call has not returned.
     pub returned: Option<usize>,
     /// The result; empty if the operation returns nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -44,7 +44,7 @@ pub struct AdvisedAccess {
     /// The order of a `compare_exchange` that fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// The advised order; none if that was not decided. A fence that should be `relaxed` is
+    /// The advised order; `None` if that was not decided. A fence that should be `relaxed` is
     /// useless.
     pub advised: Option<String>,
     /// The advised order of a `compare_exchange` that fails.

@@ -14,7 +14,7 @@ pub struct Tree {
 /// A state of an exploration, and the step that led to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeNode {
-    /// The state before the step; none for the initial state.
+    /// The state before the step; `None` for the initial state.
     pub parent: Option<usize>,
     /// The process that made the step, in the notation of schedules.
     pub process: String,

@@ -30,7 +30,7 @@ pub struct SampleRecord {
     /// Number of executions drawn, including incomplete ones. If a violation ended the sample, the
     /// last of them shows it.
     pub runs: u64,
-    /// How much they have seen; none if a violation has ended the sample, if no execution was
+    /// How much they have seen; `None` if a violation has ended the sample, if no execution was
     /// complete, or if it is not known which of them are equivalent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<TraceEstimate>,
@@ -67,7 +67,7 @@ pub struct TraceEstimate {
 }
 
 impl TraceEstimate {
-    /// Estimates from the number of times that each trace was met; none if no trace was met.
+    /// Estimates from the number of times that each trace was met; `None` if no trace was met.
     pub fn of(times: impl IntoIterator<Item = u64>) -> Option<Self> {
         let [mut executions, mut different, mut once, mut twice] = [0; 4];
         for times in times {

@@ -605,7 +605,7 @@ impl Cyclic {
 }
 
 impl<E: Execution> Session<'_, '_, E> {
-    /// Explores with a policy; none if the program's runs are too long for it.
+    /// Explores with a policy; `None` if the program's runs are too long for it.
     fn attempt<P: Policy<E>>(&mut self, mut policy: P) -> Option<Findings> {
         let limits = self.limits.clone();
         let budget = Budget::new(&limits);

@@ -46,7 +46,7 @@ const EFFORT: usize = 1 << 16;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Lasso {
     pub way: Vec<Edge>,
-    /// Number of steps before those that repeat; none if the run ends.
+    /// Number of steps before those that repeat; `None` if the run ends.
     pub stem: Option<usize>,
 }
 

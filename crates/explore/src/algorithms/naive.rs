@@ -37,7 +37,7 @@ impl<E: Execution> Policy<E> for Naive {
     }
 }
 
-/// Returns the outcomes to try after those of an event, in lexicographic order; none after the
+/// Returns the outcomes to try after those of an event, in lexicographic order; `None` after the
 /// last.
 pub fn next_outcomes(event: &Event) -> Option<SmallVec<[i64; 1]>> {
     let last = event.outcomes.iter().rposition(|o| o.value + 1 < o.end)?;

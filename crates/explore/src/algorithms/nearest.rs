@@ -27,7 +27,7 @@ pub struct NearestStates {
 pub struct NearState {
     /// Its distance from the initial state, in steps.
     pub depth: usize,
-    /// The edge by which it was met first; none for the initial state.
+    /// The edge by which it was met first; `None` for the initial state.
     met_by: Option<usize>,
     /// Whether steps lead from it to states that are left out.
     pub cut: bool,

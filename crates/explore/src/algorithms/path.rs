@@ -244,7 +244,7 @@ impl Path {
         self.nodes[node].first..next.map_or(self.candidates.len(), |next| next.first)
     }
 
-    /// Returns the role of a process; none if it is not ready there.
+    /// Returns the role of a process; `None` if it is not ready there.
     pub fn mark(&self, node: usize, process: ProcessId) -> Option<Mark> {
         let here = &self.candidates[self.range(node)];
         let found = here.iter().find(|c| c.process == process);

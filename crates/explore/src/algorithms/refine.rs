@@ -102,7 +102,7 @@ pub fn refine<A: Semantics, B: Semantics>(
     }
 }
 
-/// Returns how a run differs from all runs of the specification; none if it does not, or if the
+/// Returns how a run differs from all runs of the specification; `None` if it does not, or if the
 /// limits do not suffice to find out.
 pub fn exceeds<A: Semantics, B: Semantics>(
     program: Observed<'_, A>,
@@ -363,7 +363,7 @@ struct Pair<S> {
     state: S,
     values: Values,
     set: u32,
-    /// The pair before it, and the step from there; none for the first pair.
+    /// The pair before it, and the step from there; `None` for the first pair.
     by: Option<(u32, ScheduledStep)>,
     depth: u64,
 }

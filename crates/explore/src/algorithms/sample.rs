@@ -62,7 +62,7 @@ pub trait Picker<E> {
 pub struct Walks<L> {
     picker: L,
     random: Random,
-    /// Number of walks to make; none if only the limits of the search end it.
+    /// Number of walks to make; `None` if only the limits of the search end it.
     most: Option<u64>,
     ended: u64,
     /// Whether a walk has begun and not ended.
@@ -72,7 +72,7 @@ pub struct Walks<L> {
     /// Whether a walk that reaches a bound is the last one.
     ends_at_bound: bool,
     ready: Vec<ProcessId>,
-    /// The start of each batch; none if there is one batch only.
+    /// The start of each batch; `None` if there is one batch only.
     batches: Option<Batches<L>>,
 }
 

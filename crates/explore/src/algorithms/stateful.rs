@@ -51,7 +51,7 @@ pub(crate) struct Stateful<'a, M: Memory> {
     known: bool,
     /// The number of states met.
     states: u64,
-    /// The branch to start with; none for all of the initial state.
+    /// The branch to start with; `None` for all of the initial state.
     branch: Option<Branch>,
     /// Where branches can be given away to other workers.
     office: Option<&'a Office>,

@@ -44,7 +44,7 @@ use mazurka_core::{Blocker, Claims, Execution, ProcessId, Status};
 pub(crate) struct Stubborn {
     /// The processes that are ready or wait, in order.
     live: Vec<ProcessId>,
-    /// For each of them, those that are in every stubborn set that it is in; none if that is not
+    /// For each of them, those that are in every stubborn set that it is in; `None` if that is not
     /// known yet.
     rows: Vec<Option<u64>>,
     claims: Claims,
@@ -90,7 +90,7 @@ impl Stubborn {
         }
     }
 
-    /// Returns the ready processes of the smallest set; none if it is that of all.
+    /// Returns the ready processes of the smallest set; `None` if it is that of all.
     fn smallest<E: Execution>(&mut self, program: &E, ready: u64) -> Option<u64> {
         self.rows.clear();
         self.rows.resize(self.live.len(), None);

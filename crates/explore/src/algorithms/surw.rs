@@ -65,7 +65,7 @@ pub struct Selective {
     /// The objects touched, in the order in which they were met first.
     objects: Vec<Learned>,
     numbers: FxHashMap<(u32, u32), usize>,
-    /// The object of the current walk; none if no shared object is known.
+    /// The object of the current walk; `None` if no shared object is known.
     object: Option<Access>,
     lengths: Lengths,
     intent: Option<ProcessId>,

@@ -95,7 +95,7 @@ impl Lengths {
         }
     }
 
-    /// Draws one of these processes by the weights; none if all weights are 0.
+    /// Draws one of these processes by the weights; `None` if all weights are 0.
     pub fn draw(&self, among: &[ProcessId], random: &mut Random) -> Option<ProcessId> {
         let weight = |process: &ProcessId| self.weights[process.index()];
         let all: u64 = among.iter().map(weight).sum();

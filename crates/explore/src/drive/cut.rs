@@ -158,7 +158,7 @@ pub(crate) fn cut<E: Execution>(
 }
 
 /// Returns the parts of a part, one for each process that can run and each of its outcomes: an
-/// empty list if its runs end there, none if there are too many.
+/// empty list if its runs end there, `None` if there are too many.
 fn children<E: Execution>(
     rest: &mut Suffix<'_, E>,
     part: &Part,

@@ -51,7 +51,7 @@ pub trait Policy<E: Execution> {
         0
     }
 
-    /// Returns the process to run now; none if the state is done. If nothing was run from this
+    /// Returns the process to run now; `None` if the state is done. If nothing was run from this
     /// state though a process is ready, the run counts as blocked. The policy adds the outcomes for
     /// the `choose` expressions of the step to `outcomes`, which is empty; an expression without
     /// one gets its least value.

@@ -20,7 +20,7 @@ use crate::drive::prints::Prints;
 /// A finding, and the schedule that leads to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The mishap; none for a deadlock or a final state.
+    /// The mishap; `None` for a deadlock or a final state.
     pub mishap: Option<Mishap>,
     /// The schedule. For a failing event: only the events that happen before it, and the event.
     pub schedule: Schedule,
@@ -320,8 +320,8 @@ pub(crate) struct Ledger<'a> {
     pub samples: bool,
 }
 
-/// Returns the observations of other states that a final state represents, each with the
-/// permutation of processes that leads to it.
+/// A function that returns the observations of other states that a final state represents, each
+/// with the permutation of processes that leads to it.
 type Others<'a> = &'a dyn Fn() -> Vec<(Fingerprint, Vec<u32>)>;
 
 /// The findings of another search.

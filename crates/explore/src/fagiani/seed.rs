@@ -184,7 +184,7 @@ impl Seed {
         chain.unwrap_or_else(|| program.processes().name(process))
     }
 
-    /// The same; none if `made` is 0.
+    /// The same; `None` if `made` is 0.
     pub fn chain_after(&self, process: usize, made: u32) -> Option<Fingerprint> {
         let labels = self.labels.get(process)?;
         Some(labels.get(made.checked_sub(1)? as usize)?.chain)
@@ -198,7 +198,7 @@ impl Seed {
     }
 
     /// Returns the outcomes with which to repeat the step of an event, to get the recorded
-    /// outcomes; none if they are impossible or were those of the event.
+    /// outcomes; `None` if they are impossible or were those of the event.
     pub fn recorded_outcomes(&self, event: &Event) -> Option<SmallVec<[i64; 1]>> {
         let recorded = &self.next(event.process, event.number)?.outcomes;
         let mut pairs = event.outcomes.iter().zip(recorded);

@@ -80,7 +80,7 @@ impl Catalogue {
         number
     }
 
-    /// Returns the claims of a number; none if the number encodes a claim on one cell.
+    /// Returns the claims of a number; `None` if the number encodes a claim on one cell.
     #[inline]
     pub fn listed(&self, number: u32) -> Option<&[Access]> {
         (!is_single(number)).then(|| &self.claims[(number & !LISTED) as usize][..])

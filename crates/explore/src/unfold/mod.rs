@@ -239,8 +239,8 @@ impl Unfolding {
         self.schedule(&clock)
     }
 
-    /// Returns schedules of all the executions that the net represents, one for each; none if there
-    /// are more than `most` configurations.
+    /// Returns schedules of all the executions that the net represents, one for each; `None` if
+    /// there are more than `most` configurations.
     pub fn executions(&mut self, most: usize) -> Option<Vec<Schedule>> {
         let mut clocks = Vec::new();
         let told = maximal::maximal(&self.builder.net, most, &mut |clock| {

@@ -96,7 +96,7 @@ pub struct Structure<V> {
 }
 
 /// The ways in which a process can wait for ever. Each lists the conditions that the process waits
-/// to change, with the events that make them. None for a process that has ended.
+/// to change, with the events that make them. `None` for a process that has ended.
 pub type Stops = Option<Vec<Vec<(usize, Option<usize>)>>>;
 
 /// A condition, the event that makes it, and the value of its cell.

@@ -542,7 +542,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     }
 
     /// Returns the events between two configurations, in an order in which they can follow the run;
-    /// none if there is no such order, or no event between.
+    /// `None` if there is no such order, or no event between.
     fn path(&self, here: &[u32], there: &[u32]) -> Option<Vec<u32>> {
         let net = &self.builder.net;
         let mut heads: Vec<Vec<u32>> = Vec::new();

@@ -189,8 +189,8 @@ impl Trace {
     }
 }
 
-/// Returns a smallest set of orders of steps of the current run that explains a violation. None if
-/// no set of at most three orders does, or none is found within a small budget.
+/// Returns a smallest set of orders of steps of the current run that explains a violation. `None`
+/// if no set of at most three orders does, or none is found within a small budget.
 pub fn explain<E: Semantics>(
     program: &mut E,
     wanted: Shown,

@@ -74,7 +74,7 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         self.program.events().iter().map(Move::from_event).collect()
     }
 
-    /// Returns a schedule as moves; none if it names a process that the program has not met.
+    /// Returns a schedule as moves; `None` if it names a process that the program has not met.
     pub fn read(&self, schedule: &Schedule) -> Option<Vec<Move>> {
         let read = |step: &ScheduledStep| {
             Some(Move {

@@ -42,7 +42,7 @@ pub fn shortest<E: Semantics>(
 
 /// How a state was first met.
 struct Arrival {
-    /// The arrival at the state before; none if that is the initial one.
+    /// The arrival at the state before; `None` if that is the initial one.
     before: Option<u32>,
     step: Move,
 }
@@ -78,7 +78,7 @@ impl<E: Semantics> BreadthFirst<'_, E> {
     }
 
     /// Makes a step with each of its outcomes. Returns whether the last one leads to a wanted
-    /// state; none if the effort is spent.
+    /// state; `None` if the effort is spent.
     fn each_outcome(
         &mut self,
         before: Option<u32>,

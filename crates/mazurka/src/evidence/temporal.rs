@@ -61,7 +61,7 @@ struct States {
     fairness: Fairness,
 }
 
-/// Examines the states of the current run; none if a process is halted in one of them, or a
+/// Examines the states of the current run; `None` if a process is halted in one of them, or a
 /// condition cannot be computed. The machine is at the end of the run, before and after.
 fn states<M: Semantics>(machine: &mut M, lasso: Option<usize>) -> Option<States> {
     let steps: Vec<_> = machine.events().to_vec();

@@ -116,7 +116,7 @@ pub(super) fn targets(text: &str) -> impl Iterator<Item = &str> {
     left.split(',').filter_map(|target| words(target).next())
 }
 
-/// Inserts a declaration on a line of its own: after the last variable, or before the first. None
+/// Inserts a declaration on a line of its own: after the last variable, or before the first. `None`
 /// if neither place is possible.
 pub(super) fn declare(source: &str, outline: &Outline, declaration: &str) -> Option<Edit> {
     let (first, last) = outline.variable_places?;

@@ -104,7 +104,7 @@ pub struct RepairRecord {
 /// The behaviour of a program, as far as it was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Behaviours {
-    /// Number of traces; none if there are too many to count.
+    /// Number of traces; `None` if there are too many to count.
     pub traces: Option<u64>,
     /// Number of final states.
     pub final_states: u64,

@@ -242,7 +242,7 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
     }
 
     /// Returns the weakest orders at a smallest set of places with which the program passes, with
-    /// all others as written; none if there are no such orders.
+    /// all others as written; `None` if there are no such orders.
     fn strengthened(&mut self) -> Result<Option<Vec<AccessOrder>>, NoAnswer> {
         orders::strengthened(&self.places(), &mut |orders| self.passes(orders))
     }

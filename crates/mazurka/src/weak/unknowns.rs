@@ -181,7 +181,7 @@ impl Question<'_> {
         Ok(told.unwrap_or_else(|| none(vec![Bound::IntRange])))
     }
 
-    /// Returns the evidence in a program with values; none if it does not show the finding.
+    /// Returns the evidence in a program with values; `None` if it does not show the finding.
     fn told(&self, code: &Arc<Code>, found: &Found) -> Option<Evidence> {
         let narrator = Narrator {
             code,

@@ -212,7 +212,7 @@ pub(super) struct WriteFrame {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Revisit {
     pub(super) read: Slot,
-    /// The graph without the events that were removed for it; none if the read is still to be
+    /// The graph without the events that were removed for it; `None` if the read is still to be
     /// examined.
     pub(super) cut: Option<Cut>,
 }

@@ -90,8 +90,8 @@ impl Lanes {
         }
     }
 
-    /// Makes a picture of one run of one witness, by their numbers from 0; none if there is no such
-    /// run.
+    /// Makes a picture of one run of one witness, by their numbers from 0; `None` if there is no
+    /// such run.
     pub fn of_witness(record: &Record, witness: usize, run: usize) -> Option<Self> {
         let evidence = record.witnesses.get(witness)?;
         let shown = evidence.runs.get(run)?;

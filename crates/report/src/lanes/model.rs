@@ -185,7 +185,7 @@ impl Panel {
         panel
     }
 
-    /// Returns a relation between steps as one between boxes; none if one of them is not drawn.
+    /// Returns a relation between steps as one between boxes; `None` if one of them is not drawn.
     fn arrow(&self, places: &[usize], relation: Relation) -> Option<Arrow> {
         let place = |at: usize| {
             let row = places[at];
@@ -250,7 +250,7 @@ impl Panel {
         places
     }
 
-    /// Returns the box of a step; none if its lane is left out.
+    /// Returns the box of a step; `None` if its lane is left out.
     fn step_box(&self, facts: &Facts<'_>, at: usize) -> Option<Cell> {
         let step = &facts.run.steps[at];
         let lane = self.lane_of(&step.process)?;

@@ -83,7 +83,7 @@ struct Accesses<'a> {
     synchronises: bool,
 }
 
-/// Returns the relations of a run under a memory model; none for a run of interleavings.
+/// Returns the relations of a run under a memory model; `None` for a run of interleavings.
 pub(crate) fn relations(run: &Run, model: Option<&str>) -> Vec<Relation> {
     let accesses = Accesses {
         run,
@@ -127,7 +127,7 @@ impl<'a> Accesses<'a> {
         &self.run.steps[at].process
     }
 
-    /// Returns the step that an access reads from; none for the initial value.
+    /// Returns the step that an access reads from; `None` for the initial value.
     fn source(&self, access: &MemoryStep) -> Option<usize> {
         access.reads_from.and_then(|from| from.checked_sub(1))
     }

@@ -130,7 +130,7 @@ struct Search<'a> {
     judged: Judged,
 }
 
-/// Judges an object by visiting all its states. None if there are more than `most`.
+/// Judges an object by visiting all its states. `None` if there are more than `most`.
 pub fn brute(object: &Object, most: usize) -> Option<Judged> {
     let flat = |parts: &[Part]| {
         let mut all = Vec::new();
@@ -196,7 +196,7 @@ impl Search<'_> {
         all
     }
 
-    /// Makes a step of a client that is in an operation; none if it has to wait.
+    /// Makes a step of a client that is in an operation; `None` if it has to wait.
     fn step(&mut self, state: &State, at: usize) -> Option<State> {
         let mut next = state.clone();
         let (mut pc, mut locals, number) = next.clients[at].inside?;
@@ -283,7 +283,7 @@ impl Search<'_> {
         true
     }
 
-    /// Makes a call of the specification; none if the specification does not allow it.
+    /// Makes a call of the specification; `None` if the specification does not allow it.
     fn specified(&self, call: usize, shared: &mut [i64; VARS]) -> Option<i64> {
         let (op, arg) = self.calls[call];
         let mut locals = [0; LOCALS];

@@ -135,7 +135,7 @@ pub(super) struct Code {
     pub assumes: bool,
 }
 
-/// Wraps a value into the range of its type; none if an `int` leaves 64 bits.
+/// Wraps a value into the range of its type; `None` if an `int` leaves 64 bits.
 pub(super) fn wrap(value: i128, ty: Ty) -> Option<i128> {
     let (low, high) = ty.range();
     if (low..=high).contains(&value) {
@@ -188,7 +188,7 @@ pub(super) fn apply(op: Op, ty: Ty, left: i128, right: i128) -> Worth {
     wrap(value, ty).map_or(Worth::TooWide, Worth::Value)
 }
 
-/// Returns the power of two that a shift multiplies with or divides by; none if the shift removes
+/// Returns the power of two that a shift multiplies with or divides by; `None` if the shift removes
 /// all bits. A negative amount counts as a large one.
 fn power(ty: Ty, amount: i128) -> Option<i128> {
     let (Ty::Signed(bits) | Ty::Unsigned(bits)) = ty else {

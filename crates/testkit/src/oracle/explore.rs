@@ -374,7 +374,7 @@ impl Explorer<'_> {
         Ok(all)
     }
 
-    /// Whether runs with the same inputs end alike; none if there are too many to compare.
+    /// Whether runs with the same inputs end alike; `None` if there are too many to compare.
     fn deterministic(&self) -> Option<Option<bool>> {
         if self.ends.is_empty() {
             return Some(None);

@@ -235,8 +235,8 @@ impl<'a> Machine<'a> {
         *self.names.entry((parent, k)).or_insert(new)
     }
 
-    /// Whether the property holds; none if a value that was tried leads out of 64 bits. A property
-    /// that fails, for example by a bad index, does not hold.
+    /// Whether the property holds; `None` if a value that was tried leads out of 64 bits. A
+    /// property that fails, for example by a bad index, does not hold.
     pub(super) fn check(
         &mut self,
         property: &Property,

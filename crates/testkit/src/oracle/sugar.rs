@@ -234,7 +234,7 @@ impl Parser {
         Ok(Type { base, dims })
     }
 
-    /// Parses a declaration that is sugar; none if it is not.
+    /// Parses a declaration that is sugar; `None` if it is not.
     pub(super) fn sugared_item(&mut self) -> Parsed<Option<Vec<ItemKind>>> {
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);
@@ -542,7 +542,7 @@ impl Parser {
         Ok(Some(flat))
     }
 
-    /// Parses an expression that is sugar; none if it is not.
+    /// Parses an expression that is sugar; `None` if it is not.
     pub(super) fn sugared_value(&mut self) -> Parsed<Option<Expr>> {
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);

@@ -21,7 +21,7 @@ impl Compiler {
         }
     }
 
-    /// Returns the type of an expression; none if it takes the type of its context.
+    /// Returns the type of an expression; `None` if it takes the type of its context.
     pub(super) fn ty(&self, e: &Expr) -> Done<Option<Ty>> {
         Ok(match e {
             Expr::Bool(_) | Expr::Not(_) => Some(Ty::Bool),

@@ -75,7 +75,7 @@ impl Maker {
         Kind::Assign(vec![place], vec![self.right(name.ty)])
     }
 
-    /// Returns a statement for this feature; none if it does not fit here.
+    /// Returns a statement for this feature; `None` if it does not fit here.
     fn special(&mut self, feature: Feature, depth: usize) -> Option<Vec<Kind>> {
         let nests = depth > 0;
         let kind = match feature {

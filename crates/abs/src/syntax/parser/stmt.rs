@@ -120,7 +120,7 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    /// Parses the least and the greatest time; none if time is ignored.
+    /// Parses the least and the greatest time; `None` if time is ignored.
     fn bounds(&mut self) -> Parsed<Option<(Expr, Option<Expr>)>> {
         self.expect("(")?;
         let min = self.expr()?;
