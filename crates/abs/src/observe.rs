@@ -118,8 +118,8 @@ impl Machine {
         }
     }
 
-    /// The same for a value that refers to something. Each shared part, and each future, is
-    /// examined once.
+    /// Returns the fingerprint of a value that refers to something. Each shared part, and each
+    /// future, is examined once.
     fn seen_parts(&self, value: &Value, names: &[Fingerprint]) -> Fingerprint {
         enum Work {
             Value(Value),

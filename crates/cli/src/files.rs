@@ -51,7 +51,7 @@ fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
-/// The same in the files of the page, where there are no links.
+/// Returns the canonical name of an existing file among the files of the page, which has no links.
 #[cfg(target_family = "wasm")]
 fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     fs::metadata(path)?;
@@ -232,7 +232,7 @@ pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
         .is_ok()
 }
 
-/// The same as [`save`], for bytes.
+/// Saves bytes like [`save`].
 pub(crate) fn save_bytes(what: &str, path: &Path, bytes: &[u8]) -> bool {
     let saved = put_pieces(path, true, |mut file| file.write_all(bytes));
     saved
@@ -240,8 +240,8 @@ pub(crate) fn save_bytes(what: &str, path: &Path, bytes: &[u8]) -> bool {
         .is_ok()
 }
 
-/// The same as [`save`], for a large record: its text, which is larger, is never in memory as a
-/// whole.
+/// Saves a large record like [`save`]. Its text, which is larger than the record, is never in
+/// memory as a whole.
 pub(crate) fn save_json(what: &str, path: &Path, record: &impl Serialize) -> bool {
     let saved = put_pieces(path, true, |file| {
         let mut file = BufWriter::new(file);
@@ -254,7 +254,7 @@ pub(crate) fn save_json(what: &str, path: &Path, record: &impl Serialize) -> boo
         .is_ok()
 }
 
-/// The same as [`save`], for a file that will be saved again: the error is returned at once.
+/// Saves a file that will be saved again, like [`save`], but returns the error at once.
 pub(crate) fn save_for_now(what: &str, path: &Path, text: &str) -> Result<(), String> {
     put(path, text, true).map_err(|error| problem(what, path, &error))
 }

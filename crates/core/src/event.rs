@@ -66,8 +66,8 @@ pub struct Enabling {
     pub process: ProcessId,
     /// Its index among the events of its process.
     pub number: u32,
-    /// The same, counted back from the last event of its process before the event that it enables:
-    /// 1 is that last event.
+    /// Its index counted backwards from the event that it enables: 1 is the last event of its
+    /// process before that one.
     pub back: u32,
 }
 

@@ -119,9 +119,9 @@ pub trait Narrator: Execution {
         self.narrate_while(schedule, &mut |_| true)
     }
 
-    /// The same, as long as `go_on` allows another step. It is called with the number of steps
-    /// described so far. The run, and its schedule, end when it returns false, or where a step is
-    /// broken off.
+    /// Narrates like `narrate`, as long as `go_on` allows another step. `go_on` is called with the
+    /// number of steps described so far. The run and its schedule end when it returns false, or at
+    /// a step that is broken off.
     fn narrate_while(
         &mut self,
         schedule: &Schedule,

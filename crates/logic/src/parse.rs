@@ -43,8 +43,8 @@ pub fn parse(text: &str, program: &Program) -> Parse<Formula> {
     parse_over(text, program, program.processes.len())
 }
 
-/// The same, but `[*]` stands for the first `all` processes of a program; others can only be named
-/// by their numbers.
+/// Parses like `parse`, but `[*]` stands for the first `all` processes of a program; others can
+/// only be named by their numbers.
 pub fn parse_over(text: &str, program: &Program, all: usize) -> Parse<Formula> {
     let mut parser = Parser {
         text,

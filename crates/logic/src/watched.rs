@@ -18,8 +18,8 @@ pub fn check_proof(
     check(proof, theorem, solver, &mut |_| Ok(()))
 }
 
-/// The same, unless the watch breaks it off, with its reason. The watch is called for every goal,
-/// with the number of goals checked so far.
+/// Checks like `check_proof`, unless the watch stops the check with its reason. The watch is called
+/// for every goal, with the number of goals checked so far.
 pub fn check_proof_watched<B>(
     proof: &Proof,
     theorem: &Theorem<'_>,

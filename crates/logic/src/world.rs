@@ -143,7 +143,8 @@ impl<'p> World<'p> {
         self.claims_and_reads(thread).0
     }
 
-    /// The same, and those of them that the step may read.
+    /// Returns the cells that the next step of a thread may touch, and those of them that it may
+    /// read.
     pub fn claims_and_reads(&self, thread: &Thread<'p>) -> (Claims, Claims) {
         let (program, layout) = (self.program, &self.layout);
         claims(program, &self.shared, layout, thread, &self.terms)

@@ -404,14 +404,14 @@ impl Checkpoint {
         })
     }
 
-    /// The same with what was reached.
+    /// Adds the parts of the program that were reached.
     pub(crate) fn with_reached(mut self, notes: &[u8]) -> Self {
         let digits = notes.iter().map(|note| format!("{note:02x}"));
         self.0.reached = Some(digits.collect());
         self
     }
 
-    /// Returns what was reached, if it says so.
+    /// Returns the parts of the program that were reached, if the checkpoint has them.
     pub(crate) fn reached(&self) -> Result<Option<Vec<u8>>, ResumeError> {
         let Some(digits) = &self.0.reached else {
             return Ok(None);

@@ -311,7 +311,7 @@ pub(crate) fn failure<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -
     shown
 }
 
-/// The same, without marking the steps that race.
+/// Returns the evidence like `failure`, without marking the steps that race.
 fn explained<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -> Witness {
     let ((message, place), values, history) = as_it_failed(machine, mishap, |machine| {
         let (said, values) = (machine.explain(mishap), machine.values(mishap));

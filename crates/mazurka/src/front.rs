@@ -26,12 +26,13 @@ pub(crate) trait Front: Sync {
     /// Makes a machine in the initial state.
     fn machine(&self, options: &Options) -> Self::Machine;
 
-    /// The same for a search: engines break off a long step when the options no longer wait for it.
+    /// Makes a machine for a search: engines break off a long step when the options no longer wait
+    /// for it.
     fn machine_for_a_search(&self, options: &Options) -> Self::Machine {
         self.machine(options)
     }
 
-    /// The same for nets; the error says why the program has no net.
+    /// Makes a machine for nets. The error says why the program has no net.
     fn machine_for_nets(&self, options: &Options) -> Result<Self::Machine, NoNet> {
         Ok(self.machine_for_a_search(options))
     }
@@ -44,10 +45,11 @@ pub(crate) trait Front: Sync {
     /// The machine that runs it with labels.
     type Labelled: Labels;
 
-    /// The same with labels; `None` if the program has unknown values.
+    /// Makes a machine with labels; `None` if the program has unknown values.
     fn labelled(&self, options: &Options) -> Option<Self::Labelled>;
 
-    /// The same for one run: a long step is broken off when the options no longer wait for it.
+    /// Makes a machine for one run: a long step is broken off when the options no longer wait for
+    /// it.
     fn machine_for_a_run(&self, options: &Options) -> Self::Machine {
         self.machine(options)
     }
@@ -98,7 +100,7 @@ pub(crate) trait Front: Sync {
 
 /// A machine whose steps have labels.
 pub(crate) trait Labels: Labelled {
-    /// The same, but labels name what they refer to.
+    /// Makes labels name the data that they refer to.
     fn with_names(self) -> Self;
 
     /// From now on a long step is broken off when the search no longer waits for it.
@@ -150,7 +152,7 @@ macro_rules! on_front {
         }
     };
 }
-/// The same in a browser: one front end stands for all (either.rs).
+/// Applies an expression to the front end, in a browser: one front end stands for all (either.rs).
 #[cfg(target_family = "wasm")]
 macro_rules! on_front {
     ($language:expr, $front:ident => $do:expr) => {{
@@ -160,7 +162,7 @@ macro_rules! on_front {
 }
 pub(crate) use on_front;
 
-/// The same, including native programs.
+/// Applies an expression to the front end of a program, which may be native.
 macro_rules! of_each {
     ($language:expr, $front:ident => $do:expr) => {
         match &$language {
@@ -390,7 +392,8 @@ impl Language {
         Some(Concolic::until(code, options.limits.local, patience))
     }
 
-    /// The same, for runs in any order and from any initial values.
+    /// Returns a machine for runs in any order and from any initial values, if the language
+    /// supports it.
     pub fn concolic_solving(&self, options: &Options) -> Option<Concolic> {
         let code = self.maz_of_known_values()?;
         let deadline = options.solver.deadline.clone();

@@ -198,8 +198,8 @@ impl Program {
         self.language.leaves_out_times().then_some(Bound::Times)
     }
 
-    /// The same for commands that explore and count everything: there different results are not a
-    /// violation.
+    /// Returns the kinds of violations that count for commands that explore and count everything.
+    /// There, different results are not a violation.
     pub(crate) fn counted_by_explorers(&self, options: &Options) -> Kinds {
         self.counted(options).and(Kinds::FAULTS)
     }
@@ -241,7 +241,7 @@ pub enum Refused {
         "`spec object`: histories are decided where all values are known, by `mazurka check` and `mazurka explore`"
     )]
     Object,
-    /// The same, in a net that does not distinguish its returns.
+    /// The program has a `spec object`, and its net does not distinguish returns.
     #[error(
         "`spec object`: in a contextual net one return may stand for two, since it does not tell \
          which calls came before: say --net replicated or --net stateful"

@@ -487,8 +487,9 @@ impl Program {
         Ok(self.explored_by(tour.command, algorithm, options, (&mut machine, &found)))
     }
 
-    /// The same as [`explore`](Program::explore), in parts: if it is broken off, it returns a
-    /// checkpoint to resume from. Limits are for this search alone; the counts are of all.
+    /// Explores like [`explore`](Program::explore), in parts: if the search is stopped, it returns
+    /// a checkpoint to resume from. The limits apply to this search alone; the counts include
+    /// earlier searches.
     pub fn explore_from(
         &self,
         checkpoint: Option<&Checkpoint>,
@@ -504,7 +505,8 @@ impl Program {
         self.explore_saving(never, algorithm, options, watch)
     }
 
-    /// The same, with checkpoints on the way.
+    /// Explores like [`explore_from`](Program::explore_from), and saves checkpoints during the
+    /// search.
     pub fn explore_saving(
         &self,
         saving: Saving<'_>,

@@ -89,7 +89,7 @@ pub(crate) fn solve(
     Ok(solved)
 }
 
-/// The same for some inputs. The machine is in its initial state.
+/// Solves the formula for some inputs. The machine is in its initial state.
 pub(crate) fn solve_for_inputs(
     machine: &SymbolicMachine,
     net: &Structure<Option<Term>>,

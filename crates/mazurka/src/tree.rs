@@ -53,8 +53,8 @@ impl Program {
         Ok(drawn?)
     }
 
-    /// The same for a folding list: the tree may be larger, and its states have no values. For
-    /// programs with unknown values, the limit of a picture applies.
+    /// Returns the tree for a folding list. It may be larger than a picture, and its states have no
+    /// values. For programs with unknown values, the limit of a picture applies.
     pub fn explore_outline(
         &self,
         algorithm: Algorithm,
@@ -70,8 +70,8 @@ impl Program {
         Ok(listed?)
     }
 
-    /// The same for all inputs. For `naive`, a condition over inputs is a node of its own, as the
-    /// thesis draws it; for other engines it belongs to the step that decides it.
+    /// Returns the tree for all inputs. For `naive`, a condition over inputs is a node of its own,
+    /// as the thesis draws it; for other engines it belongs to the step that decides it.
     fn explore_tree_for_all(
         &self,
         program: &ForAll,
@@ -205,7 +205,7 @@ fn told<M: Narrator>(machine: &mut M, schedule: &Schedule) -> StateText {
     }
 }
 
-/// The same for all inputs of the path: the values of variables are terms.
+/// Describes the states for all inputs of the path: the values of variables are terms.
 fn told_for_inputs(
     machine: &mut SymbolicMachine,
     names: &Machine,

@@ -118,8 +118,8 @@ impl Program {
         }
     }
 
-    /// The same as [`unfold`](Program::unfold); every test goes to the sink as the record of a run,
-    /// with the inputs that lead to it.
+    /// Unfolds like [`unfold`](Program::unfold). Every test goes to the sink as the record of a
+    /// run, with the inputs that lead to it.
     pub fn unfold_tests(
         &self,
         wanted: Unfold,
@@ -467,7 +467,8 @@ fn label_of_last<M: Narrator>(machine: &mut M, schedule: &Schedule) -> EventLabe
     }
 }
 
-/// The same with inputs that lead to the event, and with the constraint of the step.
+/// Returns the label like `label_of_last`, with inputs that lead to the event, and with the
+/// constraint of the step.
 pub(crate) fn label_for_inputs(
     machine: &mut SymbolicMachine,
     schedule: &Schedule,

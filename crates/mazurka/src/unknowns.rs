@@ -121,19 +121,21 @@ impl ForAll {
         machine(make, &self.code, options, patience)
     }
 
-    /// The same for nets: conditions over inputs are steps that touch only their process.
+    /// Makes a machine like `split` for nets: conditions over inputs are steps that touch only
+    /// their process.
     pub fn split_for_nets(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
         let machine = self.split(options, Patience::default())?;
         Ok(machine.starting_in_any_order().with_branches_apart())
     }
 
-    /// The same for nets in which a property is searched: it may mention whole arrays.
+    /// Makes a machine like `split_for_nets` for nets in which a property is searched: the property
+    /// may mention whole arrays.
     pub fn whole_for_nets(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
         let machine = symbolic_machine(&self.code, options, Patience::default())?;
         Ok(machine.starting_in_any_order().with_branches_apart())
     }
 
-    /// The same for execution graphs.
+    /// Makes a machine like `split` for execution graphs.
     pub fn for_graphs(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
         let machine = symbolic_machine(&self.code, options, Patience::default())?;
         Ok(machine.with_conditions_apart())

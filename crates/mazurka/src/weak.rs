@@ -64,7 +64,8 @@ impl Program {
         Ok(code)
     }
 
-    /// The same with values for the unknowns, by name; others are 0.
+    /// Returns the code like `weak_code`, with values for the unknowns, by name; other unknowns are
+    /// 0.
     fn weak_code_with(&self, given: &[(String, i128)]) -> Result<Arc<Code>, Refused> {
         let code = self.weak_code()?;
         if self.unknowns().is_empty() {
@@ -397,7 +398,7 @@ impl Program {
         Ok(record)
     }
 
-    /// The same for a native program.
+    /// Replays a run of a native program.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     fn replay_native(
         &self,

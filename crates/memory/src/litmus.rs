@@ -328,12 +328,12 @@ impl Litmus {
         program
     }
 
-    /// The same, but only the first threads run from the start; the others are spawned.
+    /// Makes only the first threads run from the start; the others are spawned.
     pub fn starting(self, started: u32) -> Self {
         Self { started, ..self }
     }
 
-    /// The same, with an initial value for a location.
+    /// Sets the initial value of a location.
     pub fn with_initial(mut self, loc: u32, value: Value) -> Self {
         self.initial.push((Loc(loc), value));
         self

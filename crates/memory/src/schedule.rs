@@ -90,7 +90,7 @@ impl Schedule {
         Self::until(graph, until, None)
     }
 
-    /// The same for two events, the second of which comes last.
+    /// Returns only the steps that lead to two events, the second of which comes last.
     pub(crate) fn to_both(graph: &Graph, events: (Slot, Slot), decides: bool) -> Self {
         let (first, second) = events;
         let mut until = vec![0; graph.threads() as usize];
@@ -103,8 +103,7 @@ impl Schedule {
         Self::until(graph, until, Some((last.thread, last.index)))
     }
 
-    /// The same, but threads that are started are numbered from `first` on, in the order of the
-    /// steps.
+    /// Renumbers the started threads from `first` on, in the order of the steps.
     pub(crate) fn numbered_from(mut self, graph: &Graph, first: u32) -> Self {
         let mut made = vec![0; graph.threads() as usize];
         let mut numbers: Vec<u32> = (0..graph.threads()).collect();

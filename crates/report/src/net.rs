@@ -397,7 +397,7 @@ pub fn net_table(
     crate::table::listed(record, &what, "the net is complete", &rows, view)
 }
 
-/// The same for a walk through the states of a model.
+/// Returns the table for a walk through the states of a model.
 pub fn states_table(record: &Record, tests: u64, states: u64, view: &crate::View) -> String {
     let size = [
         ("states", states.to_string(), "of the model"),

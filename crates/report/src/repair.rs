@@ -15,7 +15,7 @@ pub struct Repaired<'a> {
     pub diff: &'a str,
     /// The numbers of traces, if they were counted, and of final states before the change.
     pub before: (Option<u64>, u64),
-    /// The same after the change.
+    /// These numbers after the change.
     pub after: (Option<u64>, u64),
 }
 

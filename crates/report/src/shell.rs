@@ -42,8 +42,8 @@ pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> S
     command + &cflags(program)
 }
 
-/// The same for a test of Rust code, which `mazurka-rt` has recorded: its settings include the
-/// place of the model and the name of the test.
+/// Returns the command for a test of Rust code, which `mazurka-rt` has recorded: its settings
+/// include the place of the model and the name of the test.
 fn rust_command(program: &ProgramRecord, run: &Run) -> Option<String> {
     let setting = |wanted: &str| {
         let found = program.set.iter().find(|(name, _)| name == wanted);

@@ -8,9 +8,9 @@ pub enum Plan {
     Everything(Option<usize>),
     /// This many random executions, from a seed.
     Random(Option<u64>, usize),
-    /// The same, weighted by the steps that threads have left.
+    /// This many random executions, weighted by the remaining steps of threads.
     Urw(Option<u64>, usize),
-    /// The same with random priorities, for bugs of a given depth.
+    /// This many executions with random priorities, for bugs of a given depth.
     Priorities(Option<u64>, usize, usize),
     /// One schedule.
     Replay(String),

@@ -69,8 +69,8 @@ impl Blaster {
         self.circuit.solve(&assumptions)
     }
 
-    /// The same, for a single query: the constraints hold permanently. A disjunction becomes a
-    /// clause, and no assumptions have to be made again when the search restarts.
+    /// Solves a single query: the constraints hold permanently. A disjunction becomes a clause, and
+    /// no assumptions have to be made again when the search restarts.
     pub fn solve_once(&mut self, terms: &Terms, constraints: &[Term]) -> Option<bool> {
         let mut clause = Vec::new();
         for &constraint in constraints {

@@ -45,7 +45,7 @@ impl Deadline {
         }
     }
 
-    /// The same, but it also passes when `told` is set.
+    /// Makes the deadline pass also when `told` is set.
     pub fn or_when(self, told: Option<Arc<AtomicBool>>) -> Self {
         Deadline { told, ..self }
     }

@@ -76,7 +76,7 @@ impl External {
         }
     }
 
-    /// The same, with a deadline for all queries.
+    /// Sets a deadline for all queries.
     pub fn until(self, deadline: Deadline) -> Self {
         External { deadline, ..self }
     }

@@ -38,7 +38,7 @@ impl Terms {
         self.show_within(term, MOST_SHOWN)
     }
 
-    /// The same; the text is cut after about `most` bytes.
+    /// Prints like `show`, but cuts the text after about `most` bytes.
     pub fn show_within(&self, term: Term, most: usize) -> String {
         let mut text = String::new();
         let mut todo = vec![Piece::Part(term, CHOICE)];

@@ -18,8 +18,8 @@ pub(crate) fn script(terms: &Terms, constraints: &[Term]) -> String {
     text
 }
 
-/// The same, with conditions that hold for all values of a variable. Parts that depend on such a
-/// variable are defined under its quantifier.
+/// Writes a script with conditions that hold for all values of a variable. Parts that depend on
+/// such a variable are defined under its quantifier.
 pub(crate) fn quantified(
     terms: &Terms,
     constraints: &[Term],

@@ -35,7 +35,7 @@ pub enum Dependence {
     /// What steps claim; this is the language's definition.
     #[default]
     Claimed,
-    /// The same, but a send and a receive claim different ends of a channel.
+    /// What steps claim, if a send and a receive claim different ends of a channel.
     Ends,
     /// What steps really touched, the relation of errata E2.
     Touched,

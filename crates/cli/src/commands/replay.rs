@@ -57,7 +57,7 @@ pub(super) fn picture_of(record: &Record, recording: &Recording) -> Lanes {
     }
 }
 
-/// The same as figures for a page.
+/// Returns the same runs as figures for a page.
 pub(super) fn figures_of(record: &Record, recording: &Recording) -> Vec<Figure> {
     match (&recording.run, record.witnesses.is_empty()) {
         (Some(run), true) => vec![mazurka_report::run_figure(record, OneRun::of(run))],

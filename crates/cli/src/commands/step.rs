@@ -332,7 +332,7 @@ impl Dialogue<'_, '_> {
         }
     }
 
-    /// The same for random steps, which a bound may have ended.
+    /// Shows the steps like `made`, after random steps that a bound may have ended.
     fn bounded(
         &mut self,
         known: usize,

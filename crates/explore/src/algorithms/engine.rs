@@ -45,7 +45,7 @@ pub enum Algorithm {
     Sleep,
     /// Persistent sets, computed from races.
     Dpor,
-    /// The same without sleep sets: a trace may be met several times. To compare with.
+    /// Persistent sets without sleep sets, for comparisons: a trace may be met several times.
     DporAwake,
     /// Source sets, computed from races.
     Source,

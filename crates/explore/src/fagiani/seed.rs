@@ -184,7 +184,7 @@ impl Seed {
         chain.unwrap_or_else(|| program.processes().name(process))
     }
 
-    /// The same; `None` if `made` is 0.
+    /// Returns the same fingerprint as `chain`; `None` if `made` is 0.
     pub fn chain_after(&self, process: usize, made: u32) -> Option<Fingerprint> {
         let labels = self.labels.get(process)?;
         Some(labels.get(made.checked_sub(1)? as usize)?.chain)

@@ -12,7 +12,7 @@ const FEW: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     list: Vec<u32>,
-    /// The same numbers, if there are many.
+    /// An index of the list, if it is long.
     index: Option<FxHashSet<u32>>,
 }
 

@@ -91,7 +91,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         self.test_after(&[])
     }
 
-    /// The same; the first tests follow these schedules.
+    /// Tests like `test`, but the first tests follow these schedules.
     pub fn test_after(mut self, recorded: &[Schedule]) -> (Builder, Findings) {
         if let ControlFlow::Break(bound) = self.run_tests(recorded) {
             self.session.break_off(bound);

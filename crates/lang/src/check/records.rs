@@ -101,7 +101,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The same, and reports an unknown type.
+    /// Returns the declared type like `declared`, and reports an unknown type.
     pub(super) fn known_type(&mut self, ty: &TypeExpr<'s>) -> Declared {
         if let Base::Named(name) = &ty.base
             && !self.types.contains_key(name.text)

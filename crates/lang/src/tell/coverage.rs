@@ -260,7 +260,7 @@ impl Vacuity<'_> {
         self.assertions(missed);
     }
 
-    /// The same for a body; if it is not entered, another warning says so.
+    /// Examines a body like `sequence`. If the body is not entered, another warning says so.
     fn sequence_if(&mut self, entered: bool, stmts: &[Stmt]) {
         if entered {
             self.sequence(stmts)

@@ -135,9 +135,9 @@ impl Code {
         self.explain_with(mishap, None, Message::to_string)
     }
 
-    /// The same, with the messages of `assert` and `error` made by `show`. `cells`: those of
-    /// the state after the mishap, if they are numbers; they tell a false property from one
-    /// without a value.
+    /// Explains like `explain`, with the messages of `assert` and `error` made by `show`. `cells`:
+    /// the cells of the state after the mishap, if they are numbers; they distinguish a false
+    /// property from one without a value.
     fn explain_with(
         &self,
         mishap: &Mishap,

@@ -178,7 +178,7 @@ impl Property {
         self.decide(value, at) == Some(true)
     }
 
-    /// The same; `None` if a number in it exceeds 64 bits.
+    /// Whether it holds, like `holds`; `None` if a number in it exceeds 64 bits.
     pub fn decide(&self, value: &dyn Fn(u32) -> i64, at: &[bool]) -> Option<bool> {
         let mut cells = vec![0; self.first_point as usize + at.len()];
         for &cell in &self.cells {

@@ -113,7 +113,7 @@ pub fn visit<P: Program>(
     visit_planted(program, memory, limits, visitor, Planted::Nothing)
 }
 
-/// The same with a planted mistake, to test the tests.
+/// Visits the executions like `visit`, with a planted mistake, to test the tests.
 #[doc(hidden)]
 pub fn visit_planted<P: Program>(
     program: P,

@@ -76,8 +76,8 @@ pub fn replay<P: Program>(
     Ok(run_under(memory, program, schedule, visitor)?.0)
 }
 
-/// The same, and returns the graph that the schedule leads to, whether or not the execution can
-/// continue.
+/// Replays like `replay`, and returns the graph at the end of the schedule, whether or not the
+/// execution can continue.
 pub fn replay_graph<P: Program>(
     program: P,
     memory: Memory,

@@ -10,7 +10,7 @@ impl Compiler {
         self.local_but_for(body, &mut Vec::new())
     }
 
-    /// The same; the procedures in `looking` are assumed to be local.
+    /// Whether these statements are local, assuming that the procedures in `looking` are.
     fn local_but_for(&self, body: &[Stmt], looking: &mut Vec<String>) -> bool {
         body.iter().all(|stmt| self.is_local(stmt, looking))
     }

@@ -11,7 +11,7 @@ pub fn parse(text: &str) -> Result<Program, String> {
     parse_set(text, &[])
 }
 
-/// The same, where some constants have a value other than that in the text.
+/// Parses a program in which some constants have other values than in the text.
 pub(super) fn parse_set(text: &str, set: &[(String, i128)]) -> Result<Program, String> {
     let mut parser = Parser {
         tokens: lex(text)?,

@@ -128,7 +128,7 @@ impl Runs<'_> {
         }
     }
 
-    /// The same as [`Self::for_ever`], for strongly fair runs.
+    /// Returns the same states as [`Self::for_ever`], for strongly fair runs.
     fn strongly(&self, within: &[bool]) -> Vec<bool> {
         let mut found = vec![false; self.graph.len()];
         for set in 0..1_usize << self.processes() {

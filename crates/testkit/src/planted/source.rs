@@ -54,7 +54,7 @@ pub fn source<E: Execution>(program: &mut E, switches: Switches) -> Summary {
     without(program, &[], switches)
 }
 
-/// The same, but the processes in `idle` never run, which is a defect if there are any.
+/// Explores without ever running the processes in `idle`, which is a defect if there are any.
 pub(super) fn without<E: Execution>(
     program: &mut E,
     idle: &[ProcessPath],

@@ -36,7 +36,7 @@ pub(super) fn claims_of(
     }
 }
 
-/// The same where sends and receives claim different ends of a channel.
+/// Computes the claims if sends and receives claim different ends of a channel.
 #[inline(never)]
 fn claims_of_ends(
     code: &Code,

@@ -59,17 +59,18 @@ impl Concolic {
         Self::until(code, max_local, Patience::default())
     }
 
-    /// The same, except that a run with a step that takes longer than this cannot be followed.
+    /// Makes a machine like `new`, which cannot follow a run with a step that takes longer than
+    /// this.
     pub fn until(code: &Code, max_local: u64, patience: Patience) -> Self {
         Self::with(code, max_local, None, patience)
     }
 
-    /// The same with a solver, for [`from_any_start`](Self::from_any_start).
+    /// Makes a machine like `new`, with a solver for [`from_any_start`](Self::from_any_start).
     pub fn solving(code: &Code, max_local: u64) -> Self {
         Self::solving_until(code, max_local, Deadline::default(), Patience::default())
     }
 
-    /// The same with a solver that gives up at the deadline.
+    /// Makes a machine like `solving`, with a solver that gives up at the deadline.
     pub fn solving_until(
         code: &Code,
         max_local: u64,

@@ -177,9 +177,9 @@ impl SymbolicMachine {
         Self::until(code, max_local, solver, Patience::default(), None)
     }
 
-    /// The same, but breaks off a step with long work when the search no longer waits. Such a step
-    /// ends with a mishap, and the state after it is meaningless. `reached`: records what
-    /// processes reach.
+    /// Makes a machine like `new`, which breaks off a long step when the search no longer waits.
+    /// Such a step ends with a mishap, and the state after it is meaningless. `reached` records
+    /// what processes reach.
     pub fn until(
         code: Arc<Code>,
         max_local: u64,
@@ -192,7 +192,7 @@ impl SymbolicMachine {
         Self::with_cells(code, max_local, (logic.shared(), cells), patience, reached)
     }
 
-    /// The same, with these terms as the initial values of the cells.
+    /// Makes a machine like `until`, with these terms as the initial values of the cells.
     fn with_cells(
         code: Arc<Code>,
         max_local: u64,

@@ -147,8 +147,8 @@ pub(super) fn initial_cells(code: &Code, logic: &mut Logic) -> Vec<Term> {
     initial_cells_until(code, logic, &Patience::default()).0
 }
 
-/// The same, and whether these are all. A large array needs many variables, and patience limits the
-/// time to make them.
+/// Returns the initial values, and whether these are all. A large array needs many variables, and
+/// patience limits the time to make them.
 pub(super) fn initial_cells_until(
     code: &Code,
     logic: &mut Logic,

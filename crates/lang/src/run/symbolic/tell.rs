@@ -132,7 +132,8 @@ impl SymbolicMachine {
         self.concrete_if(mishap, &[])
     }
 
-    /// The same with small numbers for every `int`, so that their sums and products stay small.
+    /// Returns values like `concrete`, with a small number for every `int`, so that sums and
+    /// products stay small.
     pub fn concrete_and_small(&self, mishap: Option<&Mishap>) -> Option<Concrete> {
         let mut logic = self.logic.borrow_mut();
         let variables = logic.terms.variables().iter().map(|v| v.term);
