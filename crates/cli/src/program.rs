@@ -319,7 +319,7 @@ pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) ->
     let part = parts.iter().find(holds).unwrap_or(&parts[0]);
     let own = |mistake: &mazurka::Diagnostic| {
         let mut own = mistake.clone();
-        // A mistake about something missing at the end may be behind the text.
+        // A mistake about something missing at the end may have a place after the text.
         let behind = (parts.len() == 1).then_some(mistake.span);
         if own.span != outside {
             own.span = part.span(mistake.span).or(behind)?;

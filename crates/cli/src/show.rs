@@ -206,7 +206,7 @@ pub(crate) const CSV: Offer = (Format::Csv, "The counts, for spreadsheets");
 pub(crate) const MARKDOWN: Offer = (Format::Markdown, "The counts, for texts");
 pub(crate) const LATEX: Offer = (Format::Latex, "The counts, for papers");
 
-/// Renders a record in the format of another tool (docs/exchange.md); none for other formats.
+/// Renders a record in the format of another tool (docs/exchange.md); `None` for other formats.
 pub(crate) fn exchanged(record: &Record, format: Format) -> Option<String> {
     if !format.is_here() {
         return None;
@@ -233,7 +233,8 @@ pub(crate) fn exchanged(record: &Record, format: Format) -> Option<String> {
     })
 }
 
-/// Renders mistakes for other programs; none if the format is for people or cannot hold them.
+/// Renders mistakes for other programs; `None` if the format is for people or cannot represent
+/// them.
 pub(crate) fn exchanged_mistakes(mistakes: &MistakesRecord, format: Format) -> Option<String> {
     match format {
         _ if !format.is_here() => None,

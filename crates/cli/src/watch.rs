@@ -188,7 +188,7 @@ fn listen() {
         tell(&INTERRUPTED);
         mazurka::native::interrupt();
         if WAITING.load(Ordering::SeqCst) {
-            // The terminal's next output starts on a new line.
+            // Starts a new line for the next output of the terminal.
             println!();
             native::note_end();
             std::process::exit(exit::Exit::Verified as i32);

@@ -417,7 +417,7 @@ fn saving(
 struct Keeper {
     /// Whether a checkpoint was saved.
     kept: bool,
-    /// Whether the user was told that one could not be saved.
+    /// Whether the user was told that a checkpoint could not be saved.
     told: bool,
 }
 

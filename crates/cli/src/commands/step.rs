@@ -206,7 +206,7 @@ impl Dialogue<'_, '_> {
         Ok(Exit::Verified)
     }
 
-    /// Executes a line and returns the answer; none ends the dialogue.
+    /// Executes a line and returns the answer; `None` ends the dialogue.
     fn answer(&mut self, line: &str) -> Option<String> {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let done = match self.command(word) {
@@ -427,7 +427,7 @@ fn print_prompt(steps: usize) {
     let _ = write!(out, "{steps}> ").and_then(|()| out.flush());
 }
 
-/// Returns the next line of standard input, trimmed; none at its end.
+/// Returns the next line of standard input, trimmed; `None` at its end.
 fn read_line() -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     let waiting = watch::Waiting::for_user();

@@ -69,7 +69,7 @@ struct Outcome {
     seconds: f64,
     /// The command that checks this model again.
     command: String,
-    /// The findings as SARIF; none where they are as expected.
+    /// The findings as SARIF; `None` if the result is as expected.
     #[serde(skip)]
     sarif: Option<String>,
 }

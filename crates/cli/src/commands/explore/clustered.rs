@@ -100,7 +100,7 @@ pub(super) fn explore(
     Ok(exit)
 }
 
-/// Coordinates a search. Returns its record, and what to tell besides.
+/// Coordinates a search. Returns its record, and additional messages.
 fn together(
     args: &ExploreArgs,
     url: &str,
@@ -141,7 +141,7 @@ fn together(
         coordinate(&server, &search, &mut plan, &mut look)
     })?;
     if let (Err(Error::Connect { .. }), Some(bound)) = (&ended, bound) {
-        // There was no server yet, so there is nothing to go on with.
+        // There was no server, so no search can be continued.
         let record = plan.sum.record(Some(bound), start.elapsed());
         return Ok((record, Vec::new()));
     }
@@ -168,7 +168,7 @@ struct Results<'a> {
     sum: Sum<'a>,
 }
 
-/// Returns a result that was read and fits.
+/// Parses a result, and checks that it belongs to this search.
 fn read(shared: &Shared, result: &[u8]) -> Result<Checkpoint, String> {
     let text = std::str::from_utf8(result).map_err(|error| error.to_string())?;
     shared.result(text).map_err(|error| error.to_string())
