@@ -108,7 +108,7 @@ pub(crate) struct Cpu<'a, L> {
     pub event: &'a mut Event,
     pub outcomes: &'a [i64],
     pub calls: &'a mut Calls,
-    /// The cogs of objects whose init blocks ran: kept for its memory.
+    /// The cogs of objects whose init blocks ran: kept to reuse the allocation.
     pub inits: &'a mut Vec<u32>,
     pub fuel: u64,
     pub listener: &'a mut L,

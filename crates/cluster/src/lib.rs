@@ -9,11 +9,13 @@
 //! part `0`, its children are `0.0`, `0.1` and so on. The outcome of a part, a result or children,
 //! depends only on its order. So it does not matter which worker explores the part, or how often.
 //!
-//! | on the server | what it is |
-//! |---|---|
-//! | stream `mazurka-orders`, subject `mazurka.orders.<id>.<path>` | a queue of orders: each is given to one worker until a worker acknowledges it |
-//! | bucket `mazurka-<id>` | the *ledger* of a search: its job, the results by path, and failures |
-//! | bucket `mazurka-workers` | the active workers; entries expire after a few seconds |
+//! The server stores
+//!
+//! - the stream `mazurka-orders`, a queue of orders with the subjects `mazurka.orders.<id>.<path>`:
+//!   each order is given to one worker until a worker acknowledges it;
+//! - for each search the bucket `mazurka-<id>`, its *ledger*: the job, the results by path, and
+//!   failures;
+//! - the bucket `mazurka-workers`, the active workers; entries expire after a few seconds.
 //!
 //! The queue need not be reliable. It may deliver an order twice, or lose everything. The ledger
 //! says which parts have a result. A part without one is explored again, and the coordinator sends

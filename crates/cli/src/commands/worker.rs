@@ -86,7 +86,7 @@ pub(super) fn worker(args: &WorkerArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// Returns a name that a server takes as a key.
+/// Returns a name that a server accepts as a key.
 fn name(given: Option<&str>) -> String {
     let machine = || std::env::var("HOSTNAME").unwrap_or_else(|_| "worker".to_owned());
     let own = || format!("{}-{}", machine(), std::process::id());
@@ -110,7 +110,7 @@ struct Explorer {
 }
 
 impl Explorer {
-    /// Reads the job of a task, which must be the one that its name says.
+    /// Reads the job of a task, and checks that its name belongs to it.
     fn open(&self, task: &Task<'_>) -> Result<Arc<Shared>, String> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((id, shared)) = &*opened

@@ -1,10 +1,10 @@
-//! Runs with interchangeable processes renamed, to show what a search up to
-//! [symmetry](crate::algorithms::symmetry) has met in another state of the same orbit.
+//! Runs with interchangeable processes renamed. They show findings of a search up to
+//! [symmetry](crate::algorithms::symmetry) that belong to another state of the same orbit.
 //!
-//! No paper. A permutation π leads from a run s₀ s₁ … sₙ to the run π·s₀ π·s₁ … π·sₙ, and s₀ is
-//! π·s₀. Its steps are those of the renamed processes. Which outcomes they have is found by trying:
-//! the right ones lead to the state π·sₖ, which is known by its fingerprint. So the run is a real
-//! one, and no engine needs to know which outcomes stand for processes.
+//! No paper. A permutation π leads from a run s₀ s₁ … sₙ to the run π·s₀ π·s₁ … π·sₙ, and π·s₀ is
+//! s₀. The renamed processes make its steps. Their outcomes are found by trying: the right ones
+//! lead to the state π·sₖ, whose fingerprint is known. So the result is a real run, and no engine
+//! needs to know which outcomes denote processes.
 
 use mazurka_core::{Fingerprint, MishapKind, Schedule, Semantics};
 use smallvec::SmallVec;
@@ -13,8 +13,8 @@ use crate::algorithms::naive::next_outcomes;
 use crate::algorithms::symmetry::Orbits;
 use crate::drive::findings::{Finding, Findings};
 
-/// Puts runs in place of those that have to be renamed, and adds, where `all` are wanted, the
-/// failures of other states of the orbits.
+/// Replaces the runs that must be renamed. If `all` failures are wanted, adds those of other states
+/// of the orbits.
 pub(crate) fn complete<E: Semantics>(program: &mut E, found: &mut Findings, all: bool) {
     let Some(orbits) = program.symmetry().map(Orbits::new) else {
         return;
@@ -43,8 +43,8 @@ pub(crate) fn complete<E: Semantics>(program: &mut E, found: &mut Findings, all:
     program.back_to(0);
 }
 
-/// Adds the failures of the last step of the current run, or of its final state, if their places
-/// are new.
+/// Adds the failures of the last step of the current run, or of its final state, if their sites are
+/// new.
 fn add_failures<E: Semantics>(program: &E, found: &mut Findings, schedule: Schedule) {
     let mut mishaps = Vec::new();
     if let Some(last) = program.whole().last() {
@@ -75,7 +75,7 @@ fn print<E: Semantics>(program: &E, labels: &[u32]) -> Option<Fingerprint> {
     Some(symmetric.unmoved().and(symmetric.image(labels)))
 }
 
-/// Makes the run that a permutation leads to from another one. Returns its schedule.
+/// Makes the image of a run under a permutation. Returns its schedule.
 fn renamed<E: Semantics>(program: &mut E, schedule: &Schedule, labels: &[u32]) -> Option<Schedule> {
     program.back_to(0);
     let mut wanted = Vec::with_capacity(schedule.0.len());

@@ -2,8 +2,8 @@
 //!
 //! Depth-first search with a table of the states met so far, each as a fingerprint (Holzmann, *The
 //! Model Checker SPIN*, IEEE TSE 1997, on state storage and hash compaction). From each state a
-//! [stubborn set](crate::algorithms::stubborn) of processes is run, all of them if `reduced` is not
-//! asked for.
+//! [stubborn set](crate::algorithms::stubborn) of processes is run, or all processes without
+//! `reduced`.
 //!
 //! | paper | here |
 //! |---|---|
@@ -11,24 +11,24 @@
 //! | the stack | [`MarkedNode`]s, each with a part of [`Stateful::todo`] |
 //!
 //! Which processes are run from a state depends on the state alone. So several workers may share
-//! the table ([`crate::drive::share`]): each state is expanded by the one that has put it there,
-//! and states, steps, final states, deadlocks and failing steps are the same for any number of
+//! the table ([`crate::drive::share`]): each state is expanded by the worker that has inserted it.
+//! States, steps, final states, deadlocks and failing steps are then the same for any number of
 //! workers and any order.
 //!
 //! Deviations: a transition is a process with all outcomes of its next step, because these are run
 //! together. Nothing is run from a state where a false `assume` has halted a process: everything
-//! that counts there happens without that step too. If a run may come back to a state and livelocks
-//! or [temporal](crate::algorithms::temporal) properties are looked for, all processes are run and
+//! that counts there happens without that step, too. If a run may return to a state and livelocks
+//! or [temporal](crate::algorithms::temporal) properties are searched, all processes are run and
 //! the graph of states is recorded ([`Map`](crate::algorithms::map::Map)), because whether a cycle
 //! is a [livelock](crate::algorithms::livelock) depends on every step. `failures` counts the
 //! failing transitions that were executed.
 //!
-//! Where processes are interchangeable, states that differ only in their places are one
-//! ([`Orbits`]), unless the graph of states is recorded, the depth is limited or an observer looks:
-//! these want all states.
+//! States that differ only by a permutation of interchangeable processes count as one ([`Orbits`]),
+//! unless the graph of states is recorded, the depth is limited or an observer watches: these need
+//! all states.
 //!
-//! A fingerprint is the sum of the parts of a state, of which a step changes a few
-//! ([`Meter`]), so most steps cost a cell and a process, not the whole state.
+//! A fingerprint is the sum of the parts of a state, of which a step changes a few ([`Meter`]), so
+//! the cost of most steps is that of a cell and a process, not of the whole state.
 
 use mazurka_core::{Event, Fingerprint, ProcessId, Semantics, Status};
 use smallvec::SmallVec;
@@ -96,10 +96,10 @@ pub(crate) trait Memory {
         all_ready(program, into);
     }
 
-    /// Starts in a state that was met elsewhere.
+    /// Starts in a state that an earlier search has met.
     fn start<E: Semantics>(&mut self, _program: &E) {}
 
-    /// The last step is about to be undone.
+    /// Called before the last step is undone.
     fn leave(&mut self) {}
 
     /// Returns the transition that has just been executed, from the state met last.
@@ -107,12 +107,12 @@ pub(crate) trait Memory {
         None
     }
 
-    /// Returns the number of states that those met stand for, if one may stand for several.
+    /// Returns the number of states that the states met represent, if one may represent several.
     fn permuted(&self) -> Option<u64> {
         None
     }
 
-    /// Returns what is observed of the other states that the current one stands for.
+    /// Returns the observations of the other states that the current one represents.
     fn observations<E: Semantics>(&self, _program: &E) -> Vec<Seen> {
         Vec::new()
     }
@@ -310,18 +310,18 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<'_, M> {
 /// Stores each state once, with nothing beside it.
 pub(crate) struct Visits<'a> {
     visitor: Visitor<'a>,
-    /// Chooses what is run, if the search is reduced.
+    /// Chooses the processes to run, if the search is reduced.
     stubborn: Option<Stubborn>,
     known: KnownBy,
 }
 
-/// What states are known by.
+/// The fingerprint by which a state is known.
 enum KnownBy {
     /// The sum of the parts of the current state.
     Parts(Meter),
-    /// The whole state that was met last.
+    /// The fingerprint of the whole state that was met last.
     Whole(Fingerprint),
-    /// Their orbits.
+    /// The key of its orbit.
     Orbit(Box<Symmetric>),
 }
 
@@ -345,7 +345,7 @@ impl Symmetric {
 }
 
 impl<'a> Visits<'a> {
-    /// Puts the states of a program where they are kept.
+    /// Makes a memory that stores the states of a program through this visitor.
     pub fn new<E: Semantics>(program: &E, visitor: Visitor<'a>, merging: Merging) -> Self {
         let plain = !program.has_conditions();
         let symmetry = program.symmetry().filter(|_| merging.symmetric && plain);
@@ -449,7 +449,7 @@ impl Memory for Visits<'_> {
         let before = match &self.known {
             KnownBy::Parts(meter) => meter.sum(),
             KnownBy::Orbit(symmetric) => *symmetric.keys.last()?,
-            // That of the state met last, which may be deeper.
+            // This is the fingerprint of the state met last, which may be deeper.
             KnownBy::Whole(_) => return None,
         };
         let event = program.events().last()?;

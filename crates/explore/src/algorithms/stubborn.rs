@@ -7,20 +7,21 @@
 //!
 //! A set T of processes is *stubborn* in a state if
 //!
-//! 1. for each process of T that is ready: no process outside T may ever make a step that cannot
-//!    change places with its next step ([`Promises::interferes`](mazurka_core::Promises));
-//! 2. for each process of T that waits: a process that must make a step first is in T, or all that
-//!    may ever touch what it claims are ([`Blocker`]);
+//! 1. for each ready process of T: no process outside T may ever make a step that cannot be swapped
+//!    with its next step ([`Promises::interferes`](mazurka_core::Promises));
+//! 2. for each waiting process of T: T contains a process that must make a step first, or all
+//!    processes that may ever touch what its next step claims ([`Blocker`]);
 //! 3. some process of T is ready.
 //!
 //! From each state the ready processes of one stubborn set are run, with all outcomes of their
-//! steps. So every state without a successor is met: deadlocks, final states, all that is observed
-//! in these. And every failing step is met, with the same values, unless steps outside T are put
-//! off for ever in a cycle: so a set is used only if none of its ready processes may close a cycle
-//! or be halted by a false `assume` ([`may_put_off`](mazurka_core::Promises::may_put_off)), else
-//! all ready processes are run. Every cycle of states has a step that goes back in a loop, hence a
-//! state that is expanded fully. An invariant is a cell that all that write its variables claim to
-//! write, so a step that breaks it is a failing step.
+//! steps. So the search meets every state without a successor: every deadlock and every final state
+//! with its observations. It also meets every failing step, with the same values, unless a cycle
+//! postpones the steps outside T forever. So a set is used only if none of its ready processes may
+//! close a cycle or be halted by a false `assume`
+//! ([`may_put_off`](mazurka_core::Promises::may_put_off)); otherwise all ready processes are run.
+//! Every cycle of states contains a step that goes back in a loop, hence a state from which all
+//! ready processes are run. An invariant is a cell that every write to one of its variables claims
+//! to write, so a step that breaks it is a failing step.
 //!
 //! | paper | here |
 //! |---|---|
@@ -29,33 +30,33 @@
 //! | D2, necessary enabling set | `row` of a waiting process |
 //! | ignoring, sticky transitions | `may_put_off` |
 //!
-//! The set depends on the state alone, not on a stack or on what was met before: so what is
-//! explored does not depend on the order, and any number of workers explores the same.
+//! The set depends on the state alone, not on a stack or on the states met before. So the explored
+//! states depend neither on the order of the search nor on the number of workers.
 //!
-//! Deviations: sets of processes, not of transitions; of all sets that start with one ready process
-//! the one with the fewest ready processes is taken, the first in the order of names, or, up to
-//! [symmetry](crate::algorithms::symmetry), of the canonical state. With more than 64 live
-//! processes, or with conditions over inputs, all are run.
+//! Deviations: the sets contain processes, not transitions. Of all sets that start with one ready
+//! process, the one with the fewest ready processes is used; among equal ones, the first in the
+//! order of names or, up to [symmetry](crate::algorithms::symmetry), in the order of the canonical
+//! state. With more than 64 live processes, or with conditions over inputs, all processes are run.
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, Status};
 
-/// Finds stubborn sets. Kept for its memory.
+/// Finds stubborn sets. It is kept to reuse its allocations.
 #[derive(Debug, Default)]
 pub(crate) struct Stubborn {
     /// The processes that are ready or wait, in order.
     live: Vec<ProcessId>,
-    /// For each of them, those that are in every stubborn set that it is in; `None` if that is not
-    /// known yet.
+    /// For each live process, the processes that are in every stubborn set that contains it; `None`
+    /// if they have not been computed.
     rows: Vec<Option<u64>>,
     claims: Claims,
 }
 
-/// The row of a process of which nothing is known.
+/// The row of a process about which nothing is known.
 const ALL: u64 = u64::MAX;
 
 impl Stubborn {
-    /// Adds the processes to be run from the current state to a list. None, if a process has met a
-    /// false `assume`. Of several smallest sets it takes the first in an order of all processes.
+    /// Adds the processes to run from the current state to a list; none if a process has met a
+    /// false `assume`. If several sets are smallest, takes the first in `order`.
     pub fn choose<E: Execution>(
         &mut self,
         program: &E,
@@ -90,7 +91,7 @@ impl Stubborn {
         }
     }
 
-    /// Returns the ready processes of the smallest set; `None` if it is that of all.
+    /// Returns the ready processes of the smallest set; `None` if that set has all ready processes.
     fn smallest<E: Execution>(&mut self, program: &E, ready: u64) -> Option<u64> {
         self.rows.clear();
         self.rows.resize(self.live.len(), None);
@@ -107,8 +108,8 @@ impl Stubborn {
         best
     }
 
-    /// Returns the ready processes of the least stubborn set with one of them, if it has fewer than
-    /// the best so far and may be used.
+    /// Returns the ready processes of the least stubborn set that contains `root`, if it has fewer
+    /// than the best set so far and may be used.
     fn close<E: Execution>(
         &mut self,
         program: &E,
@@ -138,13 +139,13 @@ impl Stubborn {
         Some(set & ready)
     }
 
-    /// Returns the processes that are in every stubborn set that a process is in.
+    /// Returns the processes that are in every stubborn set that contains this process.
     fn row<E: Execution>(&mut self, program: &E, number: usize, ready: u64) -> u64 {
         let process = self.live[number];
         let waits = ready >> number & 1 == 0;
         if waits {
             match program.blocker(process) {
-                // One that is not live makes no step.
+                // A process that is not live makes no step.
                 Blocker::Process(other) => {
                     let at = self.live.iter().position(|&live| live == other);
                     return at.map_or(0, |at| 1 << at);

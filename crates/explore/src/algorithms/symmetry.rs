@@ -1,16 +1,15 @@
-//! States up to the places of interchangeable processes: of each orbit one state is explored.
+//! States up to permutations of interchangeable processes: one state of each orbit is explored.
 //!
 //! Ip, Dill, *Better verification through symmetry*, Formal Methods in System Design 9, 1996;
 //! Clarke, Enders, Filkorn, Jha, *Exploiting symmetry in temporal logic model checking*, same
-//! volume; for how a representative is found McKay, *Practical graph isomorphism*, Congressus
-//! Numerantium 30, 1981. docs/proofs/symmetry.md has the proofs.
+//! volume; on finding a representative McKay, *Practical graph isomorphism*, Congressus Numerantium
+//! 30, 1981. docs/proofs/symmetry.md has the proofs.
 //!
 //! The permutations of interchangeable members ([`Symmetric`]) are automorphisms of the graph of
-//! states. The *orbit* of a state s are the states π·s. What can happen from one of them can happen
-//! from all, with other names. So the key under which a state is kept is that of its orbit: the
-//! least fingerprint of some of its states, chosen in a way that does not depend on the names. The
-//! states that are explored are those that runs reach, and so all schedules are real; only whether
-//! a state is known is asked of the key.
+//! states. The *orbit* of a state s consists of the states π·s. All states of an orbit have the
+//! same futures up to names. So a state is stored under the key of its orbit: the least fingerprint
+//! of some of the orbit's states, chosen independently of the names. The explored states are states
+//! that runs reach, so all schedules are real. The key only decides whether a state is known.
 //!
 //! | paper | here |
 //! |---|---|
@@ -19,47 +18,49 @@
 //! | refinement | [`Orbits::refine`], by how the state looks from each member |
 //! | the tree of partitions | [`Orbits::descend`] |
 //!
-//! All members of a group have one colour at first. A member's *view* is the image of the state in
-//! which it has a label of its own and all others are labelled by their colours. Views split
-//! colours. Members that share a colour are often just alike: if each exchange of two neighbours
-//! among them leaves the state as it is, any order of them gives the same image, and this is it.
-//! Otherwise views with the new colours split further, and where they no longer do, each member of
-//! the first such colour is tried as its first, and the least image counts. Nothing of this depends
-//! on the names, so states of one orbit have one key; and states with one key are in one orbit,
-//! because a key is a fingerprint of a state of it.
+//! At first all members of a group have one colour. A member's *view* is the image of the state in
+//! which the member has a label of its own and all others are labelled by their colours. Different
+//! views split a colour. Members that share a colour are often interchangeable in this state: if
+//! each exchange of two neighbours among them leaves the state unchanged, every order of them gives
+//! the same image, and this is the result. Otherwise views with the new colours split further. When
+//! they no longer do, each member of the first such colour is tried as its first member, and the
+//! least image counts. Nothing in this depends on the names, so states of one orbit have one key.
+//! Conversely, states with one key are in one orbit, because a key is the fingerprint of a state of
+//! its orbit.
 //!
-//! The size of the orbit is known too: a group of n members has n! permutations, and those that
-//! leave the state as it is are those that lead from one of the least images to another.
+//! The size of the orbit follows. A group of n members has n! permutations, and those that leave
+//! the state unchanged are those that lead from one of the least images to another.
 //!
-//! Stubborn sets: a set that is [stubborn](crate::algorithms::stubborn) in s is, with other names,
-//! stubborn in π·s, so it does not matter which state of an orbit is explored. That the same number
-//! of states and steps is met by any number of workers needs more: which of several smallest sets
-//! is taken depends on the order of processes, and here this is their order in the canonical state.
+//! Stubborn sets: a set that is [stubborn](crate::algorithms::stubborn) in s is, after renaming,
+//! stubborn in π·s. So it does not matter which state of an orbit is explored. For equal numbers of
+//! states and steps with any number of workers, the choice among several smallest sets must not
+//! depend on the state of the orbit. It depends on the order of processes, so their order in the
+//! canonical state is used.
 //!
-//! Deviations: no state is ever renamed, only fingerprints are, and a fingerprint is a sum of parts
-//! without an order, so the parts that no permutation changes are added once. Observations are
-//! looked at over the whole orbit ([`Orbits::observations`]), and so are the places of failures
-//! ([`crate::algorithms::permuted`]).
+//! Deviations: only fingerprints are renamed, never states. A fingerprint is an unordered sum of
+//! parts, so the parts that no permutation changes are added once. Observations
+//! ([`Orbits::observations`]) and sites of failures ([`crate::algorithms::permuted`]) are collected
+//! over the whole orbit.
 
 use mazurka_core::{Fingerprint, ProcessId, Semantics, Symmetric};
 
-/// What is seen of a final state of an orbit, and a permutation that leads there.
+/// The observation of a final state of an orbit, and a permutation that leads to this state.
 pub(crate) type Seen = (Fingerprint, Vec<u32>);
 
 /// Finds the orbits of states.
 #[derive(Debug)]
 pub(crate) struct Orbits {
-    /// For each group its first member and the one after its last.
+    /// For each group, its first member and the one after its last.
     groups: Vec<(usize, usize)>,
-    /// The canonical labelling of the state looked at last.
+    /// The canonical labelling of the last state examined.
     labels: Vec<u32>,
     /// The number of states of its orbit, or the greatest number if there are more.
     size: u64,
-    /// The number of states of all orbits that were added, or the greatest number.
+    /// The number of states of all added orbits, or the greatest number if there are more.
     all: u64,
-    /// The best leaf so far: its image, and how many labellings have this image.
+    /// The best leaf so far: its image, and the number of labellings with this image.
     best: Option<(Fingerprint, Option<u128>)>,
-    /// Kept for its memory.
+    /// Kept to reuse the allocation.
     views: Vec<(Fingerprint, usize)>,
     trial: Vec<u32>,
 }
@@ -70,7 +71,7 @@ fn factorial(n: usize) -> Option<u128> {
 }
 
 impl Orbits {
-    /// For a program with interchangeable members.
+    /// Makes a finder of orbits for a program with interchangeable members.
     pub fn new(program: &dyn Symmetric) -> Self {
         let mut first = 0;
         let groups = program.groups().iter().map(|&size| {
@@ -113,18 +114,17 @@ impl Orbits {
         program.unmoved().and(image)
     }
 
-    /// The orbit of the state looked at last is a new one.
+    /// Adds the orbit of the last state examined, which is new.
     pub fn add(&mut self) {
         self.all = self.all.saturating_add(self.size);
     }
 
-    /// Returns the number of states of all orbits that were added; the greatest number if there are
-    /// too many to count.
+    /// Returns the number of states of all added orbits; the greatest number if there are more.
     pub fn states(&self) -> u64 {
         self.all
     }
 
-    /// Looks for the least image among the labellings that colours allow.
+    /// Searches for the least image among the labellings that the colours allow.
     fn descend(&mut self, program: &dyn Symmetric, mut colours: Vec<u32>) {
         let mut image;
         loop {
@@ -156,7 +156,7 @@ impl Orbits {
         }
     }
 
-    /// A labelling, and all others that its colours allow, has an image.
+    /// Records the image of a labelling, which all labellings that its colours allow share.
     fn leaf(&mut self, colours: &[u32], labels: Vec<u32>, image: Fingerprint) {
         let mut times = Some(1u128);
         let mut runs: Vec<u32> = colours.to_vec();
@@ -248,8 +248,8 @@ impl Orbits {
         true
     }
 
-    /// Puts the processes in the order that they have in the canonical state of the orbit of the
-    /// current state, which was looked at last.
+    /// Puts the processes into the order that they have in the canonical state of the current
+    /// orbit. The current state was the last one examined.
     pub fn in_order<E: Semantics>(&self, program: &E, into: &mut Vec<ProcessId>) {
         into.clear();
         into.extend(program.processes().in_order());
@@ -262,9 +262,9 @@ impl Orbits {
         }
     }
 
-    /// Returns what is observed of the states of the orbit of the current state, beside what is
-    /// observed of itself. Permutations act on observations, so those of all permutations are found
-    /// by exchanging neighbours again and again.
+    /// Returns the observations of the other states in the orbit of the current state. Permutations
+    /// act on observations, so repeated exchanges of neighbours find the observations of all
+    /// permutations.
     pub fn observations<E: Semantics>(&self, program: &E) -> Vec<Seen> {
         let Some(symmetric) = program.symmetry() else {
             return Vec::new();

@@ -533,7 +533,7 @@ impl Code {
             .get_or_init(|| interference::analyse(self))
     }
 
-    /// Returns the processes that can change places, if any can.
+    /// Returns the processes that are interchangeable, if any can.
     #[inline]
     pub(crate) fn symmetry(&self) -> Option<&Symmetry> {
         let found = self.symmetry.get_or_init(|| symmetry::analyse(self));

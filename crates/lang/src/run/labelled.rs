@@ -36,7 +36,7 @@ use crate::tell::pretty::Scope;
 #[derive(Clone, Debug)]
 pub struct LabelledMachine {
     machine: Machine,
-    /// For each event of the run; later ones are kept for their memory.
+    /// For each event of the run; later ones are kept to reuse the allocation.
     trails: Vec<Trail>,
     /// Whether to record the variables that labels name.
     names: bool,

@@ -117,7 +117,7 @@ pub struct Machine {
     pub(crate) code: Arc<Code>,
     pub(crate) state: State,
     pub(crate) table: ProcessTable,
-    /// The events of the run; those beyond `taken` are kept for their memory.
+    /// The events of the run; those beyond `taken` are kept to reuse the allocation.
     run: Vec<Event>,
     taken: Vec<Taken>,
     undo: Vec<Undo<i64>>,

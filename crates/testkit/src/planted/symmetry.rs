@@ -1,4 +1,4 @@
-//! Programs that say something wrong about which of their processes can change places.
+//! Programs with a planted mistake in their symmetry.
 
 use mazurka_core::{
     Access, Blocker, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable,
@@ -6,20 +6,20 @@ use mazurka_core::{
 };
 use mazurka_lang::Machine;
 
-/// What is wrong about a program's symmetry.
+/// The planted mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
     /// Nothing.
     None,
-    /// Members are not told apart at all.
+    /// Members are not distinguished at all.
     Blind,
-    /// What no permutation changes is left out of a state.
+    /// The part of the state that no permutation changes is missing.
     Forgetful,
-    /// What is observed of the other states of an orbit is taken for the same.
+    /// The observations of all states of an orbit are the same.
     OneObservation,
-    /// Processes keep their names where runs are renamed.
+    /// Renamed runs have the old process names.
     OldNames,
-    /// The last member of each group is said to stay where it is, and is renamed all the same.
+    /// The last member of each group keeps its place, but is renamed.
     TooSmall,
 }
 
@@ -67,7 +67,7 @@ impl Symmetric for Permuting {
                 let mut first = 0;
                 for &size in &self.groups {
                     let last = first + size as usize - 1;
-                    // Two members get one name, unless the last one has kept its own.
+                    // Two members get the same name, unless the last one has kept its own.
                     labels[last] = last as u32;
                     first = last + 1;
                 }

@@ -1,13 +1,13 @@
-//! Programs whose processes can change places, and some in which one thing keeps them from it.
+//! Programs whose processes are interchangeable, and programs in which one statement prevents that.
 //!
-//! Processes use their number only to compare it, to subscript arrays and to keep it, in every way
-//! that the language has. In a third of the programs there is a *fault*: something that orders
-//! numbers, counts with them, or treats one process differently. Others give a variable that holds
-//! a process the number of one at the start.
+//! Processes use their number only for comparisons, as subscripts and as values, in every way that
+//! the language has. A third of the programs have a *fault*: a statement that orders numbers,
+//! calculates with them, or treats one process differently. In others, a variable for a process
+//! initially holds the number of one.
 
 use crate::Rng;
 
-/// Returns a random program with processes that are interchangeable, or nearly so.
+/// Returns a random program whose processes are interchangeable, or almost so.
 pub fn symmetric(seed: u64) -> String {
     let rng = Rng::new(seed ^ 0x7379_6d6d_6574_7279);
     Maker {
@@ -26,13 +26,13 @@ pub fn symmetric(seed: u64) -> String {
 struct Maker {
     rng: Rng,
     n: usize,
-    /// Whether something that is not symmetric is still to be put in.
+    /// Whether an asymmetric statement must still be inserted.
     fault: bool,
     /// The locals that hold processes.
     locals: Vec<String>,
     depth: usize,
     access: bool,
-    /// Whether the procedure is being written: it knows no `me`.
+    /// Whether the procedure is being written. It has no `me`.
     in_procedure: bool,
     /// How many locals have been declared.
     declared: usize,
@@ -47,7 +47,7 @@ impl Maker {
         if self.in_procedure { "who" } else { "me" }.to_owned()
     }
 
-    /// Something that is a process.
+    /// Returns an expression for a process, perhaps −1.
     fn index(&mut self) -> String {
         let me = self.me();
         match self.rng.below(10) {
@@ -62,7 +62,7 @@ impl Maker {
         }
     }
 
-    /// Something that is a process and certainly one.
+    /// Returns an expression that is certainly a process.
     fn subscript(&mut self) -> String {
         if self.rng.percent(85) {
             self.me()

@@ -146,7 +146,7 @@ pub(crate) struct Context<S, B> {
     discards: usize,
     /// The last state has been met, or can be reached from one that has.
     known: bool,
-    /// The positions of a sequence in the making, kept for their memory.
+    /// The positions of a sequence in the making, kept to reuse the allocation.
     places: Vec<usize>,
     /// The positions of its steps that happen after the first event, likewise.
     after: Vec<usize>,
@@ -339,7 +339,7 @@ impl<S: Set, B: Base<S>> Context<S, B> {
 }
 
 /// Whether the next step of a process is independent of everything that others could ever do. The
-/// claims are kept for their memory.
+/// claims are kept to reuse the allocation.
 fn is_alone(
     program: &impl Execution,
     process: ProcessId,

@@ -1,4 +1,5 @@
-//! States with interchangeable processes renamed (`code/symmetry/mod.rs` says which these are).
+//! Images of states under permutations of interchangeable processes, which `code/symmetry/mod.rs`
+//! finds.
 
 use mazurka_core::{Fingerprint, ProcessId, Symmetric};
 
@@ -6,7 +7,7 @@ use super::Machine;
 use crate::code::symmetry::{CellImage, Held, SlotImage, Symmetry};
 use crate::run::state::{Life, Process};
 
-/// What the name of a member begins with, and no other.
+/// The first word of a member's name, and of no other name.
 const MEMBER: u64 = u64::MAX - 1;
 
 /// A machine whose program has interchangeable processes.
@@ -71,7 +72,7 @@ impl Symmetric for Machine {
 }
 
 impl Machine {
-    /// Who holds a lock, with the place of the lock.
+    /// Returns the owner of a lock, together with the index of the lock.
     fn owner(
         &self,
         symmetry: &Symmetry,
@@ -96,7 +97,7 @@ impl Machine {
         }
     }
 
-    /// Returns the sum of those processes that permutations change, or of the others.
+    /// Returns the sum of the processes that permutations change, or of the other processes.
     fn images(
         &self,
         symmetry: &Symmetry,
@@ -114,7 +115,7 @@ impl Machine {
         all
     }
 
-    /// Returns all of a process that can matter later.
+    /// Returns the fingerprint of all data of a process that can matter later.
     fn renamed_essence(
         &self,
         symmetry: &Symmetry,

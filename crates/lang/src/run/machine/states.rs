@@ -9,7 +9,7 @@ use crate::run::state::{Life, Process, State};
 use crate::run::{Piece, Plain, peek};
 
 impl Machine {
-    /// Returns what determinism is about, of some cells.
+    /// Returns the fingerprint of the cells among these that are compared for determinism.
     pub(super) fn observed(&self, cells: &[i64]) -> Fingerprint {
         let observed = self.code.observed.iter();
         observed.fold(Fingerprint::EMPTY, |all, &cell| {
@@ -144,8 +144,7 @@ impl Semantics for Machine {
         }
     }
 
-    /// What is passed is noted by places of the source, which are the same for all processes that
-    /// can change places.
+    /// Coverage is recorded by places of the source, which interchangeable processes share.
     fn symmetry(&self) -> Option<&dyn Symmetric> {
         let found = self.code.symmetry().is_some();
         found.then_some(self as &dyn Symmetric)

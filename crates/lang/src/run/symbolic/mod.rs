@@ -120,7 +120,7 @@ pub struct SymbolicMachine {
     logic: Rc<RefCell<Logic>>,
     state: SymbolicState,
     table: ProcessTable,
-    /// The events of the run; those beyond `taken` are kept for their memory.
+    /// The events of the run; those beyond `taken` are kept to reuse the allocation.
     run: Vec<Event>,
     taken: Vec<Taken>,
     undo: Vec<Undo<Term>>,
