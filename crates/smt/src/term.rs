@@ -307,7 +307,8 @@ impl Terms {
         term
     }
 
-    /// Returns all variables, in order of creation: [`TermNode::Variable`] is an index into this list.
+    /// Returns all variables, in order of creation. [`TermNode::Variable`] is an index into this
+    /// list.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
     }
