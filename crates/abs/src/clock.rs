@@ -7,7 +7,7 @@ use mazurka_core::{Access, Event, ProcessId, StepError, Wait};
 use crate::Machine;
 use crate::arithmetic::compare;
 use crate::heap::{CLOCK, CLOCK_PROCESS, Life, Task};
-use crate::machine::Taken;
+use crate::machine::StepUndo;
 use crate::step::Undo;
 use crate::value::Value;
 
@@ -50,7 +50,7 @@ impl Machine {
         let depth = self.depth;
         if self.run.len() == depth {
             self.run.push(Event::new(CLOCK_PROCESS, 0));
-            self.taken.push(Taken {
+            self.taken.push(StepUndo {
                 process: CLOCK_PROCESS,
                 task: Task::unborn(),
                 undo: 0,

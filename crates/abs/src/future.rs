@@ -39,12 +39,12 @@ pub(crate) struct Futures {
     /// The fields, by class, that may be changed to refer to another object.
     moving: OnceCell<FxHashSet<(u32, u32)>>,
     /// The objects that a task can reach; kept to reuse the allocation.
-    near: RefCell<Near>,
+    near: RefCell<ReachableObjects>,
 }
 
 /// Reachable objects.
 #[derive(Debug, Default)]
-struct Near {
+struct ReachableObjects {
     /// For each object, whether it has been reached.
     met: Vec<bool>,
     /// Objects whose fields have not been examined.
@@ -170,7 +170,7 @@ impl Machine {
     }
 
     /// Finds the objects that a task can reach.
-    fn get_at(&self, task: &Task, Near { met, pending }: &mut Near) {
+    fn get_at(&self, task: &Task, ReachableObjects { met, pending }: &mut ReachableObjects) {
         met.clear();
         met.resize(self.state.objects.len(), false);
         pending.extend(task.frames.iter().map(|frame| frame.object));

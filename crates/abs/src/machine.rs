@@ -55,7 +55,7 @@ use crate::value::Value;
 
 /// The data for undoing a step.
 #[derive(Clone, Debug)]
-pub(crate) struct Taken {
+pub(crate) struct StepUndo {
     pub process: ProcessId,
     /// The task before the step.
     pub task: Task,
@@ -98,7 +98,7 @@ pub struct Machine {
     /// The events of the run; those beyond `depth` are kept to reuse their allocations, and so is
     /// their undo data.
     pub(crate) run: Vec<Event>,
-    pub(crate) taken: Vec<Taken>,
+    pub(crate) taken: Vec<StepUndo>,
     pub(crate) depth: usize,
     pub(crate) undo: Vec<Undo>,
     calls: Calls,
@@ -199,7 +199,7 @@ impl Machine {
         let depth = self.depth;
         if self.run.len() == depth {
             self.run.push(Event::new(process, 0));
-            self.taken.push(Taken {
+            self.taken.push(StepUndo {
                 process,
                 task: Task::unborn(),
                 undo: 0,

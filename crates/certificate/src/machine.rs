@@ -106,7 +106,7 @@ pub(crate) struct Choice {
 
 /// The effects of a step.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct MadeStep {
     pub choices: Vec<Choice>,
     pub spawned: Vec<Process>,
     pub joined: Vec<Process>,
@@ -189,7 +189,7 @@ impl<'a> Machine<'a> {
 
     /// Returns the initial state, after the local work before the first steps, and the mishaps of
     /// that work.
-    pub fn start(&mut self) -> Result<(State, Made), Obstacle> {
+    pub fn start(&mut self) -> Result<(State, MadeStep), Obstacle> {
         let processes = self.flat.processes.iter();
         let slots = |entry: &Entry| vec![0; entry.frame as usize];
         let threads = processes.map(|entry| Rc::new(Thread::at(entry.pc, slots(entry))));
@@ -197,7 +197,7 @@ impl<'a> Machine<'a> {
             cells: self.flat.initial.to_vec(),
             threads: threads.collect(),
         };
-        let mut made = Made::default();
+        let mut made = MadeStep::default();
         for process in 0..state.threads.len() as u32 {
             let mut work = Work::new(self, &mut state, &mut made, &[]);
             work.run(process, false)?;
@@ -215,7 +215,7 @@ impl<'a> Machine<'a> {
         state: &mut State,
         process: Process,
         outcomes: &[i64],
-    ) -> Result<Made, Obstacle> {
+    ) -> Result<MadeStep, Obstacle> {
         let known = self.known_children();
         let made = self.try_step(state, process, outcomes);
         if made.is_err() {
@@ -243,11 +243,11 @@ impl<'a> Machine<'a> {
         state: &mut State,
         process: Process,
         outcomes: &[i64],
-    ) -> Result<Made, Obstacle> {
+    ) -> Result<MadeStep, Obstacle> {
         let thread = Rc::make_mut(&mut state.threads[process as usize]);
         let open = matches!(self.flat.ops[thread.pc as usize], Op::Open(_));
         thread.pc += 1;
-        let mut made = Made::default();
+        let mut made = MadeStep::default();
         let mut work = Work::new(self, state, &mut made, outcomes);
         work.run(process, open)?;
         if !work.given.is_empty() {
@@ -280,7 +280,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Whether an invariant holds; a failure is recorded if not.
-    fn look(&self, number: u32, state: &State, made: &mut Made) -> Result<bool, Obstacle> {
+    fn look(&self, number: u32, state: &State, made: &mut MadeStep) -> Result<bool, Obstacle> {
         let holds = self.holds(self.invariants[number as usize], state)?;
         if !holds {
             made.mishaps.push(Mishap::Failure);
@@ -383,7 +383,7 @@ impl Operands {
 struct Work<'w, 'a, 'g> {
     machine: &'w mut Machine<'a>,
     state: &'w mut State,
-    made: &'w mut Made,
+    made: &'w mut MadeStep,
     /// The given outcomes that are left.
     given: &'g [i64],
     jumps: u64,
@@ -436,7 +436,7 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
     fn new(
         machine: &'w mut Machine<'a>,
         state: &'w mut State,
-        made: &'w mut Made,
+        made: &'w mut MadeStep,
         given: &'g [i64],
     ) -> Self {
         Self {

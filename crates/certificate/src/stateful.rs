@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use crate::format::{Reader, put, put_signed};
-use crate::machine::{Choice, Life, Machine, Made, Mishap, Obstacle, Process, State};
+use crate::machine::{Choice, Life, Machine, MadeStep, Mishap, Obstacle, Process, State};
 use crate::temporal::{Exits, Graph, is_decided};
 use crate::{Facts, LOOK_AFTER, Rejected};
 
@@ -61,7 +61,7 @@ fn followers(
     machine: &mut Machine<'_>,
     state: &State,
     process: Process,
-    each: &mut dyn FnMut(&mut Machine<'_>, State, &Made) -> Result<(), Rejected>,
+    each: &mut dyn FnMut(&mut Machine<'_>, State, &MadeStep) -> Result<(), Rejected>,
 ) -> Result<bool, Rejected> {
     let mut outcomes: Option<Vec<i64>> = Some(Vec::new());
     while let Some(given) = outcomes.take() {
@@ -141,7 +141,7 @@ impl Survey<'_> {
         let mut steps = Vec::new();
         let mut failures = 0;
         for process in state.alive() {
-            let mut each = |_: &mut Machine<'_>, after: State, made: &Made| {
+            let mut each = |_: &mut Machine<'_>, after: State, made: &MadeStep| {
                 if made.mishaps.contains(&Mishap::Discarded) {
                     return Ok(());
                 }
@@ -335,7 +335,7 @@ pub(crate) fn grow(
         let state = states.all[number as usize].clone();
         let mut out = Exits::default();
         for process in state.alive() {
-            let mut each = |_: &mut Machine<'_>, after: State, made: &Made| {
+            let mut each = |_: &mut Machine<'_>, after: State, made: &MadeStep| {
                 if made.mishaps.contains(&Mishap::Discarded) {
                     return Ok(());
                 }

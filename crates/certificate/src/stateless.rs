@@ -33,7 +33,7 @@ use mazurka_lang::flat::Op;
 
 use crate::claims::{Next, Steps, Wait};
 use crate::format::{Reader, put, put_signed};
-use crate::machine::{Choice, Life, Machine, Made, Mishap, Obstacle, Process, State};
+use crate::machine::{Choice, Life, Machine, MadeStep, Mishap, Obstacle, Process, State};
 use crate::{Facts, LOOK_AFTER, Rejected};
 
 /// The most numbers that the states of one run may have together.
@@ -526,7 +526,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Adds an event, and records what is owed because of it.
-    fn happen(&mut self, process: Process, next: Rc<Next>, made: &Made) {
+    fn happen(&mut self, process: Process, next: Rc<Next>, made: &MadeStep) {
         let (number, mut past) = self.past(process);
         for &joined in &made.joined {
             let last = self.past(joined).1;

@@ -18,7 +18,7 @@ use crate::names::{Id, Path};
 use crate::queue::Queue;
 use crate::server::{Connection, Server, block_on};
 use crate::tree::Tree;
-use crate::{Error, Look, MOST_FAILURES, Plan, Progress};
+use crate::{Error, MOST_FAILURES, Plan, Progress, ProgressWatch};
 
 /// Time between two calls of the caller's function.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -59,7 +59,7 @@ pub fn coordinate(
     server: &Server,
     search: &Search<'_>,
     plan: &mut dyn Plan,
-    look: &mut Look<'_>,
+    look: &mut ProgressWatch<'_>,
 ) -> Result<Ended, Error> {
     block_on(1, async {
         let id: Id = search.id.parse()?;

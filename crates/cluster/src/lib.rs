@@ -106,7 +106,7 @@ impl Error {
 /// The worker's part of a search, which the caller implements.
 pub trait Work: Send + Sync + 'static {
     /// Explores the part of an order. It blocks, and checks the flag of the task regularly.
-    fn explore(&self, task: &Task<'_>) -> Result<Done, Failure>;
+    fn explore(&self, task: &Task<'_>) -> Result<PartResult, Failure>;
 
     /// Whether the worker should end.
     fn is_over(&self) -> bool;
@@ -129,7 +129,7 @@ pub struct Task<'a> {
 
 /// The result of an order.
 #[derive(Clone, Debug, Default)]
-pub struct Done {
+pub struct PartResult {
     /// The result.
     pub result: Vec<u8>,
     /// The orders for its children, if the part was cut.
@@ -176,4 +176,4 @@ pub struct Progress {
 }
 
 /// A function that is called several times a second, and may end the search.
-pub type Look<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
+pub type ProgressWatch<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;

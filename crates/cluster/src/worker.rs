@@ -18,7 +18,7 @@ use crate::queue::Queue;
 use crate::server::{Connection, Server, block_on};
 use crate::status::announce;
 use crate::{
-    Done, EXTENSION, Error, Failure, MOST_DELIVERIES, MOST_ORDER_BYTES, PATIENCE, Task, Work,
+    EXTENSION, Error, Failure, MOST_DELIVERIES, MOST_ORDER_BYTES, PATIENCE, PartResult, Task, Work,
 };
 
 /// Time limit of the server for finding an order.
@@ -51,7 +51,7 @@ pub fn work(server: &Server, settings: &WorkerSettings, work: Arc<dyn Work>) -> 
     let jobs = settings.jobs.max(1);
     block_on(jobs, async {
         let connection = server.connect(&mut || work.is_over()).await?;
-        let crew = Arc::new(Crew {
+        let state = Arc::new(WorkerState {
             connection,
             name: settings.name.clone(),
             work,
@@ -63,30 +63,30 @@ pub fn work(server: &Server, settings: &WorkerSettings, work: Arc<dyn Work>) -> 
             job: Mutex::new(None),
         });
         let mut slots: Vec<_> = (0..jobs)
-            .map(|_| tokio::spawn(Arc::clone(&crew).slot()))
+            .map(|_| tokio::spawn(Arc::clone(&state).slot()))
             .collect();
-        slots.push(tokio::spawn(Arc::clone(&crew).give_signs()));
+        slots.push(tokio::spawn(Arc::clone(&state).give_signs()));
         let idle = |most: Duration| {
-            let last = crew.last.lock().unwrap_or_else(PoisonError::into_inner);
-            crew.busy.load(Ordering::SeqCst) == 0 && last.elapsed() >= most
+            let last = state.last.lock().unwrap_or_else(PoisonError::into_inner);
+            state.busy.load(Ordering::SeqCst) == 0 && last.elapsed() >= most
         };
-        while !crew.work.is_over() && !settings.idle.is_some_and(idle) {
+        while !state.work.is_over() && !settings.idle.is_some_and(idle) {
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
-        crew.over.store(true, Ordering::SeqCst);
+        state.over.store(true, Ordering::SeqCst);
         // The parts in progress report that they stop.
         let until = Instant::now() + TO_STOP;
-        while crew.busy.load(Ordering::SeqCst) > 0 && Instant::now() < until {
+        while state.busy.load(Ordering::SeqCst) > 0 && Instant::now() < until {
             tokio::time::sleep(BETWEEN_LOOKS / 5).await;
         }
-        let _ = tokio::time::timeout(TO_STOP, crew.connection.client.flush()).await;
+        let _ = tokio::time::timeout(TO_STOP, state.connection.client.flush()).await;
         slots.iter().for_each(tokio::task::JoinHandle::abort);
-        Ok(crew.done.load(Ordering::SeqCst))
+        Ok(state.done.load(Ordering::SeqCst))
     })
 }
 
 /// The data that the slots of a worker share.
-struct Crew {
+struct WorkerState {
     connection: Connection,
     name: String,
     work: Arc<dyn Work>,
@@ -113,7 +113,7 @@ struct Order {
     ledger: Ledger,
 }
 
-impl Crew {
+impl WorkerState {
     fn is_over(&self) -> bool {
         self.over.load(Ordering::SeqCst) || self.work.is_over()
     }
@@ -234,7 +234,7 @@ impl Crew {
     }
 
     /// Explores a part, and meanwhile extends the deadline of its order.
-    async fn explore(&self, order: &Order, job: Arc<Vec<u8>>) -> Result<Done, Failure> {
+    async fn explore(&self, order: &Order, job: Arc<Vec<u8>>) -> Result<PartResult, Failure> {
         let stop = Arc::new(AtomicBool::new(false));
         let (work, flag) = (Arc::clone(&self.work), Arc::clone(&stop));
         let (id, bytes) = (order.id.to_string(), order.message.payload.clone());
@@ -265,7 +265,7 @@ impl Crew {
     }
 
     /// Writes the result of an order, with retries while the server is away.
-    async fn deliver(&self, order: &Order, done: Done, queue: &Queue) -> Result<(), Error> {
+    async fn deliver(&self, order: &Order, done: PartResult, queue: &Queue) -> Result<(), Error> {
         let most = MOST_ORDER_BYTES.min(self.connection.most_bytes());
         if let Some(large) = done.children.iter().find(|child| child.len() > most) {
             let why = format!("the order for a child has {} bytes", large.len());
@@ -295,7 +295,12 @@ impl Crew {
         }
     }
 
-    async fn try_to_deliver(&self, order: &Order, done: &Done, queue: &Queue) -> Result<(), Error> {
+    async fn try_to_deliver(
+        &self,
+        order: &Order,
+        done: &PartResult,
+        queue: &Queue,
+    ) -> Result<(), Error> {
         let Order { id, path, .. } = order;
         let children = done.children.iter().enumerate();
         let children = children.map(|(k, child)| (path.child(k), child.clone()));

@@ -193,13 +193,13 @@ pub struct Counts {
 fn number_if_any<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Said {
+    enum MaybeNumber {
         Number(u64),
         Else(serde::de::IgnoredAny),
     }
-    Ok(match Said::deserialize(from)? {
-        Said::Number(number) => Some(number),
-        Said::Else(_) => None,
+    Ok(match MaybeNumber::deserialize(from)? {
+        MaybeNumber::Number(number) => Some(number),
+        MaybeNumber::Else(_) => None,
     })
 }
 

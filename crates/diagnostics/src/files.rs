@@ -33,19 +33,19 @@ pub fn refusal(reason: &str) -> String {
 }
 
 /// The content of a line with a mark.
-enum Said<'s> {
-    Goes { name: &'s str, line: usize },
+enum MarkLine<'s> {
+    Continues { name: &'s str, line: usize },
     Refused(&'s str),
 }
 
-fn said(line: &str) -> Option<Said<'_>> {
+fn read_mark(line: &str) -> Option<MarkLine<'_>> {
     let text = line.strip_prefix(MARK)?.trim_end_matches('\n');
     if let Some(reason) = text.strip_prefix("! ") {
-        return Some(Said::Refused(reason));
+        return Some(MarkLine::Refused(reason));
     }
     let (line, name) = text.split_once(' ')?;
     let line = line.parse().ok()?;
-    Some(Said::Goes { name, line })
+    Some(MarkLine::Continues { name, line })
 }
 
 /// Looks at the mark after the line of an `include`: `Ok(true)` if the file follows, the reason if
@@ -53,9 +53,9 @@ fn said(line: &str) -> Option<Said<'_>> {
 pub fn said_behind(source: &str, at: Span) -> Result<bool, &str> {
     let rest = source.get(at.end as usize..).unwrap_or("");
     let next = rest.split_once('\n').map_or("", |(_, next)| next);
-    match said(next.split_inclusive('\n').next().unwrap_or("")) {
-        Some(Said::Refused(reason)) => Err(reason),
-        Some(Said::Goes { .. }) => Ok(true),
+    match read_mark(next.split_inclusive('\n').next().unwrap_or("")) {
+        Some(MarkLine::Refused(reason)) => Err(reason),
+        Some(MarkLine::Continues { .. }) => Ok(true),
         None => Ok(false),
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn since_mark(source: &str, start: usize) -> (&str, usize, usize) {
     for (at, _) in before.rmatch_indices(MARK) {
         let opens = at == 0 || before[..at].ends_with('\n');
         let line = source[at..].split_inclusive('\n').next().unwrap_or("");
-        if let (true, Some(Said::Goes { name, line: number })) = (opens, said(line)) {
+        if let (true, Some(MarkLine::Continues { name, line: number })) = (opens, read_mark(line)) {
             return (name, number, (at + line.len()).min(before.len()));
         }
     }
@@ -110,8 +110,8 @@ pub fn parts(source: &str) -> Vec<Part> {
     let (mut now, mut at) = (0, 0);
     for line in source.split_inclusive('\n') {
         let end = at + line.len();
-        match said(line) {
-            Some(Said::Goes { name, .. }) => {
+        match read_mark(line) {
+            Some(MarkLine::Continues { name, .. }) => {
                 let known = parts.iter().position(|part| part.name == name);
                 now = known.unwrap_or(parts.len());
                 if known.is_none() {
@@ -122,7 +122,7 @@ pub fn parts(source: &str) -> Vec<Part> {
                     });
                 }
             }
-            Some(Said::Refused(_)) => {}
+            Some(MarkLine::Refused(_)) => {}
             None => {
                 let part: &mut Part = &mut parts[now];
                 let own = part.text.len();

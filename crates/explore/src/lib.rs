@@ -36,7 +36,7 @@ pub use algorithms::pct::Priorities;
 pub use algorithms::pos::StepPriorities;
 pub use algorithms::preempt::{FewPreemptions, Preempted};
 pub use algorithms::random::Uniform;
-pub use algorithms::refine::{Excess, Observed, Refined, exceeds, refine};
+pub use algorithms::refine::{Observed, Refined, RefinementGap, exceeds, refine};
 pub use algorithms::sample::{BATCH, Picker, WalkOn, Walks, batch_seed, draw_outcome};
 pub use algorithms::surw::Selective;
 pub use algorithms::urw::ByLength;
@@ -48,7 +48,7 @@ pub use drive::driver::{
     End, Goal, Observer, Policy, Progress, RacingStep, ReversedRace, Watch, is_broken_off,
 };
 pub use drive::estimate::Estimate;
-pub use drive::findings::{Broken, Finding, Findings, Seen, Tally};
+pub use drive::findings::{BrokenProperty, Finding, Findings, Seen, Tally};
 pub use drive::parallel::{Parts, Saver, Workers};
 pub use drive::prints::Prints;
 pub use drive::search::{Engine, Search, Session};

@@ -12,7 +12,7 @@ use crate::sequent::Leaf;
 
 /// Summary of all goals that were processed.
 #[derive(Debug, Default)]
-pub(crate) struct Books {
+pub(crate) struct GoalResults {
     /// The counts; the search itself counts goals and merged ones.
     pub counts: ProofCounts,
     /// Whether a loop without an invariant was unfolded too often.
@@ -25,7 +25,7 @@ pub(crate) struct Books {
     pub refuted: Vec<usize>,
 }
 
-impl Books {
+impl GoalResults {
     /// Records a goal that was processed.
     pub fn enter(&mut self, goal: usize, by: &By) {
         match by {

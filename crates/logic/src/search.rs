@@ -29,7 +29,7 @@ use mazurka_smt::{Solver, Term};
 use rustc_hash::FxHashMap;
 
 use crate::aliases::{ByPoints, Touched};
-use crate::books::Books;
+use crate::books::GoalResults;
 use crate::eliminate::Eliminate;
 use crate::eval::Obligation;
 use crate::fol::{Fol, Misplaced, Part, Truth, decide, possible};
@@ -167,7 +167,7 @@ pub(crate) struct Search<'p, 's> {
     pub whole: bool,
     queue: VecDeque<usize>,
     /// Summary of the goals that were processed.
-    pub books: Books,
+    pub books: GoalResults,
     /// Number of goals that were merged.
     pub merged: u64,
     /// Goals by context, segment and path.
@@ -191,7 +191,7 @@ impl<'p, 's> Search<'p, 's> {
             roots: Vec::new(),
             whole: false,
             queue: VecDeque::new(),
-            books: Books::default(),
+            books: GoalResults::default(),
             merged: 0,
             known: FxHashMap::default(),
             generalised: Vec::new(),

@@ -342,8 +342,8 @@ fn search_on<F: Front>(
 
 /// Returns the number of states of a program. They are counted in a separate, slower search.
 fn states(program: &Program, options: &Options) -> u64 {
-    struct Seen(FxHashSet<Fingerprint>);
-    impl<E: Semantics> Observer<E> for Seen {
+    struct SeenStates(FxHashSet<Fingerprint>);
+    impl<E: Semantics> Observer<E> for SeenStates {
         fn start(&mut self, program: &E) {
             self.0.insert(program.fingerprint());
         }
@@ -351,7 +351,7 @@ fn states(program: &Program, options: &Options) -> u64 {
             self.0.insert(program.fingerprint());
         }
     }
-    let mut seen = Seen(FxHashSet::default());
+    let mut seen = SeenStates(FxHashSet::default());
     let options = Options {
         limits: Limits {
             time: None,

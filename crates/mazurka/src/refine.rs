@@ -26,7 +26,7 @@ use mazurka_core::record::{
     Binding, Kind, Record, RefinementAnswer, RefinementRecord, Run, Witness,
 };
 use mazurka_core::{Bound, Limits, Schedule, Verdict};
-use mazurka_explore::{Account, Excess, Observed, exceeds, refine};
+use mazurka_explore::{Account, Observed, RefinementGap, exceeds, refine};
 use mazurka_lang::{Code, Machine, VariablePart, hir};
 
 use crate::compare::same_type;
@@ -197,7 +197,13 @@ impl Program {
     }
 
     /// Returns the evidence for a run that the specification does not have.
-    fn excess(&self, run: Run, stated: &hir::Refinement, excess: Excess, code: &Code) -> Witness {
+    fn excess(
+        &self,
+        run: Run,
+        stated: &hir::Refinement,
+        excess: RefinementGap,
+        code: &Code,
+    ) -> Witness {
         let file = &stated.file;
         let named = |binding: &&Binding| {
             let name = binding.name.split(['.', '[']).next().unwrap_or_default();
@@ -208,9 +214,9 @@ impl Program {
         };
         let values: Vec<Binding> = run.state.iter().filter(named).cloned().collect();
         let what = match excess {
-            Excess::Start => "it starts with other values",
-            Excess::Step => "no run of it goes on with these values",
-            Excess::End => "the run ends here, and no run of it with the same values does",
+            RefinementGap::Start => "it starts with other values",
+            RefinementGap::Step => "no run of it goes on with these values",
+            RefinementGap::End => "the run ends here, and no run of it with the same values does",
         };
         Witness {
             message: format!("{EXCEEDS} `{file}`: {what}"),

@@ -23,7 +23,7 @@ use mazurka_core::record::{
 use mazurka_core::{
     Counts, Mishap, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
 };
-use mazurka_explore::Broken;
+use mazurka_explore::BrokenProperty;
 use serde::Deserialize;
 
 use crate::evidence::{NarratedRun, temporal};
@@ -334,7 +334,7 @@ fn again<M: Narrator + Semantics>(
             {
                 return changed("the run does not violate the recorded property");
             }
-            let broken = Broken {
+            let broken = BrokenProperty {
                 property,
                 schedule: run.schedule.parse()?,
                 lasso: old.lasso,

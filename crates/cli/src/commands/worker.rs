@@ -9,7 +9,7 @@ use clap::Args;
 use mazurka::checkpoint::Checkpoint;
 use mazurka::cluster::{Job, OrderError, Shared, id_of, orders};
 use mazurka::{Bound, Limits, Options, Progress};
-use mazurka_cluster::{Done, Failure, Task, Work, WorkerSettings};
+use mazurka_cluster::{Failure, PartResult, Task, Work, WorkerSettings};
 
 use super::cluster::AccessArgs;
 use super::{Refusal, jobs};
@@ -135,7 +135,7 @@ impl Explorer {
         Ok(shared)
     }
 
-    fn done(&self, task: &Task<'_>) -> Result<Done, OrderError> {
+    fn done(&self, task: &Task<'_>) -> Result<PartResult, OrderError> {
         let shape =
             |error: String| OrderError::Order(mazurka::checkpoint::ResumeError::Shape(error));
         let shared = self.open(task).map_err(shape)?;
@@ -154,7 +154,7 @@ impl Explorer {
         let result = shared.explore(&order, self.most_steps, &mut look)?;
         let text = |error: serde_json::Error| shape(error.to_string());
         let children = orders(&result).map_err(text)?;
-        Ok(Done {
+        Ok(PartResult {
             result: result.text().map_err(text)?.into_bytes(),
             children: children.into_iter().map(String::into_bytes).collect(),
             executions: result.counts().executions,
@@ -163,7 +163,7 @@ impl Explorer {
 }
 
 impl Work for Explorer {
-    fn explore(&self, task: &Task<'_>) -> Result<Done, Failure> {
+    fn explore(&self, task: &Task<'_>) -> Result<PartResult, Failure> {
         self.done(task).map_err(|error| match error {
             OrderError::BrokenOff(Bound::Interrupted) => Failure::Stopped,
             error => Failure::Refused(error.to_string()),

@@ -5,7 +5,7 @@ mod processes;
 
 use std::time::{Duration, Instant};
 
-use processes::{Nats, Random, Said, mazurka, said, worker};
+use processes::{CommandResult, Nats, Random, mazurka, said, worker};
 
 const FIB: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -44,7 +44,7 @@ fn timeless(record: &str) -> String {
 }
 
 /// What one process finds that explores the same parts.
-fn alone(n: u32) -> Said {
+fn alone(n: u32) -> CommandResult {
     let alone = said(mazurka(&fib(n, "here")));
     assert_eq!(alone.code, 0, "{alone:?}");
     alone

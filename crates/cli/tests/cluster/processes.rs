@@ -63,14 +63,14 @@ fn listen(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
 
 /// What a process has said.
 #[derive(Debug)]
-pub struct Said {
+pub struct CommandResult {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
 /// Waits for the end of a process.
-pub fn said(mut process: Process) -> Said {
+pub fn said(mut process: Process) -> CommandResult {
     let start = Instant::now();
     while process.is_running() && start.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(20));
@@ -82,7 +82,7 @@ pub fn said(mut process: Process) -> Said {
         text.unwrap_or_default()
     };
     let status = process.child.wait().expect("a process");
-    let said = Said {
+    let said = CommandResult {
         code: status.code().unwrap_or(-1),
         out: text(process.out.take()),
         err: text(process.err.take()),
@@ -155,7 +155,7 @@ impl Nats {
     }
 
     /// Waits until the only search has so many parts done, and so many open, at least.
-    pub fn wait_for(&self, done: u64, open: u64) -> Said {
+    pub fn wait_for(&self, done: u64, open: u64) -> CommandResult {
         let start = Instant::now();
         loop {
             let listed = said(mazurka(&["cluster", &self.url]));

@@ -7,7 +7,7 @@ const BUFFER: &str = "corpus/abs/producer-consumer/program.abs";
 const PI: &str = "corpus/abs/pi/program.abs";
 
 /// Runs the replay command at the end of a witness.
-fn replayed(text: &str) -> crate::support::Said {
+fn replayed(text: &str) -> crate::support::CommandResult {
     let command = text
         .lines()
         .find_map(|line| line.split_once("replay with: mazurka "))

@@ -1,9 +1,9 @@
 //! Input that cannot be read is refused with a message.
 
-use crate::support::{Said, mazurka, with_input};
+use crate::support::{CommandResult, mazurka, with_input};
 
 #[track_caller]
-fn refused(said: &Said, words: &[&str]) {
+fn refused(said: &CommandResult, words: &[&str]) {
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.out.is_empty(), "{said:?}");
     for word in words {

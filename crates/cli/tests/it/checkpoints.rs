@@ -68,7 +68,7 @@ fn what_is_no_checkpoint_is_refused() {
 }
 
 /// Saves a checkpoint of an unfinished search. Returns a function that resumes it with one worker.
-fn saved(file: &std::path::Path) -> impl Fn(&str) -> crate::support::Said {
+fn saved(file: &std::path::Path) -> impl Fn(&str) -> crate::support::CommandResult {
     let explore = move |flag: &str| {
         let mut command = command();
         command.args(["explore", WRITERS, "--set", "N=7", "--max-executions"]);

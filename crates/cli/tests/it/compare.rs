@@ -2,10 +2,10 @@
 
 use tempfile::TempDir;
 
-use crate::support::{Said, mazurka, with_input};
+use crate::support::{CommandResult, mazurka, with_input};
 
 /// Compares two texts.
-fn compare(one: &str, two: &str, flags: &[&str]) -> Said {
+fn compare(one: &str, two: &str, flags: &[&str]) -> CommandResult {
     let folder = TempDir::new().expect("a folder");
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);

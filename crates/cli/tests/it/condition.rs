@@ -1,8 +1,8 @@
 //! `condition`: its answers and its refusals.
 
-use crate::support::{Said, mazurka, with_input};
+use crate::support::{CommandResult, mazurka, with_input};
 
-fn ask(program: &str, property: &str, flags: &[&str]) -> Said {
+fn ask(program: &str, property: &str, flags: &[&str]) -> CommandResult {
     let mut args = vec!["condition", "-", "--property", property, "--format", "json"];
     args.extend(flags);
     with_input(&args, program)

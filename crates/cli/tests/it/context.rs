@@ -4,7 +4,7 @@ use crate::support::mazurka;
 
 const LOSES: &str = "corpus/maz/e1-sleep-sequence/program.maz";
 
-fn explore(file: &str, more: &[&str]) -> crate::support::Said {
+fn explore(file: &str, more: &[&str]) -> crate::support::CommandResult {
     let mut args = vec!["explore", file, "--algorithm", "context"];
     args.extend(more);
     mazurka(&args)

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::schemas::{fits, itf, sarif};
-use crate::support::{Said, mazurka, with_input};
+use crate::support::{CommandResult, mazurka, with_input};
 use crate::wellformed::{Element, elements};
 
 const LIVELOCK: &str = "corpus/records/livelock.maz";
@@ -44,13 +44,13 @@ const COMMANDS: [(&[&str], &str); 11] = [
     (&["check", "-"], "process { x := }"),
 ];
 
-fn said(command: (&[&str], &str), format: &str) -> Said {
+fn said(command: (&[&str], &str), format: &str) -> CommandResult {
     let (words, input) = command;
     with_input(&[words, &["--format", format]].concat(), input)
 }
 
 /// The record of each command, if its program has no mistakes, and its output in a format.
-fn all(format: &str) -> Vec<(Option<Value>, Said)> {
+fn all(format: &str) -> Vec<(Option<Value>, CommandResult)> {
     let both = COMMANDS.map(|command| {
         let record = said(command, "json");
         let printed = said(command, format);

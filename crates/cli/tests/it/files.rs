@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::support::{Said, command, said};
+use crate::support::{CommandResult, command, said};
 
 const FAILS: &str = "var x: int = 0 process { x := 1 } process { assert x == 1 }";
 const HOLDS: &str = "var x: int = 0 process { x := 1 } process { await x == 1; assert x == 1 }";
@@ -45,7 +45,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[track_caller]
-fn told(said: &Said, code: i32, result: &str) {
+fn told(said: &CommandResult, code: i32, result: &str) {
     assert_eq!(said.code, code, "{said:?}");
     assert!(said.out.contains(result), "`{result}` is missing: {said:?}");
     assert!(said.err.contains("mazurka: cannot write the "), "{said:?}");

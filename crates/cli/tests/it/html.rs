@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Said, mazurka, with_input};
+use crate::support::{CommandResult, mazurka, with_input};
 use crate::wellformed::elements;
 
 /// Text that would end scripts, open comments and break lines of a script, in a message.
@@ -44,7 +44,7 @@ const COMMANDS: [(&[&str], &str); 13] = [
 ];
 
 /// The record inside a page.
-fn inside(page: &Said) -> Value {
+fn inside(page: &CommandResult) -> Value {
     let text = page.out.split("id=\"record\">").nth(1).expect("a record");
     let text = text.split("</script>").next().expect("its end");
     assert!(!text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::support::{Said, mazurka, root, with_input};
+use crate::support::{CommandResult, mazurka, root, with_input};
 use crate::wellformed::{is_sound, texts};
 
 /// Checks a picture and returns its words.
@@ -21,7 +21,7 @@ fn says(words: &[String], part: &str) {
     assert!(said, "`{part}` is not in {words:#?}");
 }
 
-fn drawn(command: &str, program: &str, flags: &[&str]) -> Said {
+fn drawn(command: &str, program: &str, flags: &[&str]) -> CommandResult {
     with_input(
         &[&[command, "-", "--format", "svg"], flags].concat(),
         program,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{Said, command, with_input};
+use crate::support::{CommandResult, command, with_input};
 
 /// Far too many interleavings to wait for, each a separate trace.
 const ENDLESS: &str =
@@ -11,7 +11,7 @@ const ENDLESS: &str =
 const LOOP: &str = "var x: i64 = 0 ensures x >= 0 process { while x >= 0 { x := x + 1 } }";
 
 #[track_caller]
-fn cut(said: &Said, name: &str) {
+fn cut(said: &CommandResult, name: &str) {
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.first_line().starts_with("inconclusive: "), "{said:?}");
     assert!(said.out.contains(name), "`{name}` is missing in {said:?}");

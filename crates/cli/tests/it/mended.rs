@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Said, command, mazurka, said, with_input};
+use crate::support::{CommandResult, command, mazurka, said, with_input};
 
-fn check(program: &str, more: &[&str]) -> Said {
+fn check(program: &str, more: &[&str]) -> CommandResult {
     let mut command = command();
     command.args(["check", "-", "--format", "json"]).args(more);
     said(&mut command, program)

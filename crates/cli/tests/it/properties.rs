@@ -1,8 +1,8 @@
 //! `check --property NAME`: properties that count alone, and how the others affect a run.
 
-use crate::support::{Said, command, said, with_input};
+use crate::support::{CommandResult, command, said, with_input};
 
-fn json(program: &str, property: &str, more: &[&str]) -> Said {
+fn json(program: &str, property: &str, more: &[&str]) -> CommandResult {
     let mut command = command();
     let args = ["check", "-", "--format", "json", "--property", property];
     command.args(args).args(more);

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crate::support::{Said, mazurka, with_input};
+use crate::support::{CommandResult, mazurka, with_input};
 
 const PETERSON: &str = "corpus/prove/peterson/program.maz";
 const COUNT: &str = "corpus/prove/count-to/program.maz";
 const ADD: &str = "var x, y: i8 process p { x := x + 1 } process q { x := x + 1 }";
 
-fn prove(program: &str, args: &[&str]) -> Said {
+fn prove(program: &str, args: &[&str]) -> CommandResult {
     let args = [&["prove", "-", "--solver", "embedded"], args].concat();
     with_input(&args, program)
 }

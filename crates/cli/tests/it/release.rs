@@ -5,13 +5,13 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{Said, command, root, said};
+use crate::support::{CommandResult, command, root, said};
 
 const RACE: &str = "var x: int = 0\nprocess { x := 1 }\nprocess { assert x == 0 }\n";
 const CALM: &str = "var x: int = 0\nensures x == 1\nprocess { x := 1 }\n";
 
 /// Runs the script of action.yml with this binary.
-fn check_folder(folder: &Path, sarif: &Path) -> Said {
+fn check_folder(folder: &Path, sarif: &Path) -> CommandResult {
     let mut script = Command::new(root().join(".ci/check-folder"));
     script.arg(folder).arg(sarif).arg("10s");
     said(script.env("MAZURKA", env!("CARGO_BIN_EXE_mazurka")), "")

@@ -1,6 +1,6 @@
 //! Every witness replays: run, fail, take the printed schedule, run it, same failure.
 
-use crate::support::{Said, command, mazurka, replay_words, said};
+use crate::support::{CommandResult, command, mazurka, replay_words, said};
 
 const VIOLATED: [&str; 3] = [
     "examples/counter.maz",
@@ -9,7 +9,7 @@ const VIOLATED: [&str; 3] = [
 ];
 
 #[track_caller]
-fn rerun(text: &str) -> Said {
+fn rerun(text: &str) -> CommandResult {
     let words = replay_words(text);
     mazurka(&words.iter().map(String::as_str).collect::<Vec<_>>())
 }
@@ -57,7 +57,7 @@ fn the_two_printed_commands_end_differently() {
         (0, 0),
         "each run by itself is fine"
     );
-    let state = |said: &Said| {
+    let state = |said: &CommandResult| {
         said.out
             .lines()
             .find(|line| line.starts_with("state: "))

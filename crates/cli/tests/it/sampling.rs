@@ -1,6 +1,6 @@
 //! `sample`, and `explore --algorithm` with the sampling methods.
 
-use crate::support::{Said, mazurka, with_input};
+use crate::support::{CommandResult, mazurka, with_input};
 
 const PHILOSOPHERS: &str = "examples/philosophers.maz";
 const COUNTER: &str = "examples/counter-locked.maz";
@@ -10,7 +10,7 @@ const PLANTED: &str = "var x, y: int = 0
     process { x := choose(1..4); y := 1 }
     process { y := 0; assert !(x == 3 && y == 1) }";
 
-fn explore(file: &str, algorithm: &str, more: &[&str]) -> Said {
+fn explore(file: &str, algorithm: &str, more: &[&str]) -> CommandResult {
     let mut args = vec!["explore", file, "--algorithm", algorithm];
     args.extend(more);
     mazurka(&args)
@@ -18,13 +18,13 @@ fn explore(file: &str, algorithm: &str, more: &[&str]) -> Said {
 
 const METHODS: [&str; 5] = ["random", "pct", "pos", "urw", "surw"];
 
-fn sample(file: &str, method: &str, more: &[&str]) -> Said {
+fn sample(file: &str, method: &str, more: &[&str]) -> CommandResult {
     let mut args = vec!["sample", file, "--method", method];
     args.extend(more);
     mazurka(&args)
 }
 
-fn without_time(said: &Said) -> serde_json::Value {
+fn without_time(said: &CommandResult) -> serde_json::Value {
     let mut record = said.json();
     record["seconds"] = 0.into();
     record

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Said, command, mazurka, said};
+use crate::support::{CommandResult, command, mazurka, said};
 
 /// Runs the command in another folder.
 #[track_caller]
-fn within(folder: &Path, args: &[&str]) -> Said {
+fn within(folder: &Path, args: &[&str]) -> CommandResult {
     said(command().current_dir(folder).args(args), "")
 }
 

@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 
 /// The exit code and the output.
 #[derive(Debug)]
-pub struct Said {
+pub struct CommandResult {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
-impl Said {
+impl CommandResult {
     /// The record in the output.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
@@ -48,7 +48,7 @@ pub fn command() -> Command {
 }
 
 #[track_caller]
-pub fn said(command: &mut Command, input: &str) -> Said {
+pub fn said(command: &mut Command, input: &str) -> CommandResult {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -62,7 +62,7 @@ pub fn said(command: &mut Command, input: &str) -> Said {
     });
     let output = child.wait_with_output().expect("it ends");
     writer.join().expect("the writer ends");
-    Said {
+    CommandResult {
         code: output.status.code().unwrap_or(-1),
         out: String::from_utf8(output.stdout).expect("UTF-8"),
         err: String::from_utf8(output.stderr).expect("UTF-8"),
@@ -71,13 +71,13 @@ pub fn said(command: &mut Command, input: &str) -> Said {
 
 /// Runs the binary with these arguments.
 #[track_caller]
-pub fn mazurka(args: &[&str]) -> Said {
+pub fn mazurka(args: &[&str]) -> CommandResult {
     said(command().args(args), "")
 }
 
 /// Runs the binary with a program on standard input.
 #[track_caller]
-pub fn with_input(args: &[&str], input: &str) -> Said {
+pub fn with_input(args: &[&str], input: &str) -> CommandResult {
     said(command().args(args), input)
 }
 

@@ -5,7 +5,7 @@ use crate::support::mazurka;
 /// Three processes that can change places, of which each makes one step.
 const ADDERS: &str = "corpus/maz/adders/program.maz";
 
-fn explore(more: &[&str]) -> crate::support::Said {
+fn explore(more: &[&str]) -> crate::support::CommandResult {
     let mut args = vec!["explore", ADDERS, "--algorithm"];
     args.extend(more);
     mazurka(&args)

@@ -1,7 +1,7 @@
 //! What the embedded solver cannot decide is left open, and the verdict says so: it decides `int`
 //! only within a range, and stops after a number of conflicts.
 
-use crate::support::{Said, mazurka, with_input};
+use crate::support::{CommandResult, mazurka, with_input};
 
 /// Has a solution, but beyond the range of the embedded solver.
 const LARGE: &str = "x + x + x == 7500000000";
@@ -10,12 +10,12 @@ const LARGE: &str = "x + x + x == 7500000000";
 const HARD: &str =
     "x > 1 && y > 1 && x < 2000000000 && y < 2000000000 && x * y == 1000000016000000063";
 
-fn embedded(command: &str, program: &str) -> Said {
+fn embedded(command: &str, program: &str) -> CommandResult {
     with_input(&[command, "-", "--solver", "embedded"], program)
 }
 
 #[track_caller]
-fn is_inconclusive(said: &Said, bound: &str) {
+fn is_inconclusive(said: &CommandResult, bound: &str) {
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.out.contains(bound), "{said:?}");
 }

@@ -1,14 +1,14 @@
 //! What `check` says if there are several violations, and which of them count.
 
-use crate::support::{Said, command, said, with_input};
+use crate::support::{CommandResult, command, said, with_input};
 
-fn check(program: &str, more: &[&str]) -> Said {
+fn check(program: &str, more: &[&str]) -> CommandResult {
     let mut command = command();
     command.args(["check", "-", "--format", "json"]).args(more);
     said(&mut command, program)
 }
 
-fn kinds(said: &Said) -> Vec<String> {
+fn kinds(said: &CommandResult) -> Vec<String> {
     let record = said.json();
     let witnesses = record["witnesses"].as_array().expect("an array").clone();
     let kind = |witness: &serde_json::Value| witness["kind"].as_str().expect("a kind").to_owned();

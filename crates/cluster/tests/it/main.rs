@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use mazurka_cluster::{
-    Done, Ended, Error, Failure, Plan, Progress, Search, Server, Task, Work, WorkerSettings,
+    Ended, Error, Failure, PartResult, Plan, Progress, Search, Server, Task, Work, WorkerSettings,
     cancel, coordinate, status, work,
 };
 
@@ -46,7 +46,7 @@ struct Adder {
 }
 
 impl Work for Adder {
-    fn explore(&self, task: &Task<'_>) -> Result<Done, Failure> {
+    fn explore(&self, task: &Task<'_>) -> Result<PartResult, Failure> {
         assert_eq!((task.id, task.job), (ID, &b"add"[..]));
         let number = number(task.order).map_err(Failure::Refused)?;
         if self.unknown == Some(number) {
@@ -64,7 +64,7 @@ impl Work for Adder {
         let padding = if number % 2 == 0 { 0 } else { 1200 << 10 };
         let mut result = number.to_string().into_bytes();
         result.resize(result.len() + padding, b' ');
-        Ok(Done {
+        Ok(PartResult {
             result,
             executions: if children.is_empty() { number } else { 0 },
             children,

@@ -15,7 +15,7 @@
 use hashbrown::hash_table::Entry;
 use mazurka_core::{Event, Fingerprint, Semantics};
 
-use crate::algorithms::stateful::{Memory, Met};
+use crate::algorithms::stateful::{Memory, MetState};
 use crate::drive::table::Table;
 
 /// A memory that stores the smallest depth of each state, around another memory.
@@ -61,13 +61,18 @@ impl<M> Bounded<M> {
 impl<M: Memory> Memory for Bounded<M> {
     type Mark = M::Mark;
 
-    fn meet<E: Semantics>(&mut self, program: &E, from: Option<(M::Mark, &Event)>) -> Met<M::Mark> {
-        let (Met::New(mark) | Met::Known(mark) | Met::Again(mark)) = self.inner.meet(program, from);
+    fn meet<E: Semantics>(
+        &mut self,
+        program: &E,
+        from: Option<(M::Mark, &Event)>,
+    ) -> MetState<M::Mark> {
+        let (MetState::New(mark) | MetState::Known(mark) | MetState::Again(mark)) =
+            self.inner.meet(program, from);
         let depth = program.events().len() as u64;
         match self.meet_at(program.fingerprint(), depth) {
-            None => Met::New(mark),
-            Some(before) if depth < before => Met::Again(mark),
-            Some(_) => Met::Known(mark),
+            None => MetState::New(mark),
+            Some(before) if depth < before => MetState::Again(mark),
+            Some(_) => MetState::Known(mark),
         }
     }
 }
@@ -76,7 +81,7 @@ impl<M: Memory> Memory for Bounded<M> {
 impl Memory for () {
     type Mark = ();
 
-    fn meet<E: Semantics>(&mut self, _: &E, _: Option<((), &Event)>) -> Met<()> {
-        Met::New(())
+    fn meet<E: Semantics>(&mut self, _: &E, _: Option<((), &Event)>) -> MetState<()> {
+        MetState::New(())
     }
 }

@@ -17,8 +17,8 @@ use smallvec::SmallVec;
 
 use crate::algorithms::graph::{Edge, Graph, Looks};
 use crate::algorithms::naive::next_outcomes;
-use crate::algorithms::stateful::{Memory, Met};
-use crate::drive::findings::Broken;
+use crate::algorithms::stateful::{Memory, MetState};
+use crate::drive::findings::BrokenProperty;
 use crate::drive::table::Table;
 
 /// The states met, with numbers, and the steps between them.
@@ -30,7 +30,7 @@ pub(crate) struct Map {
     fairness: Fairness,
     /// For each `always` that some state violates: the shortest run to such a state. It is noted at
     /// once, because a limit may end the search before the graph is examined.
-    violated: Vec<Broken>,
+    violated: Vec<BrokenProperty>,
 }
 
 /// The states by their numbers.
@@ -95,7 +95,7 @@ impl Memory for Map {
         &mut self,
         program: &E,
         from: Option<(Option<u32>, &Event)>,
-    ) -> Met<Option<u32>> {
+    ) -> MetState<Option<u32>> {
         let prints = &self.states.prints;
         let print = program.fingerprint();
         let hash = |print: Fingerprint| print.bits() as u64;
@@ -119,13 +119,15 @@ impl Memory for Map {
             });
         }
         match known {
-            Some(number) => Met::Known((!self.states.halted[number as usize]).then_some(number)),
+            Some(number) => {
+                MetState::Known((!self.states.halted[number as usize]).then_some(number))
+            }
             None => {
                 let halted = self.states.add(program, print);
                 if !halted {
                     self.note_violations(program, new);
                 }
-                Met::New((!halted).then_some(new))
+                MetState::New((!halted).then_some(new))
             }
         }
     }
@@ -183,7 +185,7 @@ impl Map {
             {
                 continue;
             }
-            let broken = Broken {
+            let broken = BrokenProperty {
                 property,
                 schedule: Schedule::from_run(run, program.processes()),
                 lasso: None,
@@ -196,7 +198,7 @@ impl Map {
     }
 
     /// Takes the violations of `always` that were noted.
-    pub fn take_violated(&mut self) -> Vec<Broken> {
+    pub fn take_violated(&mut self) -> Vec<BrokenProperty> {
         std::mem::take(&mut self.violated)
     }
 

@@ -45,7 +45,7 @@ pub struct Observed<'a, E> {
 
 /// How a run differs from all runs of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Excess {
+pub enum RefinementGap {
     /// It starts with other values.
     Start,
     /// Its last step leads to values that cannot follow the values before.
@@ -58,7 +58,7 @@ pub enum Excess {
 #[derive(Clone, Debug)]
 pub struct Refined {
     /// A shortest run that the specification does not have.
-    pub broken: Option<(Schedule, Excess)>,
+    pub broken: Option<(Schedule, RefinementGap)>,
     /// The limits that have cut the search short.
     pub bounds: Vec<Bound>,
     /// Pairs of a state of the program and a set of states of the specification.
@@ -109,14 +109,14 @@ pub fn exceeds<A: Semantics, B: Semantics>(
     specification: Observed<'_, B>,
     schedule: &Schedule,
     limits: &Limits,
-) -> Option<Excess> {
+) -> Option<RefinementGap> {
     let watch: &mut Watch<'_> = &mut |_| ControlFlow::Continue(());
     let mut spec = Spec::new(specification, limits, watch);
     let Observed { program, values } = program;
     program.back_to(0);
     let mut last: Values = values(program).into();
     let Some(mut set) = spec.start(&last) else {
-        return spec.bounds.is_empty().then_some(Excess::Start);
+        return spec.bounds.is_empty().then_some(RefinementGap::Start);
     };
     let steps = schedule.0.len();
     for (at, step) in schedule.0.iter().enumerate() {
@@ -126,13 +126,16 @@ pub fn exceeds<A: Semantics, B: Semantics>(
         if next != last {
             set = match spec.follow(set, &next) {
                 Some(set) => set,
-                None => return (spec.bounds.is_empty() && at + 1 == steps).then_some(Excess::Step),
+                None => {
+                    return (spec.bounds.is_empty() && at + 1 == steps)
+                        .then_some(RefinementGap::Step);
+                }
             };
             last = next;
         }
     }
     let ends = program.is_final() && !spec.may_end(set);
-    (ends && spec.bounds.is_empty()).then_some(Excess::End)
+    (ends && spec.bounds.is_empty()).then_some(RefinementGap::End)
 }
 
 /// Returns the limit at which the evaluator has given up in the last step, if it has.
@@ -379,14 +382,14 @@ struct Search<'a, 'w, A: Semantics, B: Semantics> {
 }
 
 impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
-    fn run(&mut self) -> Option<(Schedule, Excess)> {
+    fn run(&mut self) -> Option<(Schedule, RefinementGap)> {
         self.program.program.back_to(0);
         if is_discarded(self.program.program) {
             return None;
         }
         let values: Values = (self.program.values)(self.program.program).into();
         let Some(set) = self.spec.start(&values) else {
-            return Some((Schedule::default(), Excess::Start));
+            return Some((Schedule::default(), RefinementGap::Start));
         };
         if let Some(excess) = self.arrive(values, set, None) {
             return Some((Schedule::default(), excess));
@@ -408,7 +411,7 @@ impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
     }
 
     /// Makes every step from a pair.
-    fn expand(&mut self, from: u32) -> Option<(Schedule, Excess)> {
+    fn expand(&mut self, from: u32) -> Option<(Schedule, RefinementGap)> {
         let pair = &self.pairs[from as usize];
         let (state, last, set) = (pair.state.clone(), Rc::clone(&pair.values), pair.set);
         let depth = pair.depth;
@@ -440,7 +443,7 @@ impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
                     self.spec.follow(set, &values)
                 };
                 let excess = match after {
-                    None => Some(Excess::Step),
+                    None => Some(RefinementGap::Step),
                     Some(set) => self.arrive(values, set, Some((from, step.clone()))),
                 };
                 if let Some(excess) = excess {
@@ -460,10 +463,10 @@ impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
         values: Values,
         set: u32,
         by: Option<(u32, ScheduledStep)>,
-    ) -> Option<Excess> {
+    ) -> Option<RefinementGap> {
         let program = &*self.program.program;
         if program.is_final() && !self.spec.may_end(set) {
-            return Some(Excess::End);
+            return Some(RefinementGap::End);
         }
         let key = (program.fingerprint(), Rc::clone(&values), set);
         if self.met.insert(key) {

@@ -38,8 +38,8 @@ use crate::algorithms::engine::Merging;
 use crate::algorithms::meter::Meter;
 use crate::algorithms::naive::next_outcomes;
 use crate::algorithms::stubborn::Stubborn;
-use crate::algorithms::symmetry::{Orbits, Seen};
-use crate::drive::share::{Branch, Office};
+use crate::algorithms::symmetry::{OrbitObservation, Orbits};
+use crate::drive::share::{Branch, BranchQueue};
 use crate::drive::states::Visitor;
 
 /// The policy that merges equal states.
@@ -54,7 +54,7 @@ pub(crate) struct Stateful<'a, M: Memory> {
     /// The branch to start with; `None` for all of the initial state.
     branch: Option<Branch>,
     /// Where branches can be given away to other workers.
-    office: Option<&'a Office>,
+    branch_queue: Option<&'a BranchQueue>,
     /// The number of steps until the next branch may be given away.
     wait: u32,
 }
@@ -89,7 +89,7 @@ pub(crate) trait Memory {
         &mut self,
         program: &E,
         from: Option<(Self::Mark, &Event)>,
-    ) -> Met<Self::Mark>;
+    ) -> MetState<Self::Mark>;
 
     /// Adds the processes to be run from a new state.
     fn expand<E: Semantics>(&mut self, program: &E, into: &mut Vec<ProcessId>) {
@@ -113,7 +113,7 @@ pub(crate) trait Memory {
     }
 
     /// Returns the observations of the other states that the current one represents.
-    fn observations<E: Semantics>(&self, _program: &E) -> Vec<Seen> {
+    fn observations<E: Semantics>(&self, _program: &E) -> Vec<OrbitObservation> {
         Vec::new()
     }
 
@@ -124,7 +124,7 @@ pub(crate) trait Memory {
 }
 
 /// What to run from a state.
-pub(crate) enum Met<K> {
+pub(crate) enum MetState<K> {
     /// The state is new: run its processes.
     New(K),
     /// The state is known: run nothing.
@@ -155,16 +155,16 @@ impl<'a, M: Memory> Stateful<'a, M> {
             known: false,
             states: 0,
             branch: None,
-            office: None,
+            branch_queue: None,
             wait: 0,
         }
     }
 
     /// Makes the policy of a worker: it starts with a branch, and may give others away.
-    pub fn of_worker(memory: M, branch: Option<Branch>, office: &'a Office) -> Self {
+    pub fn of_worker(memory: M, branch: Option<Branch>, branch_queue: &'a BranchQueue) -> Self {
         Self {
             branch,
-            office: Some(office),
+            branch_queue: Some(branch_queue),
             ..Self::new(memory)
         }
     }
@@ -187,7 +187,7 @@ impl<'a, M: Memory> Stateful<'a, M> {
 
     /// Gives the branch nearest to the start to another worker.
     #[cold]
-    fn give<E: Semantics>(&mut self, program: &E, office: &Office) {
+    fn give<E: Semantics>(&mut self, program: &E, branch_queue: &BranchQueue) {
         self.wait = BETWEEN_GIFTS;
         let events = program.events();
         for (depth, node) in self.nodes.iter_mut().enumerate() {
@@ -207,7 +207,7 @@ impl<'a, M: Memory> Stateful<'a, M> {
                 continue;
             };
             let before = program.whole().len() - events.len() + depth;
-            office.put(Branch::new(program, before, process, outcomes));
+            branch_queue.put(Branch::new(program, before, process, outcomes));
             return;
         }
     }
@@ -230,22 +230,22 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<'_, M> {
             _ => None,
         };
         let met = self.memory.meet(program, from);
-        self.known = !matches!(met, Met::New(_));
+        self.known = !matches!(met, MetState::New(_));
         self.states += u64::from(!self.known);
         let mark = match met {
-            Met::New(mark) | Met::Again(mark) => {
+            MetState::New(mark) | MetState::Again(mark) => {
                 self.memory.expand(program, &mut self.todo);
                 mark
             }
-            Met::Known(mark) => mark,
+            MetState::Known(mark) => mark,
         };
         self.push(first, mark, None);
     }
 
     fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
-        if let Some(office) = self.office {
+        if let Some(branch_queue) = self.branch_queue {
             match self.wait {
-                0 if office.is_hungry() => self.give(program, office),
+                0 if branch_queue.is_hungry() => self.give(program, branch_queue),
                 _ => self.wait = self.wait.saturating_sub(1),
             }
         }
@@ -287,7 +287,7 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<'_, M> {
         self.memory.permuted()
     }
 
-    fn observations(&self, program: &E) -> Vec<Seen> {
+    fn observations(&self, program: &E) -> Vec<OrbitObservation> {
         self.memory.observations(program)
     }
 
@@ -370,7 +370,7 @@ impl Memory for Visits<'_> {
     type Mark = ();
 
     #[inline]
-    fn meet<E: Semantics>(&mut self, program: &E, from: Option<((), &Event)>) -> Met<()> {
+    fn meet<E: Semantics>(&mut self, program: &E, from: Option<((), &Event)>) -> MetState<()> {
         let print = match (&mut self.known, from) {
             (KnownBy::Parts(meter), Some(_)) => {
                 meter.push(program);
@@ -387,12 +387,12 @@ impl Memory for Visits<'_> {
             (KnownBy::Orbit(symmetric), _) => symmetric.push(program),
         };
         if !self.visitor.insert(print) {
-            return Met::Known(());
+            return MetState::Known(());
         }
         if let KnownBy::Orbit(symmetric) = &mut self.known {
             symmetric.orbits.add();
         }
-        Met::New(())
+        MetState::New(())
     }
 
     #[inline]
@@ -437,7 +437,7 @@ impl Memory for Visits<'_> {
         }
     }
 
-    fn observations<E: Semantics>(&self, program: &E) -> Vec<Seen> {
+    fn observations<E: Semantics>(&self, program: &E) -> Vec<OrbitObservation> {
         match &self.known {
             KnownBy::Orbit(symmetric) => symmetric.orbits.observations(program),
             _ => Vec::new(),

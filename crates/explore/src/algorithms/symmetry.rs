@@ -45,7 +45,7 @@
 use mazurka_core::{Fingerprint, ProcessId, Semantics, Symmetric};
 
 /// The observation of a final state of an orbit, and a permutation that leads to this state.
-pub(crate) type Seen = (Fingerprint, Vec<u32>);
+pub(crate) type OrbitObservation = (Fingerprint, Vec<u32>);
 
 /// Finds the orbits of states.
 #[derive(Debug)]
@@ -265,7 +265,7 @@ impl Orbits {
     /// Returns the observations of the other states in the orbit of the current state. Permutations
     /// act on observations, so repeated exchanges of neighbours find the observations of all
     /// permutations.
-    pub fn observations<E: Semantics>(&self, program: &E) -> Vec<Seen> {
+    pub fn observations<E: Semantics>(&self, program: &E) -> Vec<OrbitObservation> {
         let Some(symmetric) = program.symmetry() else {
             return Vec::new();
         };

@@ -29,7 +29,7 @@ use mazurka_core::{Bound, Semantics, Temporal};
 use crate::algorithms::fair::{CycleQuery, Lasso};
 use crate::algorithms::graph::{Edge, Looks, Route};
 use crate::algorithms::map::StateGraph;
-use crate::drive::findings::Broken;
+use crate::drive::findings::BrokenProperty;
 
 /// Returns a run for each property that is violated. If the graph is not `complete`, only its paths
 /// are certain, so only `always` is decided.
@@ -38,7 +38,7 @@ pub(crate) fn violations<E: Semantics>(
     program: &mut E,
     complete: bool,
     looks: &mut Looks<'_>,
-) -> ControlFlow<Bound, Vec<Broken>> {
+) -> ControlFlow<Bound, Vec<BrokenProperty>> {
     program.back_to(0);
     let mut all = Vec::new();
     if states.truths.undecided {
@@ -49,7 +49,7 @@ pub(crate) fn violations<E: Semantics>(
             continue;
         }
         if let Some(Lasso { way, stem }) = violation(states, temporal, looks)? {
-            all.push(Broken {
+            all.push(BrokenProperty {
                 property,
                 schedule: states.schedule(program, &way),
                 lasso: stem,

@@ -44,20 +44,20 @@ impl Search<Sample> {
         }
         drop(program);
         let budget = Budget::new(&self.limits);
-        let desk = Desk {
+        let shared = SharedSample {
             search: self,
             most,
             next: AtomicU64::new(0),
             last: AtomicU64::new(batches - 1),
             stopped: AtomicBool::new(false),
-            drawing: (0..count).map(|_| Drawing::default()).collect(),
+            drawing: (0..count).map(|_| BatchCounts::default()).collect(),
         };
         let mut gathered = Gathered::default();
         let (sender, receiver) = channel();
         std::thread::scope(|scope| {
-            for worker in &desk.drawing {
-                let (sender, desk) = (sender.clone(), &desk);
-                scope.spawn(move || desk.work(worker, workers.programs, &sender));
+            for worker in &shared.drawing {
+                let (sender, shared) = (sender.clone(), &shared);
+                scope.spawn(move || shared.work(worker, workers.programs, &sender));
             }
             drop(sender);
             loop {
@@ -66,12 +66,12 @@ impl Search<Sample> {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
-                let counts = desk.counts(&gathered);
+                let counts = shared.counts(&gathered);
                 let done = most.map(|most| counts.executions as f64 / most.max(1) as f64);
                 let look = budget.look_at(counts, done, watch);
-                if let (ControlFlow::Break(bound), false) = (look, desk.is_stopped()) {
+                if let (ControlFlow::Break(bound), false) = (look, shared.is_stopped()) {
                     gathered.stopped_by = Some(bound);
-                    desk.stopped.store(true, Ordering::Relaxed);
+                    shared.stopped.store(true, Ordering::Relaxed);
                 }
             }
         });
@@ -84,13 +84,13 @@ impl Search<Sample> {
 
 /// The counts of the batch that a worker is drawing.
 #[derive(Debug, Default)]
-struct Drawing {
+struct BatchCounts {
     executions: AtomicU64,
     steps: AtomicU64,
 }
 
 /// The state that workers share.
-struct Desk<'a> {
+struct SharedSample<'a> {
     search: &'a Search<Sample>,
     most: Option<u64>,
     /// The next batch to be taken.
@@ -99,17 +99,17 @@ struct Desk<'a> {
     last: AtomicU64,
     stopped: AtomicBool,
     /// One for each worker.
-    drawing: Vec<Drawing>,
+    drawing: Vec<BatchCounts>,
 }
 
-impl Desk<'_> {
+impl SharedSample<'_> {
     fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
     /// Returns the counts so far, over all batches.
     fn counts(&self, gathered: &Gathered) -> Counts {
-        let sum = |of: fn(&Drawing) -> &AtomicU64| -> u64 {
+        let sum = |of: fn(&BatchCounts) -> &AtomicU64| -> u64 {
             let all = self.drawing.iter();
             all.map(|worker| of(worker).load(Ordering::Relaxed)).sum()
         };
@@ -122,7 +122,7 @@ impl Desk<'_> {
 
     fn work<E: Execution>(
         &self,
-        worker: &Drawing,
+        worker: &BatchCounts,
         programs: &(dyn Fn() -> E + Sync),
         results: &Sender<(u64, Findings)>,
     ) {

@@ -36,7 +36,7 @@ impl Finding {
 
 /// A temporal property that some run violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenProperty {
     /// Its index among the temporal properties of the program.
     pub property: usize,
     /// The run. It ends in a state that violates an `always`, or in a state where no process can
@@ -68,7 +68,7 @@ pub struct Findings {
     /// A schedule to a cycle that can be followed for ever, and once around it.
     pub livelock: Option<Finding>,
     /// Temporal properties that do not hold, in the order of the file.
-    pub broken: Vec<Broken>,
+    pub broken: Vec<BrokenProperty>,
     /// Time taken.
     pub elapsed: Duration,
     /// The executions that were drawn, by an algorithm that draws.
@@ -225,7 +225,7 @@ impl Findings {
     }
 
     /// Adds temporal properties that do not hold, if they are not known yet.
-    pub(crate) fn add_broken(&mut self, more: Vec<Broken>) {
+    pub(crate) fn add_broken(&mut self, more: Vec<BrokenProperty>) {
         for broken in more {
             if self.broken.iter().all(|b| b.property != broken.property) {
                 self.broken.push(broken);
@@ -315,7 +315,7 @@ pub(crate) struct Ledger<'a> {
     /// Whether nothing more needs to be found.
     pub certain: bool,
     /// The findings that are known to exist.
-    pub wanted: Option<Wanted>,
+    pub wanted: Option<ExpectedFindings>,
     /// Whether it matters how often a trace is met.
     pub samples: bool,
 }
@@ -326,7 +326,7 @@ type Others<'a> = &'a dyn Fn() -> Vec<(Fingerprint, Vec<u32>)>;
 
 /// The findings of another search.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct ExpectedFindings {
     /// The number of sites of failures.
     pub sites: usize,
     /// Whether there is a deadlock.
@@ -335,7 +335,7 @@ pub(crate) struct Wanted {
     pub finals: usize,
 }
 
-impl Wanted {
+impl ExpectedFindings {
     /// Returns the numbers of these findings, for another search to match.
     pub fn of(found: &Findings) -> Self {
         Self {

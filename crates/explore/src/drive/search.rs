@@ -7,7 +7,7 @@
 use mazurka_core::{Execution, Limits, ProcessId};
 
 use super::driver::{Goal, Observer, Policy, Watch, drive};
-use super::findings::{Findings, Wanted};
+use super::findings::{ExpectedFindings, Findings};
 
 /// A request for a search.
 ///
@@ -98,5 +98,5 @@ pub(crate) struct Start {
     /// Whether an earlier search has recorded the mishaps before the start.
     pub goes_on: bool,
     /// Findings that are known to exist: the search ends when all of them are found.
-    pub wanted: Option<Wanted>,
+    pub wanted: Option<ExpectedFindings>,
 }

@@ -30,7 +30,7 @@ use crate::algorithms::engine::{Algorithm, Merging};
 use crate::algorithms::stateful::{Stateful, Visits};
 use crate::drive::budget::Budget;
 use crate::drive::driver::{Progress, Watch, drive};
-use crate::drive::findings::{Findings, Wanted};
+use crate::drive::findings::{ExpectedFindings, Findings};
 use crate::drive::parallel::{Workers, foreign_memory};
 use crate::drive::search::{Engine, Search, Session, Start};
 use crate::drive::states::Visited;
@@ -71,7 +71,7 @@ impl Branch {
 
 /// The queue of branches, through which workers pass them on.
 #[derive(Debug)]
-pub(crate) struct Office {
+pub(crate) struct BranchQueue {
     /// `None` stands for the initial state.
     branches: Injector<Option<Branch>>,
     /// The number of branches in the queue.
@@ -84,17 +84,17 @@ pub(crate) struct Office {
     stopped: AtomicBool,
 }
 
-impl Office {
+impl BranchQueue {
     fn new() -> Self {
-        let office = Self {
+        let branch_queue = Self {
             branches: Injector::new(),
             offered: AtomicUsize::new(0),
             idle: AtomicUsize::new(0),
             pending: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
         };
-        office.add(None);
-        office
+        branch_queue.add(None);
+        branch_queue
     }
 
     /// Whether a worker waits and the queue is empty.
@@ -198,25 +198,25 @@ impl Slot {
 }
 
 /// The data that the workers of a search share.
-struct Desk<'a> {
+struct SharedSearch<'a> {
     search: &'a Search<Algorithm>,
     merging: Merging,
     visited: &'a Visited,
-    office: Office,
+    branch_queue: BranchQueue,
     slots: Vec<Slot>,
     bound: Mutex<Option<Bound>>,
     /// Whether a worker has broken off a step because the search no longer waits for it.
     broken: AtomicBool,
 }
 
-impl Desk<'_> {
+impl SharedSearch<'_> {
     /// Stops all workers. The first reason is kept.
     fn stop(&self, bound: Option<Bound>) {
         if let Some(bound) = bound {
             let mut reason = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
             reason.get_or_insert(bound);
         }
-        self.office.stopped.store(true, Ordering::Relaxed);
+        self.branch_queue.stopped.store(true, Ordering::Relaxed);
     }
 
     fn counts(&self) -> Counts {
@@ -245,7 +245,7 @@ impl Desk<'_> {
             elapsed,
             done: None,
             estimate: None,
-            open: open.sum::<u64>() + self.office.offered.load(Ordering::Relaxed) as u64,
+            open: open.sum::<u64>() + self.branch_queue.offered.load(Ordering::Relaxed) as u64,
             miss: Some(self.visited.miss(counts.states.unwrap_or(0))),
             counts,
         }
@@ -262,7 +262,7 @@ impl Desk<'_> {
         let mut all = Findings::none(true);
         all.counts.states = Some(0);
         all.counts.permuted_states = Some(0);
-        while let Some(branch) = self.office.take() {
+        while let Some(branch) = self.branch_queue.take() {
             let found = self.explore(&mut program, branch, worker);
             self.slots[worker].add(&found.counts);
             if found.stopped == StopReason::Certain {
@@ -273,7 +273,7 @@ impl Desk<'_> {
             all.absorb(found);
             all.counts.states = sum(own.states, more.states);
             all.counts.permuted_states = sum(own.permuted_states, more.permuted_states);
-            self.office.done();
+            self.branch_queue.done();
         }
         // Sending fails only if the receiver is gone.
         let _ = results.send(all);
@@ -295,7 +295,7 @@ impl Desk<'_> {
         let slot = &self.slots[worker];
         let mut watch = |progress: &Progress| {
             slot.set(progress);
-            if self.office.stopped.load(Ordering::Relaxed) {
+            if self.branch_queue.stopped.load(Ordering::Relaxed) {
                 ControlFlow::Break(Bound::Interrupted)
             } else {
                 ControlFlow::Continue(())
@@ -309,7 +309,7 @@ impl Desk<'_> {
             ..self.search.limits.clone()
         };
         let memory = Visits::new(&rest, self.visited.enter(), self.merging);
-        let mut policy = Stateful::of_worker(memory, branch, &self.office);
+        let mut policy = Stateful::of_worker(memory, branch, &self.branch_queue);
         let mut session = Session {
             program: &mut rest,
             start: &mut start,
@@ -320,7 +320,7 @@ impl Desk<'_> {
         };
         let mut found = drive(&mut session, &mut policy);
         // The worker ended without being stopped: a step of it was broken off.
-        if found.broken_off && !self.office.stopped.load(Ordering::Relaxed) {
+        if found.broken_off && !self.branch_queue.stopped.load(Ordering::Relaxed) {
             self.broken.store(true, Ordering::Relaxed);
             self.stop(None);
         }
@@ -401,7 +401,7 @@ impl Search<Algorithm> {
     ) -> Findings {
         let certain = found.stopped == StopReason::Certain;
         let complete = !found.broken_off;
-        let wanted = Wanted::of(&found);
+        let wanted = ExpectedFindings::of(&found);
         let something = wanted.sites > 0 || wanted.deadlock || wanted.finals > 0;
         // Under symmetry, one worker may find the site of a failure as the image of another site,
         // and another worker may not. So the number of sites does not tell when all are found.
@@ -456,11 +456,11 @@ impl Search<Algorithm> {
     ) -> Findings {
         let Workers { count, programs } = *workers;
         let visited = merging.visited();
-        let desk = Desk {
+        let shared = SharedSearch {
             search: self,
             merging,
             visited: &visited,
-            office: Office::new(),
+            branch_queue: BranchQueue::new(),
             slots: (0..count).map(|_| Slot::default()).collect(),
             bound: Mutex::new(None),
             broken: AtomicBool::new(false),
@@ -472,8 +472,8 @@ impl Search<Algorithm> {
         let (sender, receiver) = channel();
         std::thread::scope(|scope| {
             for worker in 0..count {
-                let (sender, desk) = (sender.clone(), &desk);
-                scope.spawn(move || desk.work(worker, programs, &sender));
+                let (sender, shared) = (sender.clone(), &shared);
+                scope.spawn(move || shared.work(worker, programs, &sender));
             }
             drop(sender);
             loop {
@@ -489,13 +489,13 @@ impl Search<Algorithm> {
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
                 if let ControlFlow::Break(bound) = budget.time() {
-                    desk.stop(Some(bound));
+                    shared.stop(Some(bound));
                 }
-                if let Some(most) = most_steps.filter(|&most| desk.counts().steps > most) {
-                    desk.stop(Some(Bound::MaxSteps(most)));
+                if let Some(most) = most_steps.filter(|&most| shared.counts().steps > most) {
+                    shared.stop(Some(Bound::MaxSteps(most)));
                 }
-                if let ControlFlow::Break(bound) = watch(&desk.progress(budget.elapsed())) {
-                    desk.stop(Some(bound));
+                if let ControlFlow::Break(bound) = watch(&shared.progress(budget.elapsed())) {
+                    shared.stop(Some(bound));
                 }
             }
         });
@@ -503,8 +503,8 @@ impl Search<Algorithm> {
         found.counts.states = Some(states);
         found.counts.permuted_states = permuted;
         found.counts.traces = None;
-        let bound = *desk.bound.lock().unwrap_or_else(PoisonError::into_inner);
-        let broken = desk.broken.load(Ordering::Relaxed);
+        let bound = *shared.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        let broken = shared.broken.load(Ordering::Relaxed);
         let broken = broken.then(|| budget.why_broken(found.counts, watch));
         found.broken_off = false;
         if let Some(bound) = bound.or(broken).filter(|_| !certain) {

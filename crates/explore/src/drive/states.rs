@@ -45,7 +45,7 @@ struct Segment {
 
 /// The workers that use a table.
 #[derive(Debug, Default)]
-struct World {
+struct TableWorkers {
     active: usize,
     resting: usize,
 }
@@ -55,7 +55,7 @@ pub(crate) struct StateTable {
     segments: Box<[Segment]>,
     /// Whether a worker waits for all others to rest.
     pause: AtomicBool,
-    world: Mutex<World>,
+    world: Mutex<TableWorkers>,
     changed: Condvar,
 }
 
@@ -101,7 +101,7 @@ impl Default for StateTable {
 }
 
 impl StateTable {
-    fn world(&self) -> MutexGuard<'_, World> {
+    fn world(&self) -> MutexGuard<'_, TableWorkers> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -116,7 +116,7 @@ impl StateTable {
         Active { table: self }
     }
 
-    fn wait<'g>(&self, world: MutexGuard<'g, World>) -> MutexGuard<'g, World> {
+    fn wait<'g>(&self, world: MutexGuard<'g, TableWorkers>) -> MutexGuard<'g, TableWorkers> {
         self.changed
             .wait(world)
             .unwrap_or_else(PoisonError::into_inner)
@@ -179,15 +179,15 @@ impl StateTable {
             // before its next call.
             let slots = unsafe { &*segment.slots.get() };
             match put(slots, key) {
-                Put::Known => return false,
-                Put::New => {
+                Insertion::Known => return false,
+                Insertion::New => {
                     let used = segment.used.fetch_add(1, Ordering::Relaxed) + 1;
                     if is_full(used, slots.len()) {
                         self.grow();
                     }
                     return true;
                 }
-                Put::Full => self.grow(),
+                Insertion::Full => self.grow(),
             }
         }
     }
@@ -208,7 +208,7 @@ impl StateTable {
 }
 
 /// The result of inserting a word into some slots.
-enum Put {
+enum Insertion {
     New,
     Known,
     Full,
@@ -221,7 +221,7 @@ fn home(key: u64, len: usize) -> usize {
 }
 
 #[inline]
-fn put(slots: &[AtomicU64], key: u64) -> Put {
+fn put(slots: &[AtomicU64], key: u64) -> Insertion {
     let mut at = home(key, slots.len());
     for _ in 0..slots.len() {
         let slot = &slots[at];
@@ -229,19 +229,19 @@ fn put(slots: &[AtomicU64], key: u64) -> Put {
         if there == 0 {
             // The word carries all the information, so no ordering with other accesses is needed.
             match slot.compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Put::New,
+                Ok(_) => return Insertion::New,
                 Err(other) => there = other,
             }
         }
         if there == key {
-            return Put::Known;
+            return Insertion::Known;
         }
         at += 1;
         if at == slots.len() {
             at = 0;
         }
     }
-    Put::Full
+    Insertion::Full
 }
 
 fn is_full(used: usize, len: usize) -> bool {

@@ -56,7 +56,7 @@ use crate::drive::budget::{Budget, broken_by};
 use crate::drive::driver::{End, Watch, is_broken_off};
 use crate::drive::pace::Pace;
 
-use path::{Made, MadeStep, Path, PathLink, Seen, form, is_silent, nodes, schedule};
+use path::{MadeStep, MadeSteps, PastEvent, Path, PathLink, form, is_silent, nodes, schedule};
 pub use reduction::{Reduction, UnknownReduction};
 
 /// Receives the findings of a search while the program is in the state found.
@@ -81,7 +81,7 @@ pub trait LeadsHere {
 struct CurrentPath<'a, E: Symbolic> {
     program: &'a E,
     path: &'a Path,
-    made: &'a Made,
+    made: &'a MadeSteps,
 }
 
 impl<E: Symbolic> LeadsHere for CurrentPath<'_, E> {
@@ -220,7 +220,7 @@ struct Choice {
 struct Entry<E: Symbolic> {
     state: E::State,
     path: Path,
-    made: Made,
+    made: MadeSteps,
 }
 
 /// The states of a level, and the keys that identify them.
@@ -251,7 +251,7 @@ struct Search<'a, 'w, E: Symbolic> {
     pace: Pace,
     /// The steps to the state that is being expanded. Breadth first, the program has no events of
     /// them.
-    made: Made,
+    made: MadeSteps,
     /// States that have not ended.
     open: u64,
     /// Number of steps between two points of the curve.
@@ -341,7 +341,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
     }
 
-    fn made_to_here(&self) -> Made {
+    fn made_to_here(&self) -> MadeSteps {
         let since = Schedule::from_run(self.program.events(), self.program.processes());
         since.0.into_iter().fold(self.made.clone(), |before, step| {
             Some(Rc::new(MadeStep { step, before }))
@@ -565,7 +565,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         let cells = self.program.cells() as u32;
         let claims = event.claims.iter();
         let watched = claims.filter(|claim| claim.first >= cells);
-        let new = Rc::new(Seen {
+        let new = Rc::new(PastEvent {
             process: event.process,
             outcomes: event.outcomes.iter().map(|o| o.value).collect(),
             touched: touched.chain(watched.map(|&claim| (claim, None))).collect(),
@@ -579,7 +579,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         // A new condition may show that elements which earlier events touched are different.
         let unknown = path.as_ref().is_some_and(|node| node.unknown);
         if self.reduction == Reduction::Canonical && unknown && !new.outcomes.is_empty() {
-            let mut events: Vec<Rc<Seen>> =
+            let mut events: Vec<Rc<PastEvent>> =
                 nodes(path).map(|node| Rc::clone(&node.event)).collect();
             events.reverse();
             let again = events
@@ -591,7 +591,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
     }
 
     /// Returns the path extended by an event, in its form, under the current path condition.
-    fn appended(&self, path: &Path, new: Rc<Seen>) -> Rc<PathLink> {
+    fn appended(&self, path: &Path, new: Rc<PastEvent>) -> Rc<PathLink> {
         let name = self.program.processes().name(new.process);
         let values = new.outcomes.iter();
         let own = values.fold(name, |all, &value| all.then(value as u64));
@@ -622,7 +622,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
     fn inserted(
         &self,
         path: &Path,
-        new: Rc<Seen>,
+        new: Rc<PastEvent>,
         own: Fingerprint,
         discarded: bool,
     ) -> Rc<PathLink> {
@@ -637,7 +637,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
             place = node.before.clone();
             moved.push(node);
         }
-        let after = |before: Path, event: Rc<Seen>, own: Fingerprint, discarded: bool| {
+        let after = |before: Path, event: Rc<PastEvent>, own: Fingerprint, discarded: bool| {
             Rc::new(PathLink {
                 path: form(&before).then_all(own),
                 past: own,
@@ -657,9 +657,10 @@ impl<E: Symbolic> Search<'_, '_, E> {
 
     /// Definition 4, with spawns and joins (errata E9), and with array elements that the path
     /// condition keeps apart.
-    fn independent(&self, one: &Seen, other: &Seen) -> bool {
-        let orders =
-            |a: &Seen, b: &Seen| a.spawned.contains(&b.process) || a.joined.contains(&b.process);
+    fn independent(&self, one: &PastEvent, other: &PastEvent) -> bool {
+        let orders = |a: &PastEvent, b: &PastEvent| {
+            a.spawned.contains(&b.process) || a.joined.contains(&b.process)
+        };
         let conflict = |&x: &(Access, Option<u32>), &y: &(Access, Option<u32>)| {
             let unknown = x.1.is_some() || y.1.is_some();
             x.0.conflicts(y.0) && !(unknown && self.program.apart(x, y))

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 /// The data of an event that the form of a path needs.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct PastEvent {
     pub(super) process: ProcessId,
     pub(super) outcomes: SmallVec<[i64; 1]>,
     pub(super) touched: Box<[(Access, Option<u32>)]>,
@@ -17,7 +17,7 @@ pub(super) struct Seen {
     pub(super) discards: bool,
 }
 
-impl Seen {
+impl PastEvent {
     /// Whether the event touched an element with an unknown index.
     pub(super) fn is_unknown(&self) -> bool {
         self.touched.iter().any(|(_, index)| index.is_some())
@@ -27,7 +27,7 @@ impl Seen {
 /// A path: its last event, in the order of its form, and the path before it.
 #[derive(Debug)]
 pub(super) struct PathLink {
-    pub(super) event: Rc<Seen>,
+    pub(super) event: Rc<PastEvent>,
     /// Fingerprint of the event and of all earlier events that it depends on.
     pub(super) past: Fingerprint,
     /// Whether one of these has a false `assume`.
@@ -56,11 +56,11 @@ pub(super) fn nodes(path: &Path) -> impl Iterator<Item = &PathLink> {
 }
 
 /// The steps that led to a state, the last one first.
-pub(super) type Made = Option<Rc<MadeStep>>;
+pub(super) type MadeSteps = Option<Rc<MadeStep>>;
 
 pub(super) struct MadeStep {
     pub(super) step: ScheduledStep,
-    pub(super) before: Made,
+    pub(super) before: MadeSteps,
 }
 
 // Iterative, as for paths.

@@ -59,7 +59,7 @@ pub(crate) struct Next {
 
 /// The effects of a step that matter for the net.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct ObservedEffects {
     pub outcomes: Vec<i64>,
     pub joined: Vec<ProcessId>,
     /// The locks that it took or released, in order: the cell, and whether it is held now.
@@ -68,7 +68,7 @@ pub(crate) struct Done {
     pub next: Vec<Next>,
 }
 
-impl Done {
+impl ObservedEffects {
     /// Whether a lock is held now, if the step took or released it.
     pub fn lock(&self, cell: u32) -> Option<bool> {
         let at = self.locks.binary_search_by_key(&cell, |lock| lock.0);
@@ -370,7 +370,7 @@ impl Builder {
     pub fn add_event(
         &mut self,
         extension: u32,
-        done: &Done,
+        done: &ObservedEffects,
         look: &mut Look<'_>,
     ) -> ControlFlow<Bound, (u32, bool)> {
         let (event, new) = self.insert(extension, done);
@@ -391,7 +391,7 @@ impl Builder {
 
     /// Returns the event with these effects, if the net has it, and the extension that it belongs
     /// to.
-    pub fn find_event(&mut self, extension: u32, done: &Done) -> (u32, Option<u32>) {
+    pub fn find_event(&mut self, extension: u32, done: &ObservedEffects) -> (u32, Option<u32>) {
         let extension = self.resolve(extension, &done.joined);
         let mut events = self.net.events_of(extension);
         let known = events.find(|&event| self.net.chosen(event) == done.outcomes);
@@ -400,7 +400,7 @@ impl Builder {
     }
 
     /// Adds an event for the effects of a step, unless the net has it. Returns whether it is new.
-    pub fn insert(&mut self, extension: u32, done: &Done) -> (u32, bool) {
+    pub fn insert(&mut self, extension: u32, done: &ObservedEffects) -> (u32, bool) {
         let (extension, known) = self.find_event(extension, done);
         if let Some(event) = known {
             return (event, false);

@@ -30,7 +30,7 @@ use mazurka_core::{AccessKind, Event, Execution, Fingerprint, ProcessId, Status}
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::extensions::{Done, Next};
+use super::extensions::{Next, ObservedEffects};
 use super::net::{NONE, set};
 use super::numbers::Numbers;
 use super::session::{done, joined, next};
@@ -57,7 +57,7 @@ pub(crate) struct Learned {
     first: bool,
     /// The outcomes to try after its own, if any.
     pub more: Option<SmallVec<[i64; 1]>>,
-    pub done: Done,
+    pub done: ObservedEffects,
     /// The local states of the process and of the processes that it starts.
     pub locals: Vec<u32>,
     pub fails: bool,

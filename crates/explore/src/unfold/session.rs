@@ -10,7 +10,7 @@ use mazurka_core::{
 };
 
 use super::deadlocks::{self, Hunter};
-use super::extensions::{Builder, Done, Next};
+use super::extensions::{Builder, Next, ObservedEffects};
 use crate::drive::budget::Budget;
 use crate::drive::driver::{End, Observer, Watch, is_broken_off};
 use crate::drive::findings::{Findings, Ledger};
@@ -213,7 +213,7 @@ pub(crate) fn joined(event: &Event) -> impl Iterator<Item = &ProcessId> {
 }
 
 /// Returns the effects of the last step of a program.
-pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
+pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> ObservedEffects {
     let mut locks = BTreeMap::new();
     // A step that stays has undone its effects.
     let touched = event.touched.iter().filter(|_| !event.stayed);
@@ -226,7 +226,7 @@ pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
         locks.insert(access.first, held);
     }
     let processes = std::iter::once(event.process).chain(event.spawned.iter().copied());
-    Done {
+    ObservedEffects {
         outcomes: event.outcomes.iter().map(|o| o.value).collect(),
         joined: joined(event).copied().collect(),
         locks: locks.into_iter().collect(),

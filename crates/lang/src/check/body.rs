@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::objects::Me;
+use super::objects::CurrentProcess;
 use super::operations::Inside;
 use super::types::Typed;
 use super::{Checker, Global, Value, Wanted};
@@ -38,7 +38,7 @@ pub(super) struct Body<'c, 's> {
     /// The locals whose type is a range.
     pub ranges: FxHashMap<LocalId, (i64, i64)>,
     /// The process that runs the body.
-    pub me: Me,
+    pub me: CurrentProcess,
     /// The operation whose body it is.
     pub operation: Option<Inside>,
 }
@@ -127,7 +127,7 @@ impl<'c, 's> Body<'c, 's> {
             in_procedure: false,
             after: Vec::new(),
             ranges: FxHashMap::default(),
-            me: Me::Unknown,
+            me: CurrentProcess::Unknown,
             operation: None,
         }
     }

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::functions::Inlined;
 use super::initial::{Filled, Mode, stays};
-use super::objects::{HIDDEN, Me};
+use super::objects::{CurrentProcess, HIDDEN};
 use super::records::{Declared, Part, Struct, TypeName};
 use super::{Checker, Global, Value, Wanted};
 use crate::check::hir::{
@@ -644,7 +644,7 @@ impl<'s> Checker<'s> {
             stay.sort_by_key(|(id, _)| *id);
             if inner.c.processes.told_apart {
                 let shape = Shape::plain(HIDDEN, Vec::new());
-                inner.me = Me::Caller(index as u32, inner.new_local(shape, Type::Int));
+                inner.me = CurrentProcess::Caller(index as u32, inner.new_local(shape, Type::Int));
             }
             inner.begin_operation(of.text);
             let params = inner

@@ -92,7 +92,7 @@ pub(super) enum Payload {
 
 /// The process that runs a body, as far as known.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Me {
+pub(super) enum CurrentProcess {
     /// Unknown: a property, or a spawned process.
     Unknown,
     /// The process with this number.

@@ -40,7 +40,7 @@ use rustc_hash::FxHashMap;
 
 use super::body::Body;
 use super::initial::stays;
-use super::objects::Me;
+use super::objects::CurrentProcess;
 use super::records::{Declared, number};
 use super::synchronise::{binary, local};
 use super::{Checker, MAX_PROCESSES};
@@ -382,7 +382,7 @@ impl<'s> Checker<'s> {
             .collect();
         self.program.lowered.insert(span);
         let mut body = Body::of_process(self);
-        body.me = Me::Process(me);
+        body.me = CurrentProcess::Process(me);
         let chosen = body.hidden("chosen", Type::Int);
         let frame = body.frame;
         let mut stmts = Vec::new();

@@ -1,7 +1,7 @@
 //! Processes: `process p (i in a..b)` becomes one process for each `i`.
 
 use super::body::Body;
-use super::objects::Me;
+use super::objects::CurrentProcess;
 use super::{Checker, MAX_PROCESSES};
 use crate::check::hir::Process;
 use crate::syntax::ast::{Name, Range, Stmt};
@@ -70,7 +70,7 @@ impl<'s> Checker<'s> {
     ) -> Process {
         let number = self.program.processes.len() as i64;
         let mut inner = Body::of_process(self);
-        inner.me = Me::Process(number);
+        inner.me = CurrentProcess::Process(number);
         if let Some((param, value)) = param {
             inner.declare_param(param, value);
         }

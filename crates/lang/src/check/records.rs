@@ -81,7 +81,7 @@ pub(super) enum Selected {
 
 /// An index or a field after a name.
 #[derive(Clone, Copy)]
-pub(super) enum Behind<'a, 's> {
+pub(super) enum SelectorPart<'a, 's> {
     Index(&'a ast::Expr<'s>),
     Field(Name<'s>),
 }
@@ -437,7 +437,7 @@ impl<'s> Body<'_, 's> {
     pub(super) fn select(
         &mut self,
         name: Name<'s>,
-        behind: &[Behind<'_, 's>],
+        behind: &[SelectorPart<'_, 's>],
         span: Span,
     ) -> Selected {
         let meaning = self.resolve(name, Wanted::Value);
@@ -454,11 +454,11 @@ impl<'s> Body<'_, 's> {
             other => {
                 self.check_indices(behind);
                 let help = match behind {
-                    [Behind::Field(_), ..] => "only a variable of a `struct` has fields",
+                    [SelectorPart::Field(_), ..] => "only a variable of a `struct` has fields",
                     _ => "only arrays have elements",
                 };
                 let expected = match behind {
-                    [Behind::Field(_), ..] => "a variable of a `struct`",
+                    [SelectorPart::Field(_), ..] => "a variable of a `struct`",
                     _ => "an array",
                 };
                 self.wrong_kind(name, other, expected, help.to_owned());
@@ -467,8 +467,8 @@ impl<'s> Body<'_, 's> {
         };
         for (at, one) in behind.iter().enumerate() {
             match (one, part) {
-                (Behind::Index(index), _) => indices.push(self.index(index)),
-                (Behind::Field(field), Part::Record(id)) => {
+                (SelectorPart::Index(index), _) => indices.push(self.index(index)),
+                (SelectorPart::Field(field), Part::Record(id)) => {
                     let record = &self.c.records[id as usize];
                     if record.depth != indices.len() {
                         let depth = record.depth;
@@ -484,7 +484,7 @@ impl<'s> Body<'_, 's> {
                         }
                     }
                 }
-                (Behind::Field(field), _) => {
+                (SelectorPart::Field(field), _) => {
                     self.no_struct(name, *field);
                     self.check_indices(&behind[at + 1..]);
                     return Selected::Poison;
@@ -497,7 +497,7 @@ impl<'s> Body<'_, 's> {
         };
         if indices.len() != depth {
             match (depth, indices.len(), behind) {
-                (0, _, [Behind::Index(_)]) => self.scalar_with_index(name),
+                (0, _, [SelectorPart::Index(_)]) => self.scalar_with_index(name),
                 _ => self.wrong_indices(span, depth, indices.len()),
             }
             return Selected::Poison;
@@ -516,23 +516,23 @@ impl<'s> Body<'_, 's> {
     }
 
     /// Checks indices for mistakes.
-    fn check_indices(&mut self, behind: &[Behind<'_, 's>]) {
+    fn check_indices(&mut self, behind: &[SelectorPart<'_, 's>]) {
         for one in behind {
-            if let Behind::Index(index) = one {
+            if let SelectorPart::Index(index) = one {
                 self.index(index);
             }
         }
     }
 
-    fn of_table(&mut self, id: u32, behind: &[Behind<'_, 's>], span: Span) -> Selected {
+    fn of_table(&mut self, id: u32, behind: &[SelectorPart<'_, 's>], span: Span) -> Selected {
         let array = self.c.tables[id as usize].clone();
         let dims = array.table.shape.as_ref().map(|shape| shape.dims.clone());
         let dims = dims.unwrap_or_default();
         let mut indices = Vec::new();
         for one in behind {
             match one {
-                Behind::Index(index) => indices.push(self.index(index)),
-                Behind::Field(field) => {
+                SelectorPart::Index(index) => indices.push(self.index(index)),
+                SelectorPart::Field(field) => {
                     self.report(
                         Diagnostic::new("M0313", field.span, "a constant array has no fields")
                             .label("expected no field"),
@@ -636,10 +636,10 @@ impl<'s> Body<'_, 's> {
         Some(match &expr.kind {
             ast::ExprKind::Name(name) => self.select(*name, &[], expr.span),
             ast::ExprKind::Index(name, index) => {
-                self.select(*name, &[Behind::Index(index)], expr.span)
+                self.select(*name, &[SelectorPart::Index(index)], expr.span)
             }
             ast::ExprKind::Path(name, selectors) => {
-                let behind: Vec<Behind<'_, 's>> = selectors.iter().map(behind).collect();
+                let behind: Vec<SelectorPart<'_, 's>> = selectors.iter().map(behind).collect();
                 self.select(*name, &behind, expr.span)
             }
             _ => return None,
@@ -739,9 +739,9 @@ impl<'s> Body<'_, 's> {
 }
 
 /// Converts a selector of the syntax tree.
-pub(super) fn behind<'a, 's>(selector: &'a Selector<'s>) -> Behind<'a, 's> {
+pub(super) fn behind<'a, 's>(selector: &'a Selector<'s>) -> SelectorPart<'a, 's> {
     match selector {
-        Selector::Index(index) => Behind::Index(index),
-        Selector::Field(name) => Behind::Field(*name),
+        Selector::Index(index) => SelectorPart::Index(index),
+        Selector::Field(name) => SelectorPart::Field(*name),
     }
 }

@@ -1,15 +1,15 @@
 //! Programs that can be parsed and checked but not (yet) explored.
 
 use crate::check::hir::Program;
-use crate::code::Late;
+use crate::code::LateWait;
 use crate::code::claims::CALL_DEPTH;
 use mazurka_diagnostics::{Diagnostic, Span};
 
 /// Returns mistakes for steps whose wait may depend on what they have chosen.
-pub(crate) fn late_waits(steps: &[Late]) -> Vec<Diagnostic> {
+pub(crate) fn late_waits(steps: &[LateWait]) -> Vec<Diagnostic> {
     let within =
         |one: &Span, other: &Span| one != other && other.start <= one.start && one.end <= other.end;
-    let mut outer: Vec<Late> = Vec::new();
+    let mut outer: Vec<LateWait> = Vec::new();
     for late in steps {
         let known = outer.iter().any(|other| other.span == late.span);
         if !known && !steps.iter().any(|other| within(&late.span, &other.span)) {
@@ -19,7 +19,7 @@ pub(crate) fn late_waits(steps: &[Late]) -> Vec<Diagnostic> {
     outer.into_iter().map(late_wait).collect()
 }
 
-fn late_wait(late: Late) -> Diagnostic {
+fn late_wait(late: LateWait) -> Diagnostic {
     let (code, message, label, help) = if late.certain {
         (
             "M0604",

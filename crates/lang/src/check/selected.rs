@@ -3,14 +3,14 @@
 use mazurka_diagnostics::{Diagnostic, Span};
 
 use super::body::{Body, Meaning};
-use super::records::{Behind, Selected, behind, read};
+use super::records::{Selected, SelectorPart, behind, read};
 use super::temporal::NamedLocal;
 use super::types::{Ty, Typed};
 use crate::syntax::ast::{self, Name};
 
 impl<'s> Body<'_, 's> {
     pub(super) fn element(&mut self, name: Name<'s>, index: &ast::Expr<'s>, span: Span) -> Typed {
-        let selected = self.select(name, &[Behind::Index(index)], span);
+        let selected = self.select(name, &[SelectorPart::Index(index)], span);
         self.read_selected(selected, span)
     }
 
@@ -41,7 +41,7 @@ impl<'s> Body<'_, 's> {
                 return self.local_of(&named, index);
             }
         }
-        let behind: Vec<Behind<'_, 's>> = selectors.iter().map(behind).collect();
+        let behind: Vec<SelectorPart<'_, 's>> = selectors.iter().map(behind).collect();
         let selected = self.select(name, &behind, span);
         self.read_selected(selected, span)
     }

@@ -6,7 +6,7 @@ use super::Wanted;
 use super::atomics::{Target, is_update};
 use super::body::{Body, Meaning};
 use super::initial::{Filled, Mode};
-use super::objects::Me;
+use super::objects::CurrentProcess;
 use super::records::{Declared, Selected, number};
 use super::types::{Ty, Typed};
 use crate::check::hir::{
@@ -300,7 +300,8 @@ impl<'s> Body<'_, 's> {
         let spawned = match spawned {
             ast::Spawned::Block(list) => {
                 let outer = (self.in_loop, self.in_procedure, self.me);
-                (self.in_loop, self.in_procedure, self.me) = (false, false, Me::Unknown);
+                (self.in_loop, self.in_procedure, self.me) =
+                    (false, false, CurrentProcess::Unknown);
                 let block = self.statements(list);
                 (self.in_loop, self.in_procedure, self.me) = outer;
                 Some(Spawned::Block(block))
@@ -389,10 +390,10 @@ impl<'s> Body<'_, 's> {
         }
         if self.c.processes.told_apart {
             values.push(match self.me {
-                Me::Process(at) => number(at, span),
-                Me::Caller(_, parameter) => super::synchronise::local(parameter, span),
+                CurrentProcess::Process(at) => number(at, span),
+                CurrentProcess::Caller(_, parameter) => super::synchronise::local(parameter, span),
                 // The value is not used: a use would be a mistake.
-                Me::Unknown => number(0, span),
+                CurrentProcess::Unknown => number(0, span),
             });
         }
         Some((id, values))

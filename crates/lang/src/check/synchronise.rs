@@ -7,7 +7,7 @@
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
 use super::body::{Body, Meaning};
-use super::objects::{Kind, Me};
+use super::objects::{CurrentProcess, Kind};
 use super::records::{Part, number, read};
 use super::{Global, Wanted};
 use crate::check::hir::{
@@ -673,12 +673,12 @@ impl<'s> Body<'_, 's> {
     /// Returns the number of this process.
     pub(super) fn me(&mut self, span: Span) -> Option<Expr> {
         match self.me {
-            Me::Process(at) => Some(number(at, span)),
-            Me::Caller(procedure, parameter) => {
+            CurrentProcess::Process(at) => Some(number(at, span)),
+            CurrentProcess::Caller(procedure, parameter) => {
                 self.c.asks_for_process(procedure);
                 Some(local(parameter, span))
             }
-            Me::Unknown => {
+            CurrentProcess::Unknown => {
                 self.c.not_spawned(span);
                 None
             }

@@ -15,7 +15,7 @@ use crate::check::hir::VarId;
 use crate::code::compile::Index;
 use crate::code::quick::quick;
 use crate::code::reach::followers;
-use crate::code::{Claim, Code, Ends, Late, Op, PureEnd, Range, Waits};
+use crate::code::{Claim, Code, Ends, LateWait, Op, PureEnd, Range, Waits};
 
 /// The depth to which nested calls within one step are followed. A step with deeper (recursive)
 /// calls claims everything.
@@ -70,7 +70,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
             walk.claims
         };
         if walk.late {
-            code.late.push(Late {
+            code.late.push(LateWait {
                 span: code.steps[step as usize].span,
                 certain: !walk.lost,
             });

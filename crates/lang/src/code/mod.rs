@@ -233,7 +233,7 @@ pub(crate) enum Claim {
 
 /// A step in which a wait may depend on an earlier `choose` of the same step.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Late {
+pub(crate) struct LateWait {
     pub span: Span,
     /// False if the analysis skipped some calls.
     pub certain: bool,
@@ -406,7 +406,7 @@ pub struct Code {
     /// The code of sends and receives that touch only one end of a channel.
     pub(crate) ends: Vec<(std::ops::Range<u32>, hir::ChannelEnd)>,
     /// Steps whose wait may depend on what they have chosen.
-    pub(crate) late: Vec<Late>,
+    pub(crate) late: Vec<LateWait>,
     pub(crate) may_loop: bool,
     /// Where each body of a process, spawned block or procedure begins, in order, and whether it
     /// is [endless](endless).

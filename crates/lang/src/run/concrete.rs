@@ -12,7 +12,7 @@ use crate::code::fault::Fault;
 use crate::code::numbers;
 use crate::code::{Arith, Code, Compare, Op, Range};
 
-/// Is told of each instruction as it runs, to make labels. Explorers use [`Deaf`].
+/// Is told of each instruction as it runs, to make labels. Explorers use [`NoListener`].
 pub(crate) trait Listener {
     /// Whether it listens at all.
     const LISTENS: bool;
@@ -24,9 +24,9 @@ pub(crate) trait Listener {
 pub(crate) type Heard<'a> = Situation<'a, i64>;
 
 /// Listens to nothing.
-pub(crate) struct Deaf;
+pub(crate) struct NoListener;
 
-impl Listener for Deaf {
+impl Listener for NoListener {
     const LISTENS: bool = false;
 
     fn hear(&mut self, _: &Code, _: u32, _: Heard<'_>) {}

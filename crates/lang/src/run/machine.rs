@@ -51,7 +51,7 @@ use crate::code::{Code, Op, Waits};
 use crate::run::judge::Judge;
 use crate::run::state::{Life, Process, Registers, State};
 use crate::run::{
-    Cpu, Deaf, Fuel, Listener, Log, Numbers, Obstacle, Piece, Plain, Reached, Recorder,
+    Cpu, Fuel, Listener, Log, NoListener, Numbers, Obstacle, Piece, Plain, Reached, Recorder,
     StepInProgress, Undo, Unfinished, Work, evaluate, peek,
 };
 use claims::claims_of;
@@ -59,7 +59,7 @@ pub use weak::NotWeak;
 
 /// What is needed to take back a step, besides its entries in the undo log.
 #[derive(Clone, Copy, Debug)]
-struct Taken {
+struct StepUndo {
     process: ProcessId,
     /// Where the process rested, and its number of steps before.
     pc: u32,
@@ -81,14 +81,14 @@ enum Changed {
 }
 
 /// How much of a step was made.
-enum Made {
+enum QuickStepResult {
     Whole,
     /// Everything before this instruction.
     Until(u32),
 }
 
 /// The part of a step that is still to be made.
-struct Rest {
+struct StepRemainder {
     /// Its first instruction.
     pc: u32,
     /// Whether it swallows the next mark.
@@ -119,7 +119,7 @@ pub struct Machine {
     pub(crate) table: ProcessTable,
     /// The events of the run; those beyond `taken` are kept to reuse the allocation.
     run: Vec<Event>,
-    taken: Vec<Taken>,
+    taken: Vec<StepUndo>,
     undo: Vec<Undo<i64>>,
     operands: Vec<i64>,
     dirty: Vec<u32>,
@@ -241,7 +241,7 @@ impl Machine {
             registers, stack, ..
         } = process_state;
         let Registers { pc, steps, .. } = *registers;
-        self.taken.push(Taken {
+        self.taken.push(StepUndo {
             process,
             pc,
             steps,
@@ -260,7 +260,7 @@ impl Machine {
             event.wait = self.code.steps[step as usize].wait;
         }
         let open = matches!(mark, Op::Open(_));
-        let rest = Rest { pc: pc + 1, open };
+        let rest = StepRemainder { pc: pc + 1, open };
         self.run_step(process, rest, outcomes, listener)?;
         if self.separate {
             self.find_enabling();
@@ -275,11 +275,11 @@ impl Machine {
     fn run_step<L: Listener>(
         &mut self,
         process: ProcessId,
-        rest: Rest,
+        rest: StepRemainder,
         outcomes: &[i64],
         listener: &mut L,
     ) -> Result<&Event, Obstacle> {
-        let Rest { mut pc, open } = rest;
+        let StepRemainder { mut pc, open } = rest;
         let depth = self.taken.len() - 1;
         let process_state = &mut self.state.processes[process.index()];
         let Process {
@@ -303,7 +303,7 @@ impl Machine {
                 domain: &mut Numbers {
                     plain: Plain,
                     asked: &mut self.asked,
-                    listener: &mut Deaf,
+                    listener: &mut NoListener,
                 },
                 step: &mut step,
                 cells: &mut self.state.cells,
@@ -347,7 +347,7 @@ impl Machine {
     /// Makes a quick step, or the quick part of a step. `None` if there is no such step, or if it
     /// is impossible or fails; then nothing has changed.
     #[inline(always)]
-    fn step_quickly(&mut self, process: ProcessId) -> Option<Made> {
+    fn step_quickly(&mut self, process: ProcessId) -> Option<QuickStepResult> {
         let process_state = self.state.processes.get_mut(process.index())?;
         let Process {
             registers, stack, ..
@@ -388,7 +388,7 @@ impl Machine {
         event.claims_key = key;
         event.wait = quick.wait;
         event.plain = quick.plain;
-        self.taken.push(Taken {
+        self.taken.push(StepUndo {
             process,
             pc: registers.pc,
             steps: registers.steps,
@@ -399,7 +399,7 @@ impl Machine {
         let (pc, ends) = match quick.then {
             Then::Rest(pc) => (pc, false),
             Then::End(pc) => (pc, true),
-            Then::More(pc) => return Some(Made::Until(pc)),
+            Then::More(pc) => return Some(QuickStepResult::Until(pc)),
             Then::Next(pc, next) => match next.advance(&stack[frame..]) {
                 Some(turn) if self.max_local > 0 => {
                     let slot = &mut stack[frame + turn.slot as usize];
@@ -410,7 +410,7 @@ impl Machine {
                     });
                     (turn.pc, turn.ends)
                 }
-                _ => return Some(Made::Until(pc)),
+                _ => return Some(QuickStepResult::Until(pc)),
             },
         };
         registers.pc = pc;
@@ -419,7 +419,7 @@ impl Machine {
             registers.life = Life::Ended;
             self.unfinished -= 1;
         }
-        Some(Made::Whole)
+        Some(QuickStepResult::Whole)
     }
 
     /// Runs the rest of a step, from the first instruction that does more than compute.
@@ -521,7 +521,7 @@ impl Machine {
 
     /// Takes back the last step.
     #[inline]
-    fn take_back(&mut self, taken: Taken) {
+    fn take_back(&mut self, taken: StepUndo) {
         while self.undo.len() > taken.undo {
             match self.undo.pop() {
                 Some(Undo::Cell(cell, value)) => self.state.cells[cell as usize] = value,
@@ -622,7 +622,7 @@ impl Machine {
         if trial.table.len() < self.table.len() {
             trial.table = self.table.clone();
         }
-        let obstacle = trial.step_heard(process, &[], &mut Deaf).err();
+        let obstacle = trial.step_heard(process, &[], &mut NoListener).err();
         if trial.table.len() != self.table.len() {
             // The trial met new processes; they may have other numbers in this machine.
             *place = None;

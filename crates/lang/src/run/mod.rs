@@ -31,7 +31,7 @@ pub(crate) mod symbolic;
 mod work;
 
 pub(crate) use concrete::{
-    Deaf, Heard, Listener, Numbers, Plain, choose, element, evaluate, input_name,
+    Heard, Listener, NoListener, Numbers, Plain, choose, element, evaluate, input_name,
 };
 pub use cover::Reached;
 pub(crate) use cover::{FAILED, HELD, Recorder};

@@ -7,10 +7,10 @@ use mazurka_core::record::{Kind, Run, Witness};
 use mazurka_core::{
     Fairness, Narrator, ProcessId, Schedule, Semantics, Status, Temporal, with_status,
 };
-use mazurka_explore::{Broken, shortest};
+use mazurka_explore::{BrokenProperty, shortest};
 
 /// Returns the witness of a run that has been described.
-pub(crate) fn property<M: Narrator>(machine: &M, run: Run, broken: &Broken) -> Witness {
+pub(crate) fn property<M: Narrator>(machine: &M, run: Run, broken: &BrokenProperty) -> Witness {
     let stated = machine.temporal_text(broken.property);
     Witness {
         message: message(machine, broken.property),
@@ -31,7 +31,7 @@ pub(crate) fn message<M: Narrator>(machine: &M, property: usize) -> String {
 }
 
 /// Returns a shorter run to a state that violates an `always`, if one is found with little effort.
-pub(crate) fn shorter<M: Semantics>(machine: &mut M, broken: &Broken) -> Option<Schedule> {
+pub(crate) fn shorter<M: Semantics>(machine: &mut M, broken: &BrokenProperty) -> Option<Schedule> {
     let Temporal::Always(e) = machine.temporal()[broken.property] else {
         return None;
     };

@@ -67,7 +67,7 @@ pub(super) struct Answer {
 
 /// The findings in the executions of a part, besides their counts.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct SeenExecutions {
     /// The first complete execution, and the first with another result.
     finals: Vec<(Fingerprint, Schedule)>,
     observed: FxHashSet<Fingerprint>,
@@ -85,7 +85,7 @@ pub(super) struct Seen {
     pub halted: bool,
 }
 
-impl Seen {
+impl SeenExecutions {
     /// Adds the findings of another part, which comes after this one.
     fn merge(&mut self, other: Self) {
         for (result, schedule) in other.finals {
@@ -152,7 +152,7 @@ pub(super) struct Look<'a> {
     shared: &'a Shared,
     /// The index of the part.
     part: usize,
-    seen: Seen,
+    seen: SeenExecutions,
     /// Whether executions are drawn, so that some may occur again.
     draws: bool,
     /// Whether a finding ends the search.
@@ -273,7 +273,7 @@ impl Look<'_> {
 #[derive(Default)]
 pub(super) struct Shown {
     pub found: Found,
-    pub seen: Seen,
+    pub seen: SeenExecutions,
     /// Whether a violation has ended the search.
     pub certain: bool,
     /// Whether something else has ended it, before everything was explored.
@@ -392,7 +392,7 @@ impl Question<'_> {
 
     /// Returns the number of different executions. Started threads are numbered in the order in
     /// which they are met, so for drawn executions it is then not known.
-    fn traces(&self, found: &Found, seen: &Seen) -> Option<u64> {
+    fn traces(&self, found: &Found, seen: &SeenExecutions) -> Option<u64> {
         match (self.draws, self.code.starts_processes()) {
             (None, _) => Some(executions(found)),
             (Some(_), true) => None,
@@ -539,7 +539,7 @@ impl Question<'_> {
             stops: self.stops.and(self.counted),
             shared,
             part,
-            seen: Seen::default(),
+            seen: SeenExecutions::default(),
             draws: self.draws.is_some(),
             certain: false,
         }
@@ -646,7 +646,7 @@ pub(super) fn executions(found: &Found) -> u64 {
     graphs.executions() - graphs.blocked - graphs.discarded
 }
 
-pub(super) fn counts(found: &Found, seen: &Seen) -> Counts {
+pub(super) fn counts(found: &Found, seen: &SeenExecutions) -> Counts {
     let graphs = found.counts;
     Counts {
         executions: executions(found),
@@ -668,13 +668,13 @@ mod tests {
 
     /// Makes a part with one failure more than its number, which may end the search.
     fn part(number: u64, certain: bool) -> Shown {
-        let seen = Seen {
+        let seen = SeenExecutions {
             breaking: number + 1,
             broken: vec![
                 (7, Schedule::default()),
                 (number as u32, Schedule::default()),
             ],
-            ..Seen::default()
+            ..SeenExecutions::default()
         };
         Shown {
             seen,

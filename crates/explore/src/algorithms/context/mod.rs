@@ -84,7 +84,7 @@ use crate::relations::catalogue::conflict;
 use crate::relations::set::{Set, for_each};
 pub(crate) use base::{Base, Rank};
 pub(crate) use printed::Printed;
-use sequences::{Lengths, MOST_STEPS, Made, SequenceStep, Sequences};
+use sequences::{Lengths, MOST_STEPS, SequenceStep, Sequences, SummedStep};
 use trip::{Trip, discards};
 use wants::Wants;
 
@@ -407,7 +407,7 @@ impl<E: Semantics, S: Set, B: Base<S>> Policy<E> for Context<S, B> {
                 if self.discards > 0 {
                     self.sequences.enter();
                 } else {
-                    self.known = self.sequences.follow(Made {
+                    self.known = self.sequences.follow(SummedStep {
                         event,
                         claims,
                         adds,
@@ -431,7 +431,7 @@ impl<E: Semantics, S: Set, B: Base<S>> Policy<E> for Context<S, B> {
         // At the end of a run nothing needs to be handed down.
         let depth = self.made.len();
         if !self.known && self.sequences.can_hand_down() && self.base.goes_on() {
-            let made = Made {
+            let made = SummedStep {
                 event: &program.events()[depth - 1],
                 claims: self.made[depth - 1].claims,
                 adds: self.meter.added(depth - 1),

@@ -155,7 +155,7 @@ pub(super) struct Doubt {
 
 /// A step that has been made.
 #[derive(Clone, Copy)]
-pub(super) struct Made<'a> {
+pub(super) struct SummedStep<'a> {
     pub event: &'a Event,
     pub claims: u32,
     /// The amount that it has added to the sum.
@@ -228,12 +228,12 @@ impl Sequences {
     /// Enters the state that a step has led to. Returns whether the step has ended a sequence in
     /// the expected state. Nothing is handed down yet.
     #[inline]
-    pub fn follow(&mut self, made: Made<'_>) -> bool {
+    pub fn follow(&mut self, made: SummedStep<'_>) -> bool {
         self.enter();
         !self.handed().is_empty() && self.follow_some(made)
     }
 
-    fn follow_some(&mut self, made: Made<'_>) -> bool {
+    fn follow_some(&mut self, made: SummedStep<'_>) -> bool {
         let mine = bit(made.event.process);
         let mut known = false;
         // Sequences that start from the state before have at least two steps, and are not
@@ -255,7 +255,7 @@ impl Sequences {
 
     /// Whether the last step has ended a sequence as expected. A suspended sequence is added to the
     /// doubts.
-    fn ends(&mut self, one: Followed, made: Made<'_>) -> bool {
+    fn ends(&mut self, one: Followed, made: SummedStep<'_>) -> bool {
         let steps = &self.all[one.number as usize].steps;
         let mine = next_of(made.event.process, &one, steps);
         let Some(at) = mine.filter(|&at| steps[at as usize].is(made.event, made.claims)) else {
@@ -288,7 +288,7 @@ impl Sequences {
 
     /// Hands the sequences of the state before the last down to the last one. The doubted sequences
     /// that continue come after them.
-    pub fn hand_down(&mut self, made: Made<'_>, catalogue: &Catalogue) {
+    pub fn hand_down(&mut self, made: SummedStep<'_>, catalogue: &Catalogue) {
         let from = self.starts.len() - 2;
         let mine = bit(made.event.process);
         // All are copied, and the gaps of those that end are closed: most stay as they are.
@@ -333,7 +333,12 @@ impl Sequences {
     }
 
     /// Returns the sequence after the last step, if anything is left of it.
-    fn next(&self, mut one: Followed, made: Made<'_>, catalogue: &Catalogue) -> Option<Followed> {
+    fn next(
+        &self,
+        mut one: Followed,
+        made: SummedStep<'_>,
+        catalogue: &Catalogue,
+    ) -> Option<Followed> {
         let Event {
             process, claims, ..
         } = made.event;

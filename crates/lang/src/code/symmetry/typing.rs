@@ -222,7 +222,7 @@ fn clears(
 
 /// A place of the flow analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Spot {
+enum FlowPlace {
     Plain,
     Var(u32),
     Dim(u32, u32),
@@ -235,7 +235,7 @@ enum Spot {
 struct Flow<'a> {
     program: &'a Program,
     families: Vec<Family>,
-    spots: FxHashMap<Spot, usize>,
+    spots: FxHashMap<FlowPlace, usize>,
     /// For each place, another one of its class; itself if it represents the class (union-find).
     parents: Vec<usize>,
     /// The family and the process of the current body.
@@ -269,7 +269,7 @@ impl<'a> Flow<'a> {
         self.parents.len() - 1
     }
 
-    fn node(&mut self, spot: Spot) -> usize {
+    fn node(&mut self, spot: FlowPlace) -> usize {
         if let Some(&known) = self.spots.get(&spot) {
             return known;
         }
@@ -305,15 +305,15 @@ impl<'a> Flow<'a> {
     }
 
     fn plain(&mut self, body: u32, e: &Expr) {
-        let (node, plain) = (self.expr(body, e), self.node(Spot::Plain));
+        let (node, plain) = (self.expr(body, e), self.node(FlowPlace::Plain));
         self.union(node, plain);
     }
 
-    fn subscript(&mut self, body: u32, sizes: &[u32], flat: &Expr, dim: impl Fn(u32) -> Spot) {
+    fn subscript(&mut self, body: u32, sizes: &[u32], flat: &Expr, dim: impl Fn(u32) -> FlowPlace) {
         let Some(found) = indices(sizes, flat) else {
             self.plain(body, flat);
             for at in 0..sizes.len() as u32 {
-                let (dim, plain) = (self.node(dim(at)), self.node(Spot::Plain));
+                let (dim, plain) = (self.node(dim(at)), self.node(FlowPlace::Plain));
                 self.union(dim, plain);
             }
             return;
@@ -331,28 +331,30 @@ impl<'a> Flow<'a> {
     fn element(&mut self, body: u32, var: VarId, index: &Expr) -> usize {
         let declared = &self.program.vars[var.0 as usize];
         let sizes = dims(&declared.shape, declared.len);
-        self.subscript(body, &sizes, index, |at| Spot::Dim(var.0, at));
-        self.node(Spot::Var(var.0))
+        self.subscript(body, &sizes, index, |at| FlowPlace::Dim(var.0, at));
+        self.node(FlowPlace::Var(var.0))
     }
 
     fn local_element(&mut self, body: u32, local: LocalId, index: &Expr) -> usize {
         let declared = &self.frame(body).locals[local.0 as usize];
         let sizes = dims(&declared.shape, declared.len);
-        self.subscript(body, &sizes, index, |at| Spot::LocalDim(body, local.0, at));
-        self.node(Spot::Local(body, local.0))
+        self.subscript(body, &sizes, index, |at| {
+            FlowPlace::LocalDim(body, local.0, at)
+        });
+        self.node(FlowPlace::Local(body, local.0))
     }
 
     fn expr(&mut self, body: u32, e: &Expr) -> usize {
         let node = match &e.kind {
             ExprKind::Const(value) => self.constant(*value),
-            ExprKind::Local(local) => self.node(Spot::Local(body, local.0)),
+            ExprKind::Local(local) => self.node(FlowPlace::Local(body, local.0)),
             ExprKind::LocalElement(local, index) => self.local_element(body, *local, index),
-            ExprKind::Shared(var) => self.node(Spot::Var(var.0)),
+            ExprKind::Shared(var) => self.node(FlowPlace::Var(var.0)),
             ExprKind::Element(var, index) => self.element(body, *var, index),
             ExprKind::Binary(BinaryOp::Eq | BinaryOp::Ne, a, b) => {
                 let (a, b) = (self.expr(body, a), self.expr(body, b));
                 self.union(a, b);
-                self.node(Spot::Plain)
+                self.node(FlowPlace::Plain)
             }
             ExprKind::If(test, a, b) => {
                 self.plain(body, test);
@@ -375,16 +377,16 @@ impl<'a> Flow<'a> {
                         self.plain(body, b);
                     }
                 }
-                self.node(Spot::Plain)
+                self.node(FlowPlace::Plain)
             }
             ExprKind::Table(_, e) | ExprKind::Unary(_, e) => {
                 self.plain(body, e);
-                self.node(Spot::Plain)
+                self.node(FlowPlace::Plain)
             }
-            ExprKind::Input => self.node(Spot::Plain),
+            ExprKind::Input => self.node(FlowPlace::Plain),
         };
         if e.ty == Type::Bool {
-            let plain = self.node(Spot::Plain);
+            let plain = self.node(FlowPlace::Plain);
             self.union(node, plain);
         }
         node
@@ -404,8 +406,8 @@ impl<'a> Flow<'a> {
 
     fn local_is_plain(&mut self, body: u32, local: LocalId) {
         let (local, plain) = (
-            self.node(Spot::Local(body, local.0)),
-            self.node(Spot::Plain),
+            self.node(FlowPlace::Local(body, local.0)),
+            self.node(FlowPlace::Plain),
         );
         self.union(local, plain);
     }
@@ -413,7 +415,7 @@ impl<'a> Flow<'a> {
     fn arguments(&mut self, body: u32, procedure: u32, arguments: &[Expr]) {
         for (at, argument) in arguments.iter().enumerate() {
             let argument = self.expr(body, argument);
-            let parameter = self.node(Spot::Local(procedure, at as u32));
+            let parameter = self.node(FlowPlace::Local(procedure, at as u32));
             self.union(argument, parameter);
         }
     }
@@ -430,11 +432,11 @@ impl<'a> Flow<'a> {
             StmtKind::Assign(places, values) => {
                 for (place, value) in places.iter().zip(values) {
                     let to = match place {
-                        Place::Local(local) => self.node(Spot::Local(body, local.0)),
+                        Place::Local(local) => self.node(FlowPlace::Local(body, local.0)),
                         Place::LocalElement(local, index) => {
                             self.local_element(body, *local, index)
                         }
-                        Place::Shared(var) => self.node(Spot::Var(var.0)),
+                        Place::Shared(var) => self.node(FlowPlace::Var(var.0)),
                         Place::Element(var, index) => self.element(body, *var, index),
                     };
                     if !clears(self.program, &self.messages, place, value) {
@@ -446,7 +448,7 @@ impl<'a> Flow<'a> {
             StmtKind::Let(local, values) => {
                 for value in values {
                     let (to, value) = (
-                        self.node(Spot::Local(body, local.0)),
+                        self.node(FlowPlace::Local(body, local.0)),
                         self.expr(body, value),
                     );
                     self.union(to, value);
@@ -481,7 +483,7 @@ impl<'a> Flow<'a> {
             }
             StmtKind::Lock(lock, index) | StmtKind::Unlock(lock, index) => {
                 if let Some(index) = index {
-                    let (dim, index) = (self.node(Spot::Lock(lock.0)), self.expr(body, index));
+                    let (dim, index) = (self.node(FlowPlace::Lock(lock.0)), self.expr(body, index));
                     self.union(dim, index);
                 }
             }
@@ -501,7 +503,7 @@ impl<'a> Flow<'a> {
                 link(&mut links, families);
             }
         }
-        let kind_of = |flow: &mut Self, spot: Spot, len: Option<u32>| {
+        let kind_of = |flow: &mut Self, spot: FlowPlace, len: Option<u32>| {
             let Some(&node) = flow.spots.get(&spot) else {
                 return Kind::Plain;
             };
@@ -536,9 +538,9 @@ impl<'a> Flow<'a> {
         };
         let program = self.program;
         let vars =
-            (0..program.vars.len() as u32).map(|var| kind_of(&mut self, Spot::Var(var), None));
+            (0..program.vars.len() as u32).map(|var| kind_of(&mut self, FlowPlace::Var(var), None));
         let vars = vars.collect();
-        let of_dims = |flow: &mut Self, sizes: &[u32], spot: &dyn Fn(u32) -> Spot| {
+        let of_dims = |flow: &mut Self, sizes: &[u32], spot: &dyn Fn(u32) -> FlowPlace| {
             let sizes = sizes.iter().enumerate();
             sizes
                 .map(|(at, &len)| kind_of(flow, spot(at as u32), Some(len)))
@@ -547,11 +549,13 @@ impl<'a> Flow<'a> {
         let mut var_dims = Vec::new();
         for (at, var) in program.vars.iter().enumerate() {
             let sizes = dims(&var.shape, var.len);
-            var_dims.push(of_dims(&mut self, &sizes, &|dim| Spot::Dim(at as u32, dim)));
+            var_dims.push(of_dims(&mut self, &sizes, &|dim| {
+                FlowPlace::Dim(at as u32, dim)
+            }));
         }
         let mut locks = Vec::new();
         for (at, lock) in program.locks.iter().enumerate() {
-            locks.push(kind_of(&mut self, Spot::Lock(at as u32), lock.len));
+            locks.push(kind_of(&mut self, FlowPlace::Lock(at as u32), lock.len));
         }
         let bodies = program.procedures.len() + program.processes.len();
         let mut locals = Vec::new();
@@ -561,10 +565,12 @@ impl<'a> Flow<'a> {
             for (at, local) in frame(program, body).locals.iter().enumerate() {
                 let at = at as u32;
                 let sizes = dims(&local.shape, local.len);
-                let kind = kind_of(&mut self, Spot::Local(stands, at), None);
+                let kind = kind_of(&mut self, FlowPlace::Local(stands, at), None);
                 of_body.push((
                     kind,
-                    of_dims(&mut self, &sizes, &|dim| Spot::LocalDim(stands, at, dim)),
+                    of_dims(&mut self, &sizes, &|dim| {
+                        FlowPlace::LocalDim(stands, at, dim)
+                    }),
                 ));
             }
             locals.push(of_body);
@@ -605,7 +611,7 @@ impl<'a> Flow<'a> {
                 .entry(value)
                 .or_default() += 1;
         }
-        let plain = self.node(Spot::Plain);
+        let plain = self.node(FlowPlace::Plain);
         counted.remove(&self.find(plain));
         let mut kinds = FxHashMap::default();
         for (root, families) in counted {

@@ -4,7 +4,7 @@ use mazurka_core::{Event, Mishap, MishapKind, ProcessId};
 
 use super::Machine;
 use crate::code::fault::Site;
-use crate::run::{Cpu, Deaf, Fuel, Listener, Log, Numbers, Plain, StepInProgress, evaluate};
+use crate::run::{Cpu, Fuel, Listener, Log, NoListener, Numbers, Plain, StepInProgress, evaluate};
 use crate::tell::scribe::Prints;
 
 impl Machine {
@@ -18,7 +18,7 @@ impl Machine {
                 self.start_process(process, &mut event, &mut heard);
                 self.printed_at_start.push(heard.texts());
             } else {
-                self.start_process(process, &mut event, &mut Deaf)
+                self.start_process(process, &mut event, &mut NoListener)
             }
         }
         self.undo.clear();

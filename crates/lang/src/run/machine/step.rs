@@ -2,9 +2,9 @@
 
 use mazurka_core::{Event, ProcessId, StepError};
 
-use super::{Machine, Made, Rest};
+use super::{Machine, QuickStepResult, StepRemainder};
 use crate::code::quick::Then;
-use crate::run::{Deaf, FAILED, HELD};
+use crate::run::{FAILED, HELD, NoListener};
 
 impl Machine {
     /// Makes a step.
@@ -15,13 +15,13 @@ impl Machine {
         outcomes: &[i64],
     ) -> Result<&Event, StepError> {
         let made = match self.step_quickly(process) {
-            Some(Made::Whole) => return Ok(&self.run[self.taken.len() - 1]),
-            Some(Made::Until(pc)) => {
-                let rest = Rest { pc, open: false };
-                self.run_step(process, rest, outcomes, &mut Deaf)
+            Some(QuickStepResult::Whole) => return Ok(&self.run[self.taken.len() - 1]),
+            Some(QuickStepResult::Until(pc)) => {
+                let rest = StepRemainder { pc, open: false };
+                self.run_step(process, rest, outcomes, &mut NoListener)
             }
             // A live process rests at a mark.
-            None if self.is_alive(process) => self.step_heard(process, outcomes, &mut Deaf),
+            None if self.is_alive(process) => self.step_heard(process, outcomes, &mut NoListener),
             None => return Err(StepError::NotReady),
         };
         made.map_err(StepError::from)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mazurka_core::{Execution, MishapKind, Narrator, Patience, ProcessId, Random, Status};
 
 use super::Machine;
-use crate::run::Deaf;
+use crate::run::NoListener;
 
 /// Programs with every kind of step that `quick` recognises, and with steps that it must refuse.
 const PROGRAMS: [&str; 6] = [
@@ -48,7 +48,7 @@ fn quick_steps_do_what_the_interpreter_does() {
                 }
                 let process = ready[random.below(ready.len() as u64) as usize];
                 let event = quick.step(process, &[]).unwrap();
-                let expected = slow.step_heard(process, &[], &mut Deaf).unwrap();
+                let expected = slow.step_heard(process, &[], &mut NoListener).unwrap();
                 assert_eq!(event, expected, "{source}");
                 assert_eq!(quick.state, slow.state, "{source}");
             }

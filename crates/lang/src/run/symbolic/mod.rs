@@ -81,7 +81,7 @@ use crate::run::{Cpu, Fuel, Log, Obstacle, Reached, Recorder, StepInProgress, Un
 
 /// What is needed to take back a step.
 #[derive(Clone, Copy, Debug)]
-struct Taken {
+struct StepUndo {
     process: ProcessId,
     registers: Registers,
     decisions: Decisions,
@@ -122,7 +122,7 @@ pub struct SymbolicMachine {
     table: ProcessTable,
     /// The events of the run; those beyond `taken` are kept to reuse the allocation.
     run: Vec<Event>,
-    taken: Vec<Taken>,
+    taken: Vec<StepUndo>,
     undo: Vec<Undo<Term>>,
     causes: Vec<Cause>,
     /// The inputs that the run has asked for.
@@ -330,7 +330,7 @@ impl SymbolicMachine {
     fn advance(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<(), Obstacle> {
         let depth = self.taken.len();
         let here = &self.state.processes[process.index()];
-        let taken = Taken {
+        let taken = StepUndo {
             process,
             registers: here.registers,
             decisions: here.extra,
