@@ -160,7 +160,7 @@ const SILENT: &[&str] = &[
 ];
 
 /// Returns the passed-through functions that the program itself calls.
-pub(crate) fn told(needs: &[String]) -> Vec<String> {
+pub(crate) fn reported(needs: &[String]) -> Vec<String> {
     let mut all: Vec<String> = needs
         .iter()
         .filter(|name| PASSED.contains(&name.as_str()))

@@ -54,7 +54,7 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     // SAFETY: as above.
     unsafe { *(STACK_ENTRY as *mut usize) = new.threads[0].region.runtime_stack() };
     new.outside = std::mem::take(&mut new.settings.outside);
-    new.outside.extend(known::told(&symbols.needs));
+    new.outside.extend(known::reported(&symbols.needs));
     install(new);
     let image = Image::open(path, symbols)?;
     let world = world();

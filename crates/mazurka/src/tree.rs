@@ -89,7 +89,7 @@ impl Program {
         let depth = options.limits.depth() as usize;
         let names = program.machine(options);
         let tree = growing.tree(depth, |at| {
-            told_for_inputs(&mut machine, &names, &growing.schedule(at), options)
+            state_text_for_inputs(&mut machine, &names, &growing.schedule(at), options)
         });
         Ok((record, tree))
     }
@@ -113,7 +113,7 @@ impl Program {
             let mut words = growing.words(&mut machine);
             growing.tree(depth, |at| std::mem::take(&mut words[at]))
         } else {
-            growing.tree(depth, |at| told(&mut machine, &growing.schedule(at)))
+            growing.tree(depth, |at| state_text(&mut machine, &growing.schedule(at)))
         };
         let mut record = self.explored(algorithm, options, &mut machine, &found);
         record.add_bounds(self.leaves_out(options));
@@ -194,7 +194,7 @@ fn narrated<M: Narrator>(machine: &mut M, schedule: &Schedule) -> (Run, Option<S
     (run, broken)
 }
 
-fn told<M: Narrator>(machine: &mut M, schedule: &Schedule) -> StateText {
+fn state_text<M: Narrator>(machine: &mut M, schedule: &Schedule) -> StateText {
     let (run, broken) = narrated(machine, schedule);
     let last = run.steps.last();
     let last = last.map_or_else(StateText::default, |step| StateText::step(&run, step));
@@ -206,7 +206,7 @@ fn told<M: Narrator>(machine: &mut M, schedule: &Schedule) -> StateText {
 }
 
 /// Describes the states for all inputs of the path: the values of variables are terms.
-fn told_for_inputs(
+fn state_text_for_inputs(
     machine: &mut SymbolicMachine,
     names: &Machine,
     schedule: &Schedule,

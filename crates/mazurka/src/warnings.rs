@@ -51,14 +51,14 @@ impl Program {
             all.extend(code.vacuous(reached));
             all.retain(|warning| warning.span.file(code.source()).is_none());
         }
-        let warning = |warning: &Diagnostic| told(code.source(), Severity::Warning, warning);
+        let warning = |warning: &Diagnostic| located(code.source(), Severity::Warning, warning);
         record.warnings = all.iter().map(warning).collect();
     }
 }
 
 /// Returns the mistakes of a file, with lines and columns.
 pub fn mistakes(file: &str, source: &str, all: &[Diagnostic]) -> MistakesRecord {
-    let mistake = |mistake: &Diagnostic| told(source, Severity::Error, mistake);
+    let mistake = |mistake: &Diagnostic| located(source, Severity::Error, mistake);
     MistakesRecord {
         version: VERSION,
         file: file.to_owned(),
@@ -66,7 +66,7 @@ pub fn mistakes(file: &str, source: &str, all: &[Diagnostic]) -> MistakesRecord 
     }
 }
 
-fn told(source: &str, severity: Severity, diagnostic: &Diagnostic) -> DiagnosticRecord {
+fn located(source: &str, severity: Severity, diagnostic: &Diagnostic) -> DiagnosticRecord {
     let related = |(span, words): &(Span, String)| RelatedRecord {
         span: place(source, *span),
         message: words.clone(),

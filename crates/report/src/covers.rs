@@ -7,11 +7,11 @@ use crate::{View, bounds, counted, replay_command};
 
 /// Returns a line for each `cover` of the file.
 pub(crate) fn covers(record: &Record, view: &View) -> String {
-    let line = |cover: &CoverRecord| format!("{}\n", told(record, cover, view));
+    let line = |cover: &CoverRecord| format!("{}\n", cover_line(record, cover, view));
     record.covers.iter().map(line).collect()
 }
 
-fn told(record: &Record, cover: &CoverRecord, view: &View) -> String {
+fn cover_line(record: &Record, cover: &CoverRecord, view: &View) -> String {
     let paint = view.paint;
     let name = match &cover.name {
         Some(name) => format!("`{name}`"),

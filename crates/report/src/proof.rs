@@ -178,7 +178,7 @@ pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
             continue;
         }
         let unfold = level < depth || reading.open[at] > 0 || reading.size[at] == 1;
-        text += &branch.told(&reading, unfold, view);
+        text += &branch.rendered(&reading, unfold, view);
         let below = children(&proof.program, &proof.goals[at]).into_iter().rev();
         let below = below.filter(|(_, child)| unfold && *child < proof.goals.len());
         next.extend(below.map(|(step, child)| Branch {
@@ -227,7 +227,7 @@ struct Branch {
 
 impl Branch {
     /// Returns its line; if it is unfolded, with the questions that were not proved.
-    fn told(&self, reading: &Reading<'_>, unfold: bool, view: &View) -> String {
+    fn rendered(&self, reading: &Reading<'_>, unfold: bool, view: &View) -> String {
         let Branch {
             at,
             ref step,

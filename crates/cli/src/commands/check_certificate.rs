@@ -70,7 +70,7 @@ pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Ref
                 Verdict::Verified => Exit::Verified,
                 _ => Exit::Violated,
             };
-            output::print(&told(&read, &checked), exit)
+            output::print(&described(&read, &checked), exit)
         }
         Err(NotCertified::Bound(bound)) => {
             let what = "the certificate was not checked to its end";
@@ -85,7 +85,7 @@ pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Ref
 }
 
 /// Returns what the certificate shows, and by which evidence.
-fn told(certificate: &Certificate, checked: &Checked) -> String {
+fn described(certificate: &Certificate, checked: &Checked) -> String {
     let head = match checked.verdict() {
         Verdict::Verified => {
             let shown = checked.counted.iter().map(|kind| match kind {

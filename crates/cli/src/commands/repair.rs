@@ -48,7 +48,7 @@ pub(crate) struct RepairArgs {
     pub(super) output: OutputArgs,
 }
 
-fn told(repair: &Repair) -> Repaired<'_> {
+fn repaired(repair: &Repair) -> Repaired<'_> {
     let count = |of: mazurka::repair::Behaviours| (of.traces, of.final_states);
     Repaired {
         summary: &repair.summary,
@@ -84,7 +84,7 @@ pub(super) fn repair(args: &RepairArgs) -> Result<Exit, Refusal> {
             tried: whole.tried,
             all_tried: whole.all_tried,
             most: usize::try_from(args.most).unwrap_or(usize::MAX),
-            all: whole.repairs.iter().map(told).collect(),
+            all: whole.repairs.iter().map(repaired).collect(),
         };
         Ok(mazurka_report::repaired(
             &whole.record,

@@ -394,7 +394,12 @@ impl Native {
                     }
                 }
             }
-            Ok(told(program, (schedule, steps), &replay, &walk))
+            Ok(described_witness(
+                program,
+                (schedule, steps),
+                &replay,
+                &walk,
+            ))
         })
     }
 
@@ -469,7 +474,7 @@ fn written(program: &WeakProgram, schedule: &Schedule) -> Written {
 }
 
 /// Returns an execution at its end, with its violations.
-fn told(
+fn described_witness(
     program: &WeakProgram,
     (schedule, steps): (&Schedule, Vec<Step>),
     replay: &Replay,

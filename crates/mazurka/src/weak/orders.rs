@@ -97,7 +97,7 @@ impl Program {
         let orders = Orders {
             advice,
             searches: advisor.searches + 1,
-            accesses: advisor.told(&orders),
+            accesses: advisor.advised(&orders),
         };
         let bounds = std::mem::take(&mut advisor.bounds);
         record.seconds = advisor.budget.elapsed().as_secs_f64();
@@ -117,7 +117,7 @@ impl Program {
         match advisor.strengthened() {
             Ok(Some(orders)) => {
                 let orders: Vec<_> = orders.into_iter().map(Some).collect();
-                let mut all = advisor.told(&orders);
+                let mut all = advisor.advised(&orders);
                 all.retain(AdvisedAccess::changes);
                 all
             }
@@ -252,7 +252,7 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
         orders::weakened(&self.places(), &mut |orders| self.passes(orders))
     }
 
-    fn told(&self, orders: &[Option<AccessOrder>]) -> Vec<AdvisedAccess> {
+    fn advised(&self, orders: &[Option<AccessOrder>]) -> Vec<AdvisedAccess> {
         let source = self.question.code.source();
         let tell = |(access, order): (&OrderedAccess, &Option<AccessOrder>)| {
             let (line, column) = access.span.line_column(source);

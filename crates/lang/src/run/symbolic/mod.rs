@@ -116,7 +116,7 @@ struct StepUndo {
 pub struct SymbolicMachine {
     code: Arc<Code>,
     /// The original program, for runs with values: in `code` arrays may be split.
-    told: Arc<Code>,
+    original: Arc<Code>,
     logic: Rc<RefCell<Logic>>,
     state: SymbolicState,
     table: ProcessTable,
@@ -236,7 +236,7 @@ impl SymbolicMachine {
     ) -> Self {
         Self {
             guards: guards_of(&code),
-            told: Arc::clone(&code),
+            original: Arc::clone(&code),
             code,
             logic,
             state,

@@ -79,7 +79,7 @@ impl SymbolicMachine {
     ) -> Self {
         let mut logic = Logic::new(solver);
         let cells = initial_cells(&code, &mut logic);
-        let told = Arc::clone(&code);
+        let original = Arc::clone(&code);
         let (code, cells) = match split(&code, &cells, &mut logic) {
             // Copies have the names of their arrays, so they start with the same terms.
             Some(code) => (Arc::new(code), None),
@@ -87,15 +87,15 @@ impl SymbolicMachine {
         };
         let cells = cells.unwrap_or_else(|| initial_cells(&code, &mut logic));
         Self {
-            told,
+            original,
             ..Self::with_cells(code, max_local, (logic.shared(), cells), patience, reached)
         }
     }
 
     /// Returns the shared variables of the original program.
-    pub(super) fn told_cells(&self) -> Vec<Term> {
+    pub(super) fn original_cells(&self) -> Vec<Term> {
         // Copies come after all original variables.
-        let mut told = self.state.cells[..self.told.first_lock as usize].to_vec();
+        let mut cells = self.state.cells[..self.original.first_lock as usize].to_vec();
         let mut logic = self.logic.borrow_mut();
         for Split {
             array,
@@ -115,12 +115,12 @@ impl SymbolicMachine {
                         None => logic.is_at(index, at),
                     };
                     let value = self.state.cells[(copied + at) as usize];
-                    let cell = &mut told[(first + at) as usize];
+                    let cell = &mut cells[(first + at) as usize];
                     *cell = logic.select(var.ty, here, value, *cell);
                 }
             }
         }
-        told
+        cells
     }
 
     /// Returns the program whose cells the machine has, in which arrays may be split.

@@ -56,10 +56,10 @@ impl SymbolicMachine {
     /// Returns the substitution σ: each shared variable with its value over initial values
     /// and inputs.
     pub fn substitution(&self) -> Vec<Binding> {
-        let vars = self.told.program.vars.iter().enumerate();
-        let all = self.told_cells();
+        let vars = self.original.program.vars.iter().enumerate();
+        let all = self.original_cells();
         let bind = |(at, var): (usize, &crate::check::hir::Var)| {
-            let first = self.told.first_cells[at] as usize;
+            let first = self.original.first_cells[at] as usize;
             let cells = &all[first..first + var.len.unwrap_or(1) as usize];
             Binding {
                 name: var.name.clone(),
@@ -176,9 +176,9 @@ impl SymbolicMachine {
     /// Returns the current run under a model.
     pub(super) fn with(&self, model: &Model) -> Concrete {
         let logic = self.logic.borrow();
-        let mut code = Code::clone(&self.told);
+        let mut code = Code::clone(&self.original);
         let mut values = Vec::new();
-        for (at, var) in self.told.program.vars.iter().enumerate() {
+        for (at, var) in self.original.program.vars.iter().enumerate() {
             if var.init.is_some() {
                 continue;
             }
@@ -258,7 +258,7 @@ impl SymbolicMachine {
     /// Returns the shared cells for given initial values and inputs, by name; `None` if these do
     /// not take the path of the current run, or lead to numbers beyond 64 bits.
     pub fn under(&self, value: impl Fn(&str) -> Option<i64>) -> Option<Vec<i64>> {
-        let cells = self.told_cells();
+        let cells = self.original_cells();
         let logic = self.logic.borrow();
         let variables = logic.terms.variables().iter();
         let given = variables.filter_map(|v| Some((v.term, value(&v.name)?)));
