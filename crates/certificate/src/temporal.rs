@@ -11,11 +11,11 @@
 //! | `infinitely_often e` | no further condition |
 //! | `whenever e leads_to f` | that are reached from a state with e through such states only |
 //!
-//! A run stays in a region if it ends there, or never leaves it. For the latter case each state has
-//! another rank, which no step inside the region raises. A class of equal rank contains no fair run
-//! if it has no step inside, or if some process is ready in all of its states and has no step
-//! inside. Livelocks are decided in the same way. The region is computed here, from the steps that
-//! were made; only ranks are read from the file.
+//! A run stays in a region if it ends there, or never leaves it. For the latter case each state
+//! also has a rank for the region, which no step inside the region raises. A class of equal rank
+//! contains no fair run if it has no step inside, or if some process is ready in all of its states
+//! and has no step inside. Livelocks are decided in the same way. The region is computed here, from
+//! the steps that were made; only ranks are read from the file.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ use crate::format::{Reader, put};
 use crate::machine::{Life, Machine, Process, State};
 use crate::stateful::{Class, beyond, components};
 
-/// What is possible in a state.
+/// The possible steps in a state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Exits {
     /// The processes that are ready.
@@ -36,7 +36,7 @@ pub(crate) struct Exits {
     pub steps: Vec<(Process, u32)>,
 }
 
-/// The states, and what is possible in each.
+/// The states, and the possible steps in each.
 pub(crate) struct Graph<'s> {
     pub states: &'s [State],
     pub exits: &'s [Exits],

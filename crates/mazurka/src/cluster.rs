@@ -1,16 +1,17 @@
 //! A search by many machines: the job, its orders, and their results.
 //!
-//! Nothing here knows a network. Everything that moves is text, and is checked when it is read.
-//! - A [`Job`] is the text of a program and the options that decide what is found. Its
-//!   [`id`](Job::id) is a fingerprint of all that and of the version.
-//! - An *order* is a [`Checkpoint`] with one part that is left, and nothing found.
-//!   [`Shared::root`] is the order for the whole.
-//! - The *result* of an order is a checkpoint, too. If it has no parts left, the part of the order
-//!   is explored. Else it took too many steps and was cut, and [`orders`] are its children, in
-//!   order.
+//! This module does not use a network. Jobs, orders and results are texts, which are checked when
+//! they are parsed.
+//! - A [`Job`] is the text of a program and the options that affect the findings. Its
+//!   [`id`](Job::id) is a fingerprint of these and of the version.
+//! - An *order* is a [`Checkpoint`] with one remaining part and no findings. [`Shared::root`] is
+//!   the order for the whole search.
+//! - The *result* of an order is a checkpoint, too. If it has no remaining parts, the part of the
+//!   order is explored. Otherwise the part took too many steps and was cut, and [`orders`] returns
+//!   its children, in order.
 //!
-//! A result is a function of the order alone, but for its time. So it does not matter which machine
-//! answers, or how often: the [`Sum`] of the results, in the order of the tree, makes the same
+//! Apart from its time, a result depends on the order alone. So it does not matter which machine
+//! answers, or how often. The [`Sum`] of the results, in the order of the tree, makes the same
 //! record.
 //!
 //! ```

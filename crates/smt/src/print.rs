@@ -2,7 +2,7 @@
 
 use crate::{BitOp, Term, TermNode, Terms};
 
-/// How strongly the outermost operator binds, and the pieces of the text.
+/// The precedence of the outermost operator, and the pieces of the text.
 struct Shape {
     binds: u8,
     pieces: Vec<Piece>,
@@ -10,7 +10,7 @@ struct Shape {
 
 enum Piece {
     Text(String),
-    /// A part, in parentheses if it binds more weakly than this strength.
+    /// A part, in parentheses if its precedence is below this one.
     Part(Term, u8),
 }
 
@@ -27,8 +27,8 @@ const PRODUCT: u8 = 9;
 const UNARY: u8 = 10;
 const ATOM: u8 = 11;
 
-/// Longer texts end with an ellipsis. Shared parts of a term are printed each time, so a text may
-/// be much longer than its term is large.
+/// Longer texts end with an ellipsis. Shared parts of a term are printed each time, so the text of
+/// a small term may be very long.
 const MOST_SHOWN: usize = 20_000;
 
 impl Terms {

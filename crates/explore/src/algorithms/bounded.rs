@@ -1,12 +1,12 @@
-//! A limit on depth where states are merged: a state that is met again nearer to the start is
+//! A depth limit for searches that merge states: a state that is met again at a smaller depth is
 //! expanded again.
 //!
-//! Depth-first search with a limit may meet a state first at the end of a long run, where the limit
-//! cuts off what a shorter run could still do. Holzmann (*The SPIN Model Checker*, 2003, section 8,
-//! on the depth limit and `-DREACH`) stores with each state the depth at which it was met; if it is
-//! met at a smaller depth, its successors are explored again. Then every state that some run
-//! reaches within the limit is met, and the search finds everything that a search without merging
-//! finds within the limit.
+//! Depth-first search with a limit may meet a state first at the end of a long run. The limit then
+//! cuts off continuations that a shorter run would still reach. Holzmann (*The SPIN Model Checker*,
+//! 2003, section 8, on the depth limit and `-DREACH`) stores with each state the depth at which it
+//! was met; if it is met at a smaller depth, its successors are explored again. Then every state
+//! that some run reaches within the limit is met, and the search finds everything that a search
+//! without merging finds within the limit.
 //!
 //! A state may be expanded once for each depth up to the limit, though that is rare. So this search
 //! is used only after an ordinary search has reached the limit. It is never reduced, because a

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::naive::next_outcomes;
 
-/// The ready processes of the states on the path, and how far each state has got with them.
+/// The ready processes of the states on the path, and for each state the next one to try.
 #[derive(Debug, Default)]
 pub(super) struct Branches {
     states: Vec<Branching>,
@@ -25,7 +25,7 @@ struct Branching {
 }
 
 impl Branches {
-    /// Adds the state that the program has reached: all its ready processes are to be tried.
+    /// Adds the state that the program has reached. All its ready processes are to be tried.
     pub fn enter<E: Execution>(&mut self, program: &E) {
         let first = self.ready.len();
         let processes = program.processes().in_order().iter();

@@ -163,7 +163,8 @@ impl<'s> Body<'_, 's> {
             ast::StmtKind::Leave(leave) => self.leave(*leave, span),
             ast::StmtKind::Return(value) => self.return_stmt(Some(value), span),
             ast::StmtKind::Print(text) => {
-                // It reads nothing when it runs, so it is not a step; a listener shows its message.
+                // The statement reads nothing when it runs, so it is not a step; a listener shows
+                // its message.
                 let message = self.message(*text);
                 self.c.program.lowered.insert(span);
                 self.c.program.prints.insert(span);
@@ -392,7 +393,7 @@ impl<'s> Body<'_, 's> {
             values.push(match self.me {
                 CurrentProcess::Process(at) => number(at, span),
                 CurrentProcess::Caller(_, parameter) => super::synchronise::local(parameter, span),
-                // The value is not used: a use would be a mistake.
+                // The value is not used, because a use would be a mistake.
                 CurrentProcess::Unknown => number(0, span),
             });
         }
@@ -757,8 +758,8 @@ impl<'s> Body<'_, 's> {
     }
 }
 
-/// Returns what distinguishes a place from all others, if it is known at compile time: whether it
-/// is shared, its number, its index.
+/// Returns the properties that identify a place, if they are known at compile time: whether it is
+/// shared, its number, its index.
 fn identity(place: &Place) -> Option<(bool, u32, Option<i64>)> {
     let constant = |index: &Expr| match index.kind {
         ExprKind::Const(value) => Some(Some(value)),

@@ -1,8 +1,8 @@
-//! One machine for all languages, for a browser: everything that is generic over front ends and
-//! their machines is compiled once, because small code matters more there than speed.
+//! One machine for all languages, for use in a browser. There, small code matters more than speed,
+//! so code that is generic over front ends and machines is compiled only once.
 //!
-//! [`Either`] passes on every call, including those with a default implementation: forgetting one
-//! would change records, which the test of the corpus finds (page/test/corpus.test.mjs).
+//! [`Either`] passes on every call, including those with a default implementation: a forgotten one
+//! would change records, which the test of the corpus detects (page/test/corpus.test.mjs).
 
 use std::sync::Arc;
 

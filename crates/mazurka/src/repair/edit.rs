@@ -45,7 +45,7 @@ fn indent(source: &str, at: usize) -> Option<&str> {
     before.trim().is_empty().then_some(before)
 }
 
-/// Inserts a statement before the one at a place.
+/// Inserts a statement before the statement that starts here.
 pub(super) fn before(source: &str, start: usize, statement: &str) -> Edit {
     let with = match indent(source, start) {
         Some(indent) => format!("{statement};\n{indent}"),
@@ -105,8 +105,8 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Returns the names that a statement assigns: those on the left of `:=` that are not an index, and
-/// those that receive a message.
+/// Returns the names that a statement assigns: the names on the left of `:=`, without indices, and
+/// the names that receive a message.
 pub(super) fn targets(text: &str) -> impl Iterator<Item = &str> {
     let left = match (text.split_once(":="), text.split_once('?')) {
         (Some((left, _)), _) => left,
@@ -116,7 +116,7 @@ pub(super) fn targets(text: &str) -> impl Iterator<Item = &str> {
     left.split(',').filter_map(|target| words(target).next())
 }
 
-/// Inserts a declaration on a line of its own: after the last variable, or before the first. `None`
+/// Inserts a declaration as a separate line: after the last variable, or before the first. `None`
 /// if neither place is possible.
 pub(super) fn declare(source: &str, outline: &Outline, declaration: &str) -> Option<Edit> {
     let (first, last) = outline.variable_places?;

@@ -1,12 +1,11 @@
-//! Memory models: they define which execution graphs exist. One file each, with its axioms at the
-//! head.
+//! Memory models, which define the execution graphs that exist. Each has one file, with its axioms
+//! at the head.
 //!
 //! An axiom forbids cycles. The engine adds an event only at the end of its thread, when nothing
-//! reads from it, so a new cycle leaves the event by rb or mo and comes back through an event
-//! before it. In all models this yields an interval: the event may read, or be put after, the
-//! writes of its location from the [`floor`](Model::floor) to the end of mo.
-//! [`admits`](Model::admits) checks the only thing that this does not cover, the order of sc
-//! events.
+//! reads from it, so a new cycle leaves the event by rb or mo and returns to it through an earlier
+//! event. In all models this condition describes an interval: the event may read, or be put after,
+//! the writes of its location from the [`floor`](Model::floor) to the end of mo.
+//! [`admits`](Model::admits) checks the only remaining condition, the order of sc events.
 
 mod psc;
 mod ra;
@@ -122,7 +121,8 @@ macro_rules! under {
     };
 }
 
-/// The same in a browser, where small code matters more than speed: the engine is compiled once.
+/// Evaluates such an expression in a browser, where small code matters more than speed: the engine
+/// is compiled once.
 #[cfg(target_family = "wasm")]
 macro_rules! under {
     ($memory:expr, $planted:expr, $model:ident => $do:expr) => {{
@@ -160,8 +160,8 @@ impl Model for Box<dyn Model> {
     }
 }
 
-/// Whether a write is mo-after the access, or after the write that it reads: only then can it be on
-/// a cycle.
+/// Whether a write is mo-after the access, or after the write that it reads. Only then can the
+/// access be on a cycle.
 fn is_overtaken(graph: &Graph, event: &Event) -> bool {
     event.is_access() && graph.position(event) < graph.last_position(event.loc)
 }

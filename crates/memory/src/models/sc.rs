@@ -3,9 +3,9 @@
 //! A spawn is before the first event of its thread, and the last event of a thread before each join
 //! of it. Let B be the set of events that lead to the last event of a thread. The next event e of
 //! that thread may read from w, or be put after w, iff the write after w in mo is not in B: that
-//! write is the only direct successor of e, and B is what leads to e. (The other predecessors of e,
-//! w and its readers, themselves lead to the write after w.) B is closed under mo-predecessors, so
-//! the floor is the last write of the location in B.
+//! write is the only direct successor of e, and B contains all events that lead to e. (The other
+//! predecessors of e, w and its readers, themselves lead to the write after w.) B is closed under
+//! mo-predecessors, so the floor is the last write of the location in B.
 
 use super::Model;
 use crate::graph::{Event, Graph, Kind, PORF, Slot};

@@ -1,16 +1,16 @@
 //! Sleep sequences: steps that lead from a state to one whose future is known already.
 //!
 //! A sequence belongs to the state that it starts from (its *home*), and is handed down to the
-//! states after it. A step of the sequence is crossed off. A step that is independent of everything
-//! left adds the same to the expected sum at the end as to the current sum. Any other step
-//! *suspends* the sequence: when it continues, the expected sum is computed by making the rest of
-//! the sequence first, and then the steps since.
+//! states after it. If a step of the sequence is made, it is removed from the sequence. If another
+//! step is made that is independent of all remaining steps, it adds the same amount to the expected
+//! final sum as to the current sum. Any other step *suspends* the sequence: when it continues, the
+//! expected sum is computed by making the rest of the sequence first, and then the steps since.
 //!
-//! The order of the steps does not matter: only that all of them have been made, and which state
+//! The order of the steps does not matter, only that all of them have been made and which state
 //! they lead to. So a sequence is a set of steps, with an order in which they can be tried.
 //!
 //! Only the difference between the expected sum and the current one is stored: then an independent
-//! step changes nothing of a sequence, and most sequences are handed down as they are.
+//! step does not change a sequence, and most sequences are handed down unchanged.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ use crate::relations::catalogue::{Catalogue, single};
 pub(super) const MOST_STEPS: usize = 64;
 /// Limit on the sequences that start from a state.
 const MOST_SEQUENCES: usize = 256;
-/// A sequence is given up if it is suspended for this many steps, or has this many left.
+/// A sequence is dropped if it is suspended for more steps than this, or has more steps left.
 const MOST_AHEAD: u32 = 32;
 
 /// A step of a sequence.
@@ -67,7 +67,7 @@ struct Sequence {
     places: Vec<usize>,
     /// The sequence with all of its steps left.
     whole: Followed,
-    /// The states themselves have been compared, and differed.
+    /// Whether the states themselves have been compared, and differed.
     compared: bool,
 }
 
@@ -76,19 +76,19 @@ struct Sequence {
 pub(super) struct Followed {
     /// The number of the sequence.
     number: u32,
-    /// The depth of the state after which steps were made that it depends on; `NEVER` unless it is
-    /// suspended.
+    /// The depth of the state from which the sequence was suspended, because a step was made that
+    /// it depends on; `NEVER` if it is not suspended.
     since: u32,
     /// The steps that are left, as bits.
     left: u64,
     /// Number of steps that are left.
     length: u32,
-    /// The process of the first of them.
+    /// The process of the first remaining step.
     first: ProcessId,
-    /// Their processes, as bits; several processes may share a bit.
+    /// The processes of the remaining steps, as bits; several processes may share a bit.
     processes: u64,
-    /// What they add to the sum if they are made from the state `since` or, unless suspended, from
-    /// the current one.
+    /// The amount that the remaining steps add to the sum if they are made from the state `since`
+    /// or, unless suspended, from the current state.
     adds: Fingerprint,
 }
 
@@ -119,7 +119,8 @@ impl Followed {
         self.length
     }
 
-    /// Whether it is not suspended, or not for long, when the search leaves a state of this depth.
+    /// Whether it is not suspended, or only for a few steps, when the search leaves a state of this
+    /// depth.
     #[inline]
     fn is_worth_while(&self, from: usize) -> bool {
         self.since == NEVER || self.length + (from as u32 - self.since) < MOST_AHEAD
@@ -153,7 +154,7 @@ pub(super) struct Doubt {
     made: u32,
 }
 
-/// A step that has been made.
+/// A step that was made, with its contribution to the sum.
 #[derive(Clone, Copy)]
 pub(super) struct SummedStep<'a> {
     pub event: &'a Event,
@@ -169,7 +170,7 @@ pub(super) struct Sequences {
     all: Vec<Sequence>,
     /// Numbers that can be reused.
     free: Vec<u32>,
-    /// For each number, whether the sequence led to another state than expected: the order of its
+    /// For each number, whether the sequence led to an unexpected state, because the order of its
     /// steps matters here.
     useless: Vec<bool>,
     /// For each state, the sequences that start from it.
@@ -179,9 +180,9 @@ pub(super) struct Sequences {
     /// For each state, the index of its first sequence in `followed`.
     starts: Vec<usize>,
     doubts: Vec<Doubt>,
-    /// The doubted sequences that turned out to continue.
+    /// The doubted sequences that continue.
     went_on: Vec<Followed>,
-    /// The sequences that the last step has ended in a state with another sum.
+    /// The sequences that the last step completed in a state with an unexpected sum.
     unlike: Vec<Followed>,
     /// Whether a sequence handed down to the last state may have a single step left.
     single: bool,
@@ -253,7 +254,7 @@ impl Sequences {
         self.starts[last - 1]..self.starts[last]
     }
 
-    /// Whether the last step has ended a sequence as expected. A suspended sequence is added to the
+    /// Whether the last step completes a sequence as expected. A suspended sequence is added to the
     /// doubts.
     fn ends(&mut self, one: Followed, made: SummedStep<'_>) -> bool {
         let steps = &self.all[one.number as usize].steps;
@@ -291,7 +292,7 @@ impl Sequences {
     pub fn hand_down(&mut self, made: SummedStep<'_>, catalogue: &Catalogue) {
         let from = self.starts.len() - 2;
         let mine = bit(made.event.process);
-        // All are copied, and the gaps of those that end are closed: most stay as they are.
+        // Copies all sequences, and closes the gaps of those that end: most of them do not change.
         let start = self.followed.len();
         self.followed.extend_from_within(self.handed());
         let mut kept = start;
@@ -361,8 +362,8 @@ impl Sequences {
         one.is_worth_while(from).then_some(one)
     }
 
-    /// Returns the suspended sequences that the last step continues: first those that it ends, then
-    /// those that were suspended last.
+    /// Returns the suspended sequences that the last step continues: first those that it completes,
+    /// then those that were suspended last.
     pub fn doubts(&mut self) -> Vec<Doubt> {
         let mut doubts = std::mem::take(&mut self.doubts);
         doubts.sort_by_key(|doubt| {
@@ -372,7 +373,7 @@ impl Sequences {
         doubts
     }
 
-    /// Clears the doubts, which have been examined.
+    /// Clears the doubts after they have been examined.
     pub fn no_doubts(&mut self, mut doubts: Vec<Doubt>) {
         doubts.clear();
         self.doubts = doubts;
@@ -382,7 +383,7 @@ impl Sequences {
         !self.doubts.is_empty()
     }
 
-    /// Returns the steps that are left of a sequence, in an order in which they can be tried.
+    /// Returns the remaining steps of a sequence, in an order in which they can be tried.
     pub fn left(&self, one: Followed) -> impl Iterator<Item = &SequenceStep> {
         let steps = self.all[one.number as usize].steps.iter().enumerate();
         steps
@@ -390,14 +391,14 @@ impl Sequences {
             .map(|(_, step)| step)
     }
 
-    /// Whether the steps that are left add as much as they were seen to add. If not, the sequence
-    /// is not tried again.
+    /// Whether the remaining steps add as much as when they were made. If not, the sequence is not
+    /// tried again.
     pub fn expects(&mut self, one: Followed, adds: Fingerprint) -> bool {
         self.useless[one.number as usize] |= one.adds != adds;
         one.adds == adds
     }
 
-    /// Notes that a sequence has ended in a state with another sum than the expected one.
+    /// Records that a sequence was completed in a state with an unexpected sum.
     pub fn ended_unlike(&mut self, one: Followed) {
         if !self.all[one.number as usize].compared {
             self.unlike.push(one);
@@ -408,8 +409,8 @@ impl Sequences {
         !self.unlike.is_empty()
     }
 
-    /// Returns the sequences that the last step has ended in a state with another sum, and that may
-    /// still lead to the expected state.
+    /// Returns the sequences that the last step completed in a state with an unexpected sum, and
+    /// that may still lead to the expected state.
     pub fn unlike(&mut self) -> Vec<Followed> {
         std::mem::take(&mut self.unlike)
     }
@@ -425,8 +426,8 @@ impl Sequences {
         self.all[one.number as usize].compared = !equal;
     }
 
-    /// Returns the steps since the home of a sequence that has been followed to its end, in the
-    /// order of the run that it was found in: its own as they were made there, and then the others.
+    /// Returns the steps since the home of a completed sequence: first the steps of the sequence,
+    /// in the order of the run in which it was found, then the other steps.
     pub fn as_found<'a>(
         &'a self,
         one: Followed,
@@ -436,7 +437,7 @@ impl Sequences {
         let mut own: Vec<usize> = (0..steps.len()).collect();
         own.sort_unstable_by_key(|&at| places[at]);
         let own = own.into_iter().map(|at| &steps[at]);
-        // The steps of a process in the sequence are its first ones since then.
+        // The steps of a process in the sequence are its first steps since then.
         let mut left: SmallVec<[ProcessId; 16]> = own.clone().map(|step| step.process).collect();
         let others = since.iter().filter(|step| {
             let mine = left.iter().position(|&process| process == step.process);
@@ -445,8 +446,8 @@ impl Sequences {
         own.chain(others).collect()
     }
 
-    /// Continues a sequence with the step that was made; what is left of it adds `adds` to the sum.
-    /// Returns whether it has ended.
+    /// Continues a sequence with the step that was made; the remaining steps add `adds` to the sum.
+    /// Returns whether the sequence is completed.
     pub fn go_on(&mut self, doubt: Doubt, adds: Fingerprint) -> bool {
         let mut one = doubt.sequence;
         let steps = &self.all[one.number as usize].steps;
@@ -530,7 +531,7 @@ impl Sequences {
     }
 }
 
-/// Returns the first step of a process that is left of a sequence.
+/// Returns the first remaining step of a process in a sequence.
 #[inline]
 fn next_of(process: ProcessId, one: &Followed, steps: &[SequenceStep]) -> Option<u32> {
     let mut left = one.left;
@@ -544,7 +545,7 @@ fn next_of(process: ProcessId, one: &Followed, steps: &[SequenceStep]) -> Option
     None
 }
 
-/// Whether a step that is left of a sequence conflicts with these claims.
+/// Whether a remaining step of a sequence conflicts with these claims.
 #[inline]
 fn conflict(
     one: &Followed,
@@ -564,10 +565,10 @@ fn conflict(
     false
 }
 
-/// A length for each process; the memory is reused.
+/// A length for each process; kept to reuse the allocation.
 #[derive(Debug, Default)]
 pub(super) struct Lengths {
-    /// Each with the round in which it was entered.
+    /// The length of each process, and the round in which it was entered.
     all: Vec<(u32, u32)>,
     round: u32,
 }
