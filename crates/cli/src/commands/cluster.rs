@@ -11,14 +11,14 @@ use super::Refusal;
 use crate::exit::Exit;
 use crate::{output, values};
 
-/// How to get in.
+/// The credentials for the server.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "NATS server")]
 pub(super) struct AccessArgs {
-    /// A file with credentials of NATS; else `user:password@` or `token@` in the URL
+    /// A file with NATS credentials; without it, the URL may contain `user:password@` or `token@`
     #[arg(long, value_name = "FILE")]
     creds: Option<PathBuf>,
-    /// Trust the certificates in this file too, and talk TLS
+    /// Also trust the certificates in this file, and use TLS
     #[arg(long, value_name = "FILE")]
     tls_ca: Option<PathBuf>,
     /// The certificate to show to the server
@@ -52,12 +52,12 @@ impl AccessArgs {
   mazurka cluster nats://head:4222
   mazurka cluster nats://head:4222 --cancel 5f0c
 
-A search is named by the first letters of its name. docs/cluster.md has a guide.
+The first letters of a name identify a search. docs/cluster.md has a guide.
 Exit codes: 0 done, 3 the server does not answer, or there is no such search.")]
 pub(crate) struct ClusterArgs {
     /// The server: nats://HOST:PORT or tls://HOST:PORT
     url: String,
-    /// Take this search off the server; its workers go on with others
+    /// Delete this search from the server; its workers continue with others
     #[arg(long, value_name = "SEARCH")]
     cancel: Option<String>,
     #[command(flatten)]

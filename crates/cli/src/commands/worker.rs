@@ -25,26 +25,25 @@ use crate::{output, values};
   mazurka worker nats://me:secret@head:4222 --jobs 8 --memory-limit 16G
   mazurka worker tls://head:4222 --creds me.creds --tls-ca ca.pem --idle 5m
 
-A worker takes the text of programs in .maz and .abs and nothing else, and stays within its own
-limits, whatever a job says. It may be killed at any time. docs/cluster.md has a guide.
-Exit codes: 0 it was ended or had nothing to do, 2 it has reached --memory-limit, 3 there is no
-server.")]
+A worker accepts only the text of programs in .maz and .abs, and stays within its own limits,
+whatever a job says. It may be killed at any time. docs/cluster.md has a guide.
+Exit codes: 0 it was ended or was idle, 2 it has reached --memory-limit, 3 there is no server.")]
 pub(crate) struct WorkerArgs {
     /// The server: nats://HOST:PORT or tls://HOST:PORT
     url: String,
-    /// Parts at one time (the cores unless given)
+    /// Parts in parallel [default: one for each core]
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
-    /// Memory of this process (4G unless given): at this limit it ends
+    /// Memory of this process, which ends at this limit [default: 4G]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     memory_limit: Option<u64>,
-    /// Steps for one part, at most: one that would take more and cannot be cut is refused
+    /// Steps of one part, at most: a part that needs more and cannot be cut is refused
     #[arg(long, value_name = "N", value_parser = values::count, default_value_t = 100_000_000_000)]
     max_part_steps: u64,
-    /// End when there was nothing to do for so long; else it waits for ever
+    /// End after being idle for this time [default: never]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     idle: Option<Duration>,
-    /// Its name in lists (the machine and the process unless given)
+    /// Its name in lists [default: the machine and the process]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Do not say why orders are refused

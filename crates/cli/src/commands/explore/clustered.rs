@@ -18,21 +18,21 @@ use crate::show::{Format, exchanged, show};
 use crate::watch::watched;
 use crate::{native, output, values};
 
-/// The server that stands for this process.
+/// The name of the server that means this process.
 const HERE: &str = "here";
 
-/// Who explores, if not this process.
+/// Which machines explore.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Many machines (docs/cluster.md)")]
 pub(super) struct SharingArgs {
-    /// Let the workers of this NATS server explore: nats://HOST:PORT or tls://HOST:PORT. Started
-    /// again, it goes on. `here`: this process explores the same parts, one after the other
+    /// Let the workers of this NATS server explore: nats://HOST:PORT or tls://HOST:PORT. The same
+    /// command continues a search. `here`: this process explores the same parts, one after the other
     #[arg(long, value_name = "URL")]
     pub cluster: Option<String>,
-    /// With --cluster: a part that takes more steps is cut
+    /// With --cluster: number of steps after which a part is cut
     #[arg(long, value_name = "N", value_parser = values::count, default_value_t = BUDGET)]
     part_steps: u64,
-    /// With --cluster: about so many parts are made of one that is cut
+    /// With --cluster: approximate number of parts that a part is cut into
     #[arg(long, hide = true, value_name = "N", value_parser = values::count, default_value_t = PIECES)]
     part_pieces: u64,
     /// With --cluster: leave the results on the server
