@@ -26,7 +26,7 @@ const HERE: &str = "here";
 #[command(next_help_heading = "Many machines (docs/cluster.md)")]
 pub(super) struct SharingArgs {
     /// Let the workers of this NATS server explore: nats://HOST:PORT or tls://HOST:PORT. The same
-    /// command continues a search. `here`: this process explores the same parts, one after the other
+    /// command continues a search. `here`: this process explores the same parts one after the other
     #[arg(long, value_name = "URL")]
     pub cluster: Option<String>,
     /// With --cluster: number of steps after which a part is cut
@@ -42,7 +42,7 @@ pub(super) struct SharingArgs {
     access: AccessArgs,
 }
 
-/// What other machines do not do.
+/// Refuses options that other machines do not support.
 fn refuse(args: &ExploreArgs, options: &Options) -> Result<(), Refusal> {
     let limits = &options.limits;
     let others = [
