@@ -62,7 +62,7 @@ pub struct ProveOptions {
     pub unfold: u32,
     /// Whether the proofs are written; if not, they have no goals, which is enough for an answer.
     pub write: bool,
-    /// Whether the OS process ends after this: then the memory of the search is left to the system.
+    /// Whether the OS process ends afterwards: then the system frees the memory of the search.
     pub leave: bool,
     /// The solver.
     pub solver: Solving,
@@ -88,7 +88,7 @@ impl Default for ProveOptions {
 
 const NO_KNOWN_START: &str = "no initial values are known that satisfy what the program `requires`";
 
-/// A program about which goals are proved.
+/// A program and the goals that are proved about it.
 #[derive(Clone, Copy)]
 struct ProofSubject<'p> {
     record: &'p ProgramRecord,
@@ -96,8 +96,8 @@ struct ProofSubject<'p> {
     program: &'p hir::Program,
 }
 
-/// A goal, and the program that it is about: with copies of processes, and with processes that the
-/// goal itself defines.
+/// A goal, and its program: with copies of processes, and with the processes that the goal itself
+/// defines.
 struct PosedGoal<'p> {
     source: Cow<'p, str>,
     program: Cow<'p, hir::Program>,
@@ -158,7 +158,7 @@ pub enum ProveError {
         "a box may hold copies of processes, some of them, or others, and reader–writer locks, condition variables, barriers and locks that are tried know the processes of the file by their number: state what is to hold with `ensures` or `invariant`, and prove that"
     )]
     ToldApart,
-    /// No values satisfy what the program requires: everything would follow from that, which would
+    /// No values satisfy what the program requires. Every goal would then be proved, which would
     /// show nothing.
     #[error("no initial values satisfy what the program `requires`, so there is nothing to prove")]
     NoStart,
@@ -265,7 +265,7 @@ impl Program {
         self.subject()?.check(file, options, watch)
     }
 
-    /// Returns the text of a goal; what the file states is put into words.
+    /// Returns the text of a goal; if there is no goal, describes what the file states.
     pub fn stated(&self, goal: Option<&str>) -> Result<String, ProveError> {
         Ok(self.subject()?.stated(goal))
     }

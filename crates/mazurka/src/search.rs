@@ -21,9 +21,8 @@
 //! ```
 //!
 //! If the space is too large, [`Program::sample`] draws executions at random, as many as
-//! [`Limits::executions`] allows, and stops at the first violation. A finding is certain, but
-//! finding nothing means little: then the verdict is inconclusive, and its bounds include a
-//! [`Bound::Sampled`].
+//! [`Limits::executions`] allows, and stops at the first violation. A finding is certain. Without a
+//! finding, the verdict is inconclusive, and its bounds include a [`Bound::Sampled`].
 //!
 //! ```
 //! use mazurka::search::{Method, Sample};
@@ -66,7 +65,7 @@ pub(crate) fn everything<A>(algorithm: A, options: &Options) -> Search<A> {
     }
 }
 
-/// Returns how executions are drawn, in a record without results.
+/// Returns the description of how executions are drawn, for a record without results.
 pub(crate) fn drawn_by(sample: Sample) -> SampleRecord {
     SampleRecord {
         method: sample.method.name().to_owned(),
@@ -109,11 +108,11 @@ pub(crate) fn search_alone<F: Front>(
     }
 }
 
-/// The least number of steps that are spent on graver violations after one was found.
+/// The least number of steps to spend on graver violations after one was found.
 const LEAST_STEPS_FOR_GRAVER: u64 = 1_000_000;
 
-/// Returns the kinds that are still to be searched: those graver than what was found, if the search
-/// has stopped there.
+/// Returns the kinds that must still be searched: if the search stopped at a violation, the graver
+/// kinds.
 fn graver(record: &Record, counted: Kinds) -> Option<Kinds> {
     let gravest = record.found().iter().next()?;
     let graver = counted.graver_than(gravest);
@@ -128,7 +127,7 @@ fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
         record.options = more.options;
         record.verdict = more.verdict;
     } else {
-        // Its own budget is not a limit that the user has given.
+        // The budget of this search is not a limit of the user.
         let given = |bound: &Bound| match *bound {
             Bound::MaxSteps(most) => limits.steps == Some(most),
             Bound::MaxDepth(most) => limits.depth == Some(most),
@@ -145,7 +144,7 @@ fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
         (Some(false), _) | (_, Some(false)) => Some(false),
         (known, other) => known.or(other),
     };
-    // Both searches have met only some of them, so the greater count is nearer to the total.
+    // Each search has met only some of them, so the greater count is nearer to the total.
     let (counts, others) = (&mut record.counts, more.counts);
     counts.deadlocks = counts.deadlocks.max(others.deadlocks);
     counts.failures = counts.failures.max(others.failures);
@@ -211,10 +210,10 @@ impl<'a> Head<'a> {
 }
 
 impl Program {
-    /// Returns the verdict, by the engine that decides first; the record names it. The kinds of
-    /// violations that [count](Program::counted) decide. If the violation that was found is not of
-    /// the gravest kind, as many steps again, and at least a million, are spent on graver ones; the
-    /// record then says which kinds are still open.
+    /// Returns the verdict of the engine that decides first; the record names this engine. The
+    /// kinds of violations that [count](Program::counted) decide. If the violation that was found
+    /// is not of the gravest kind, as many steps again, and at least a million, are spent on graver
+    /// ones; the record then says which kinds are still open.
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
         let asked = self.asked(options);
         match options.weak_memory() {

@@ -106,9 +106,9 @@ impl Program {
         }))
     }
 
-    /// Checks that a net of this kind has a separate event for each return of an operation. What a
-    /// return shows depends on the calls before it. These read what the return writes, and a
-    /// contextual net leaves such reads out of its past.
+    /// Checks that a net of this kind has a separate event for each return of an operation. The
+    /// result of a return depends on the calls before it. These calls read the variable that the
+    /// return writes, and in a contextual net such reads are not part of the past.
     pub(crate) fn tells_returns_apart(&self, kind: NetKind) -> Result<(), Refused> {
         let object = |code: &Arc<Code>| code.program().linearizable.is_some();
         if kind == NetKind::Contextual && self.language.maz().is_some_and(object) {
@@ -164,8 +164,8 @@ impl Program {
         })
     }
 
-    /// The naive search to which the stateful net is compared: it visits the states of the model
-    /// one after the other, without building a net.
+    /// Visits the states of the model one after the other, without building a net. This is the
+    /// naive search with which the stateful net is compared.
     ///
     /// ```
     /// use mazurka::unfold::WalkStates;

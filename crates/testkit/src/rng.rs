@@ -1,6 +1,6 @@
 //! A small random number generator with the same sequence on every machine.
 
-/// SplitMix64: one word of state, and every seed is good.
+/// SplitMix64: its state is one word, and all seeds are equally good.
 ///
 /// ```
 /// use mazurka_testkit::Rng;

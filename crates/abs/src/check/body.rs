@@ -129,7 +129,7 @@ impl Checker<'_> {
 
     pub(super) fn constant(&mut self, value: Value) -> u32 {
         let constants = &mut self.out.constants;
-        // Values of two kinds may be equal.
+        // Values of different kinds may compare equal.
         let key = (std::mem::discriminant(&value), value.clone());
         *{ self.out.constant_numbers.entry(key) }.or_insert_with(|| {
             constants.push(value);

@@ -181,7 +181,7 @@ impl<'a> Checker<'a> {
         self.arguments(&format!("`{}`", name.text), args, &parameters, span);
         for (arg, nonnull) in args.iter().zip(nonnull) {
             if nonnull {
-                self.must_be_sure(arg);
+                self.require_nonnull(arg);
             }
         }
         self.emit(Op::Call(number), span);

@@ -50,7 +50,7 @@ impl Checker<'_> {
                     self.body().fields = Some((tree.parameters.len() + at) as u32);
                     self.expr_as(value, &ty);
                     if field.ty.nonnull {
-                        self.must_be_sure(value);
+                        self.require_nonnull(value);
                     }
                     self.emit(
                         Op::SetField((tree.parameters.len() + at) as u32),

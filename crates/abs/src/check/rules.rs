@@ -86,7 +86,7 @@ impl Checker<'_> {
     }
 
     /// Whether an expression is known not to be `null`.
-    pub(super) fn is_sure(&mut self, expr: &Expr) -> bool {
+    pub(super) fn is_nonnull(&mut self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::This | ExprKind::New { .. } => true,
             ExprKind::Variable(name) => match self.local(&name.text) {
@@ -97,7 +97,7 @@ impl Checker<'_> {
                 None => self.field_rules(&name.text).nonnull,
             },
             ExprKind::Field(name) => self.field_rules(&name.text).nonnull,
-            ExprKind::If(_, yes, no) => self.is_sure(yes) && self.is_sure(no),
+            ExprKind::If(_, yes, no) => self.is_nonnull(yes) && self.is_nonnull(no),
             ExprKind::Call(name, args) => {
                 let number = self.function_here(name);
                 let elements = |arg: &Expr| match &arg.kind {
@@ -113,8 +113,8 @@ impl Checker<'_> {
     }
 
     /// Reports a value that may be `null` where it must not be.
-    pub(super) fn must_be_sure(&mut self, expr: &Expr) {
-        if !self.is_sure(expr) {
+    pub(super) fn require_nonnull(&mut self, expr: &Expr) {
+        if !self.is_nonnull(expr) {
             let mistake = Diagnostic::new("A0240", expr.span, "this may be `null`")
                 .label("expected a value that is never `null`: `[Nonnull]`")
                 .help("test it with `!= null`, or annotate its declaration with `[Nonnull]`");

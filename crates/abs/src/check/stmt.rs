@@ -105,9 +105,9 @@ impl<'a> Checker<'a> {
                 match value {
                     Some(value) => {
                         self.rhs_as(value, &ty);
-                        sure = self.is_sure(value);
+                        sure = self.is_nonnull(value);
                         if written.nonnull {
-                            self.must_be_sure(value);
+                            self.require_nonnull(value);
                         }
                     }
                     None => {
@@ -263,9 +263,9 @@ impl<'a> Checker<'a> {
             (Some((slot, LocalTy::Value(ty))), _) => {
                 self.may_assign(name, false);
                 self.rhs_as(value, &ty);
-                let sure = self.is_sure(value);
+                let sure = self.is_nonnull(value);
                 if self.local_rules(&name.text).nonnull {
-                    self.must_be_sure(value);
+                    self.require_nonnull(value);
                 }
                 let body = self.body();
                 body.claimed.retain(|&known| known != slot);
@@ -277,7 +277,7 @@ impl<'a> Checker<'a> {
                 self.may_assign(name, true);
                 self.rhs_as(value, &ty);
                 if self.field_rules(&name.text).nonnull {
-                    self.must_be_sure(value);
+                    self.require_nonnull(value);
                 }
                 self.emit(Op::SetField(at), name.span.to(value.span));
             }
@@ -320,7 +320,7 @@ impl<'a> Checker<'a> {
             Some(result) => {
                 self.rhs_as(value, &result);
                 if self.body().nonnull_result {
-                    self.must_be_sure(value);
+                    self.require_nonnull(value);
                 }
             }
             None => {
@@ -677,7 +677,7 @@ impl<'a> Checker<'a> {
         let rules = self.classes[number as usize].rules.clone();
         for (arg, rules) in args.iter().zip(rules) {
             if rules.nonnull {
-                self.must_be_sure(arg);
+                self.require_nonnull(arg);
             }
         }
         self.may_create(number, local, span);
@@ -757,7 +757,7 @@ impl<'a> Checker<'a> {
         );
         for (arg, nonnull) in args.iter().zip(&signature.nonnull.0) {
             if *nonnull {
-                self.must_be_sure(arg);
+                self.require_nonnull(arg);
             }
         }
         self.called_nonnull = signature.nonnull.1;

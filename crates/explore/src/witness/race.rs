@@ -14,8 +14,8 @@ const EFFORT: u64 = 60_000;
 /// Number of consecutive steps among which a race is searched.
 const REACH: usize = 500;
 
-/// Returns the racing steps of the current run, which shows the violation; none if the order of no
-/// two steps matters. The program keeps its state.
+/// Returns the racing steps of the current run, which shows the violation; `None` if no pair of
+/// steps has an order that matters. The program keeps its state.
 pub fn racing<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize> {
     let crossing = match violation {
         Violation::Deadlock(_) => crossing(program),

@@ -15,7 +15,7 @@ use crate::code::{Arith, Code, Compare, Op, Range};
 /// makes some terms for each element of its array.
 const ELEMENTS_BETWEEN_LOOKS: u32 = 1024;
 
-/// What the computing instructions work on.
+/// The data that computing instructions use.
 pub(crate) struct Work<'a, 's, D: Domain> {
     pub code: &'a Code,
     pub domain: &'a mut D,
@@ -275,7 +275,7 @@ impl<D: Domain> Work<'_, '_, D> {
         Ok(())
     }
 
-    /// Looks at the clock now and then while it handles the elements of a large array.
+    /// Checks the clock at intervals while it handles the elements of a large array.
     fn look_now_and_then(&self, at: u32) -> Result<(), Halt> {
         if at.is_multiple_of(ELEMENTS_BETWEEN_LOOKS) {
             Ok(self.step.look()?)

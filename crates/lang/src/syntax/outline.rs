@@ -47,7 +47,7 @@ pub struct Body {
 /// A sequence of statements.
 pub type Block = Vec<Statement>;
 
-/// A statement, without what follows it.
+/// A statement, without the text after it.
 #[derive(Clone, Debug)]
 pub struct Statement {
     /// Its place, without the `;` after it.
@@ -71,7 +71,7 @@ pub enum Role {
     Assert,
     /// `let`, which is visible to later statements.
     Let,
-    /// `e |> s` and `await e`, which have a guard already.
+    /// `e |> s` and `await e`, which already have a guard.
     Guarded,
     /// `spawn`, with or without a handle.
     Spawn,

@@ -7,10 +7,10 @@
 
 use super::ast::{Child, Expr, Init, ItemKind, Kind, Op, Program, Stmt};
 
-/// The maximal number of values besides the usual ones.
+/// Maximum number of values in addition to the usual ones.
 const MOST: usize = 30;
 
-/// Returns the values to try; none if no unknown number is of more than 8 bits.
+/// Returns the values to try; empty if no unknown number has more than 8 bits.
 pub(super) fn guesses(program: &Program) -> Vec<i128> {
     let mut guesser = Guesser::default();
     for item in &program.items {
@@ -119,7 +119,7 @@ fn wide(ty: super::ast::Ty) -> bool {
     high - low >= 256
 }
 
-/// Values at which the two sides may be equal.
+/// Returns values at which the two sides may be equal.
 fn solutions(left: &Expr, right: &Expr) -> Vec<i128> {
     match (constant(left), constant(right)) {
         (Some(worth), None) => inverse(right, worth),
@@ -131,7 +131,7 @@ fn solutions(left: &Expr, right: &Expr) -> Vec<i128> {
     }
 }
 
-/// Values at which the term may have this value.
+/// Returns values at which the term may have this value.
 fn inverse(term: &Expr, worth: i128) -> Vec<i128> {
     if let Some((a, b)) = linear(term) {
         return match a {
@@ -186,8 +186,8 @@ fn linear(e: &Expr) -> Option<(i128, i128)> {
     Some((small(a)?, small(b)?))
 }
 
-/// Whether two conjuncts of the requirements compare the same term in contradictory ways. False
-/// means nothing.
+/// Whether two conjuncts of the requirements compare the same term in contradictory ways. If not,
+/// the requirements may still be contradictory.
 pub(super) fn contradiction(program: &Program) -> bool {
     let mut parts = Vec::new();
     for item in &program.items {
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(of("x % 2 == 1 && x % 2 == 0"), (true, true));
         assert_eq!(of("x > 3 && x * 7 != 1 && x < 4"), (true, true));
         assert_eq!(of("x > 3 && x < 5"), (false, false));
-        // None of the tried values satisfies it, but one does: no answer.
+        // No tried value satisfies it, but some value does: there is no answer.
         let hard = "x * x * x == 1000000000000000000 && x % 10 == 0";
         assert_eq!(of(hard), (false, false));
     }
