@@ -344,7 +344,7 @@ impl Code {
     }
 }
 
-/// What determinism is about.
+/// The observations that are compared for determinism.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Observed {
     /// The fields, as `Class` or `Class.field`; none means all.

@@ -306,7 +306,7 @@ fn init_rests(code: &Code, class: u32) -> bool {
     if class == 0 {
         return false;
     }
-    // What was done before is not known, so any `println` may end a run.
+    // The actions before this point are unknown, so any `println` may end a run.
     let ops = |pcs: Vec<u32>| pcs.into_iter().map(|pc| code.ops[pc as usize]);
     let prints = |pcs: Vec<u32>| ops(pcs).any(|op| matches!(op, Op::Print { .. }));
     let init = || passed(code, vec![code.classes[class as usize].init]);

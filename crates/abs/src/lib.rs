@@ -60,7 +60,7 @@ pub struct Settings {
     pub constants: Vec<(String, String)>,
     /// Whether durations are release points, and nothing more.
     pub ignore_time: bool,
-    /// What determinism is about.
+    /// The observations that are compared for determinism.
     pub observed: Observed,
     /// If only the scheduling of one object varies: that object, or a class for all its objects.
     pub object: Option<String>,

@@ -124,7 +124,7 @@ enum Next {
     Rest(Rest),
 }
 
-/// What can stop an instruction.
+/// Why an instruction stops.
 enum Halt {
     Fault(Fault),
     Obstacle(Obstacle),

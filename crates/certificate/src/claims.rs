@@ -1,4 +1,5 @@
-//! What a step may touch, whichever path it takes, and what it may have to wait for.
+//! The accesses that a step may make on any of its paths, and the conditions that it may have to
+//! wait for.
 //!
 //! The analysis follows all paths from a mark to the end of the step, through both sides of each
 //! test. It starts from the locals of the process alone, so the claims cannot change before the
@@ -38,7 +39,7 @@ impl Claim {
     }
 }
 
-/// What a step may have to wait for.
+/// The condition that a step may have to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// Nothing, or the ends of processes, which stay ended.
@@ -52,7 +53,7 @@ pub(crate) enum Wait {
     },
 }
 
-/// What is known about a step before it is made.
+/// The known properties of a step before it is made.
 #[derive(Clone, Debug)]
 pub(crate) struct Next {
     pub claims: Vec<Claim>,

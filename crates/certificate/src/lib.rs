@@ -65,7 +65,7 @@ pub enum Rejected {
     Stopped,
 }
 
-/// What the evidence shows about all executions of a program.
+/// The properties of all executions that the evidence shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The number of steps of the tree, or of states.
@@ -100,7 +100,7 @@ pub struct Mended {
     /// The number of children that were dropped, with all that follows them, because others
     /// cover them.
     pub superfluous: u64,
-    /// What it shows.
+    /// The properties that it shows.
     pub facts: Facts,
 }
 

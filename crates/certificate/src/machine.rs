@@ -87,7 +87,7 @@ impl State {
     }
 }
 
-/// What went wrong in a step.
+/// Why a step goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mishap {
     /// A failure of the program.
@@ -230,7 +230,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Forgets the numbers of all but the first `known` children. The evidence numbers processes as
-    /// they are started, so steps that are only tried must not use numbers up.
+    /// they are started, so steps that are only tried must not consume numbers.
     pub fn forget_children(&mut self, known: usize) {
         if self.table.len() > known {
             let next = (self.flat.processes.len() + known) as Process;

@@ -124,7 +124,7 @@ struct Survey<'s> {
     classes: BTreeMap<u32, Class>,
     /// The ranks of states in which some process that should end has not, and none has failed.
     unfinished: BTreeSet<u32>,
-    /// What is possible in each state, if a temporal property needs it.
+    /// The possible steps in each state, if a temporal property needs them.
     exits: Option<Vec<Exits>>,
     facts: Facts,
     first_result: Option<Vec<i64>>,

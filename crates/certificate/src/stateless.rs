@@ -23,8 +23,8 @@
 //! | notdep(e)·e', its initials | [`Walk::initials`] |
 //! | what E owes by (a) and (b) | [`RunState::owed`], [`RunState::owes_all`] |
 //!
-//! The walk visits the tree in order and keeps the nodes of one run. What a node owes is recorded
-//! at the node, and checked when it has all its children.
+//! The walk visits the tree in order and keeps the nodes of one run. The obligations of a node are
+//! recorded at the node, and checked when it has all its children.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -573,8 +573,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         });
     }
 
-    /// Records what is owed because of a step that may wait, whether it is made or still waits.
-    /// `past` is the clock of its process before it.
+    /// Records the obligations that arise because a step may wait, whether it is made or still
+    /// waits.
     fn wait(&mut self, process: Process, next: &Next, past: &[u32]) {
         match next.wait {
             Wait::Free => {}
@@ -588,8 +588,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// Records what is owed because of an acquisition, whether it is made or still waits: it
-    /// races with the last acquisition, and with later steps that could have touched the lock
+    /// Records the obligations that arise from an acquisition, whether it is made or still waits:
+    /// it races with the last acquisition, and with later steps that could have touched the lock
     /// but have not.
     fn wait_for(&mut self, lock: u32, process: Process, past: &[u32]) {
         let mut clock = past.to_vec();
@@ -738,7 +738,7 @@ fn complete(made: &[Vec<Choice>]) -> Result<(), Rejected> {
 /// step, so the sequences agree on it.
 fn covers(all: &[&[Choice]]) -> bool {
     let Some([choice, ..]) = all.first() else {
-        // Without further choices there is one step.
+        // Without further choices there is at most one step.
         return all.len() <= 1;
     };
     let mut rest = all;

@@ -143,7 +143,7 @@ pub(crate) const HTML: Offer = (
     "One page for a browser: verdict, pictures, the steps of runs, and the record in it",
 );
 
-/// What a page shows besides the verdict.
+/// The contents of a page, apart from the verdict.
 #[derive(Default)]
 pub(crate) struct Shown<'a> {
     /// The text that a terminal would show, without colours.

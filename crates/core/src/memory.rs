@@ -18,7 +18,7 @@ pub enum MemoryOrder {
     Plain,
     /// Atomic, but orders nothing.
     Relaxed,
-    /// Acquires what the write that it reads from has released.
+    /// Acquires the writes that the release it reads from makes visible.
     Acquire,
     /// Releases everything that happens before it.
     Release,

@@ -1,11 +1,12 @@
 //! Finds the synchronisation that is missing between two accesses that race.
 //!
-//! After the first access, its thread can pass on what it has done by writing what another thread
-//! reads, that thread can pass it on in turn, and so on. This is a chain of *links*, each a write
-//! and a read of it. If a chain reaches the thread of the second access, its links that do not
-//! synchronise are what is missing: the write does not release, or the read does not acquire.
-//! Fences count, and an update of another thread passes on what it has read, as in a release
-//! sequence. If there is no chain, the locks held at the two accesses are more informative.
+//! After the first access, its thread can make the access visible by writing a place that another
+//! thread reads; that thread can pass it on in the same way, and so on. This is a chain of *links*,
+//! each a write and a read of it. If a chain reaches the thread of the second access, the missing
+//! synchronisation is at those of its links that do not synchronise: the write does not release, or
+//! the read does not acquire. Fences count, and an update of another thread continues the release
+//! sequence that it reads from. If there is no chain, the locks held at the two accesses are more
+//! informative.
 
 use std::collections::BTreeMap;
 

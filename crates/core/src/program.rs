@@ -10,7 +10,7 @@ use crate::{
     Access, Claims, Event, Fairness, Fingerprint, Mishap, ProcessId, ProcessTable, Symmetric, Wait,
 };
 
-/// What a process can do in the current state.
+/// The state of a process in the current state of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     /// Not started (or: started only in other executions).

@@ -35,7 +35,7 @@ pub const VERSION: u32 = 2;
 /// The oldest version that is still read. It lacks the fields that version 2 has added.
 pub const OLDEST_VERSION: u32 = 1;
 
-/// Everything worth knowing about one search.
+/// The result of one search, with all its details.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// [`VERSION`].
@@ -438,10 +438,10 @@ pub struct ProcessEnd {
     pub process: String,
     /// Its status.
     pub status: EndStatus,
-    /// What it waits for, if it waits.
+    /// The obstacle that it waits for, if it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
-    /// The holder of what it waits for, if there is one.
+    /// The holder of this obstacle, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<String>,
 }
@@ -617,7 +617,7 @@ pub struct Difference {
 pub struct Waiting {
     /// The process that waits.
     pub process: String,
-    /// What it waits for, e.g. ``lock `fork[1]` ``.
+    /// The obstacle that it waits for, e.g. ``lock `fork[1]` ``.
     pub what: String,
     /// The holder, if there is one.
     pub held_by: Option<String>,

@@ -40,7 +40,7 @@ pub struct Standing {
     pub status: Status,
     /// The line of its next step, if it can make one or waits for it.
     pub line: Option<usize>,
-    /// What it waits for, if it waits. Here processes have the names to show.
+    /// The obstacle that it waits for, if it waits.
     pub waiting: Option<Waiting>,
     /// Its locals that can still matter.
     pub locals: Vec<Binding>,

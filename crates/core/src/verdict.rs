@@ -203,7 +203,7 @@ fn number_if_any<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64
     })
 }
 
-/// What a verdict is about: everything, or everything up to these bounds.
+/// The executions that a verdict covers: everything, or everything up to these bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
     /// Whether no bound was hit.
@@ -243,10 +243,12 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fairness {
-    /// Those in which no process is ready for ever from some state on and never makes a step.
+    /// Runs are excluded in which some process is ready for ever from some state on and never makes
+    /// a step.
     #[default]
     Weak,
-    /// Those in which each process that is ready again and again makes a step again and again.
+    /// Runs are excluded in which some process is ready again and again, but does not make a step
+    /// again and again.
     Strong,
 }
 

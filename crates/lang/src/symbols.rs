@@ -1,8 +1,8 @@
-//! What a text declares and where it mentions each symbol, for editors.
+//! The symbols that a text declares, and their mentions, for editors.
 //!
 //! Names are resolved in the syntax tree, so a program with mistakes has symbols too, for the parts
-//! that can be parsed. Fields with the same name are one symbol, even in different structs: without
-//! types they cannot be told apart. Included files are not read.
+//! that can be parsed. Fields with the same name are one symbol, even in different structs: they
+//! cannot be distinguished without types. Included files are not read.
 
 use mazurka_diagnostics::Span;
 use rustc_hash::FxHashMap;
@@ -98,7 +98,7 @@ pub const KEYWORDS: &[&str] = &[
     "fence",
 ];
 
-/// What a name stands for.
+/// The kind of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
     /// A shared variable.
@@ -169,8 +169,8 @@ pub struct Mention {
     pub symbol: usize,
 }
 
-/// What a text declares, in the order of the text, and all mentions, including declarations, in the
-/// order of their places.
+/// The declarations of a text, in the order of the text, and all mentions, including declarations,
+/// in the order of their places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
     /// The declared symbols.

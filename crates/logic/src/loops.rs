@@ -16,8 +16,8 @@
 //! contexts, from which nothing leads back. SCHEDULE passes on an execution with one step fewer.
 //! That is a contradiction. So the proof shows that an invariant holds on entry, is preserved by
 //! the body, and is stable under the steps of all other threads while its thread stands before the
-//! test: each of these comes back to a goal that assumes it. Nothing is assumed of an invariant
-//! that has not been shown, so a wrong one leaves a goal open and proves nothing.
+//! test: each of these comes back to a goal that assumes it. An invariant is assumed only after it
+//! has been shown, so a wrong invariant leaves a goal open and proves nothing.
 //!
 //! When to generalise is a heuristic and does not affect soundness: if a thread stands before the
 //! test of a loop with an invariant, and the path has been at the same points since the last goal

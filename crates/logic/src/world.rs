@@ -158,7 +158,7 @@ impl<'p> World<'p> {
         lower.parts(known, &cells, &mut Vec::new(), formula)
     }
 
-    /// Returns what a proof of these parts shows about deadlocks, if that was asked. Only the
+    /// Returns whether a proof of these parts excludes deadlocks, if that was asked. Only the
     /// checker uses it: the search decides by itself. A box contains all runs of the program if it
     /// has every process, starts with the initial values, and assumes nothing about them except
     /// what is required.

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::document::Document;
 use crate::{CHECK, Environment, RUN};
 
-/// Returns what the name at a position is, and what the statement there does.
+/// Describes the name at a position, and the statement there.
 pub(crate) fn hover(document: &Document, position: Position) -> Option<Hover> {
     let offset = document.text.offset(position) as u32;
     let mut parts = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) fn hover(document: &Document, position: Position) -> Option<Hover> {
     Some(Hover { contents, range })
 }
 
-/// Returns what a step touches, in words.
+/// Describes the accesses of a step.
 fn described(step: &StepPlace) -> String {
     let mut text = "one step".to_owned();
     let quoted = |names: &[String]| {

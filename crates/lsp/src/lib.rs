@@ -75,7 +75,7 @@ pub const RUN: &str = "mazurka.run";
 /// The default time limit of a search, in seconds.
 const USUAL_SECONDS: u64 = 10;
 
-/// What the server needs from outside. The provided methods read no files.
+/// The services that the server needs from outside. The provided methods read no files.
 pub trait Environment: Send + Sync {
     /// Returns the text of a program with the files that it includes.
     fn expand(&self, path: &str, text: &str) -> String {

@@ -24,7 +24,7 @@ use programs::{FAMILIES, Family, Size};
 
 pub use mazurka_core::bench::Benchmark;
 
-/// What to measure.
+/// The programs and engines to measure.
 #[derive(Clone, Debug)]
 pub struct Bench {
     /// The engines; if there are none, those that have figures to compare with.

@@ -82,7 +82,7 @@ pub enum NotCertified {
 pub struct Certified {
     /// The certificate.
     pub certificate: Certificate,
-    /// What it shows.
+    /// The properties that it shows.
     pub facts: Facts,
     /// Number of steps that were added to the tree of `optimal`.
     pub added: u64,

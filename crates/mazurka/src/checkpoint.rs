@@ -80,7 +80,7 @@ struct Saved {
     observed: Vec<Hex>,
     broken_ensures: u64,
     traces: Option<Vec<(Hex, u64, u64)>>,
-    /// What was reached of the program, only in results of the parts of a job (`cluster`): two
+    /// The reached parts of the program, only in results of the parts of a job (`cluster`): two
     /// digits for each instruction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reached: Option<String>,

@@ -58,7 +58,7 @@ pub enum Relation {
     Within,
 }
 
-/// What to compare.
+/// The request for a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Compare {
     /// The relation that must hold.

@@ -23,7 +23,7 @@ use crate::run::{Plan, by_chance, follow, go_on, names, one_of, tell};
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Watch, search};
 
-/// What to permute, and how much to list.
+/// The request for permutations, and the number to list.
 #[derive(Clone, Debug)]
 pub struct Permuting {
     /// The run to record. If the schedule ends early, the first ready process makes the next step.

@@ -81,7 +81,7 @@ impl Solving {
         }
     }
 
-    /// Ends the search: its findings are to be shown.
+    /// Ends the search, so that its findings are shown.
     pub(crate) fn show(&self) {
         self.deadline.put_off(FOR_EVIDENCE);
     }

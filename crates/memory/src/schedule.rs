@@ -170,7 +170,7 @@ struct Order<'a> {
     graph: &'a Graph,
     /// For each thread, the number of its events that have been made.
     made: Vec<u32>,
-    /// For each thread, the number of its events that are to be made.
+    /// For each thread, the number of its events to include.
     until: Vec<u32>,
     /// The event that is to come last.
     last: Option<(ThreadId, u32)>,

@@ -1,4 +1,4 @@
-//! What to do about a bound that was hit.
+//! The advice for a bound that was hit.
 
 use std::time::Duration;
 
@@ -64,8 +64,8 @@ pub fn advice(bound: &Bound) -> &'static str {
 
 /// Returns what to do next about a bound of this search.
 pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
-    // Only `stateful` recognises that a run comes back to a state, and it has no limit on depth.
-    // `check` uses it by itself, unless there are unknown values.
+    // Only `stateful` recognises that a run returns to a state, and it has no limit on depth.
+    // `check` uses it automatically, unless there are unknown values.
     let is_maz = record.program.file.ends_with(".maz");
     let stateful = match record.command.as_str() {
         _ if record.memory_model.is_some() || record.algorithm == "stateful" => None,
@@ -104,7 +104,7 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
     }
 }
 
-/// Returns the bound that was hit, in words.
+/// Returns the name of a bound that was hit.
 pub(crate) fn name(bound: &Bound) -> String {
     match *bound {
         Bound::MemoryLimit(bytes) => format!("--memory-limit {} was reached", size(bytes)),

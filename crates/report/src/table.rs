@@ -122,7 +122,7 @@ pub fn table(record: &Record, view: &View) -> String {
     text
 }
 
-/// Returns what was drawn, and how much of the traces it has seen.
+/// Returns the description of a sample, and the estimated fraction of the traces that it has met.
 fn drawn(record: &Record) -> Vec<(&'static str, String, String)> {
     let Some(sample) = &record.sample else {
         return Vec::new();

@@ -81,7 +81,7 @@ fn outside(record: &Record, view: &View) -> String {
     }
 }
 
-/// Returns what was not explored because of failures that do not count.
+/// Returns the parts that were not explored because of failures that do not count.
 pub(crate) fn not_explored(record: &Record, view: &View) -> String {
     if record.kinds.halted {
         let intro = view.paint.unsure("not explored:");
@@ -118,7 +118,8 @@ pub fn headline(record: &Record, view: &View) -> String {
     }
 }
 
-/// Returns what was searched for and does not happen, and what happens but does not count.
+/// Returns the kinds that were searched for and do not occur, and the kinds that occur but do not
+/// count.
 fn verified(record: &Record) -> String {
     let counts = &record.counts;
     // An infinite run is neither an execution nor discarded.

@@ -24,7 +24,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
 /// How long a request may take to arrive.
 const FOR_A_REQUEST: Duration = Duration::from_secs(20);
 
-/// What requests are checked against.
+/// The values that requests are checked against.
 pub(crate) struct Guard {
     /// The values of `Host` that mean this server.
     hosts: Vec<String>,

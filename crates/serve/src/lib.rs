@@ -105,7 +105,7 @@ pub enum ServeError {
     Ended(io::Error),
 }
 
-/// What all requests share.
+/// The data that all requests share.
 struct Shared {
     settings: Settings,
     table: FlagTable,

@@ -1,4 +1,4 @@
-//! What a request may contain, and its command line.
+//! The possible contents of a request, and its command line.
 
 use std::collections::BTreeMap;
 

@@ -69,7 +69,7 @@ pub enum FailurePersistence {
     File(Option<PathBuf>),
 }
 
-/// What happens to an execution that is too long.
+/// The treatment of an execution that is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxSteps {
     /// It continues up to the limit of `mazurka-rt`, which is a failure.

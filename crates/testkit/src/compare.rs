@@ -25,7 +25,7 @@ pub enum Aspect {
 }
 
 impl Aspect {
-    /// Everything that an engine that counts traces must get right.
+    /// All aspects that an engine that counts traces must get right.
     pub const ALL: &'static [Self] = &[
         Self::Traces,
         Self::Deadlocks,

@@ -1,4 +1,4 @@
-//! What a generated program may contain, and how large it may be.
+//! The features and the size of generated programs.
 
 /// Which features of the language the generator may use, and how large its programs may be.
 ///

@@ -17,7 +17,7 @@ pub struct Hunt {
     pub config: Config,
     /// The bounds on brute force.
     pub limit: Limit,
-    /// What engine and brute force must agree on.
+    /// The aspects in which engine and brute force must agree.
     pub aspects: &'static [Aspect],
     /// Which accesses decide whether two steps are dependent.
     pub dependence: Dependence,
@@ -51,7 +51,7 @@ pub struct Catch {
     pub program: Program,
     /// A smaller program with the same mistake.
     pub shrunk: Program,
-    /// What the engine gets wrong about the smaller program.
+    /// The mistake of the engine about the smaller program.
     pub difference: String,
 }
 

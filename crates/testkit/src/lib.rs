@@ -1,10 +1,10 @@
-//! What the tests of all explorers share: random programs, brute force to compare with, a shrinker
-//! for the programs on which they disagree, and deliberately wrong engines that the tests must
-//! catch.
+//! The common parts of the tests of all explorers: random programs, brute force to compare with, a
+//! shrinker for the programs on which they disagree, and deliberately wrong engines that the tests
+//! must catch.
 //!
-//! An explorer under test is a closure from a machine to a [`Summary`]. [`disagreement`] says what
-//! it gets wrong about one program; [`hunt()`] searches for a program that it gets wrong and
-//! shrinks it.
+//! An explorer under test is a closure from a machine to a [`Summary`]. [`disagreement`] describes
+//! its mistake about one program; [`hunt()`] searches for a program that it gets wrong and shrinks
+//! it.
 //!
 //! ```
 //! use mazurka_testkit::{disagreement, planted};

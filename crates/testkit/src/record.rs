@@ -23,7 +23,7 @@ pub struct Summary {
     pub deadlocks: BTreeSet<Fingerprint>,
     /// Failing events with their past, or traces whose final state fails, each with its site.
     pub failures: BTreeSet<(Fingerprint, u32)>,
-    /// What is observed in final states.
+    /// The observations of final states.
     pub final_states: BTreeSet<Fingerprint>,
     /// Whether a run exceeded the evaluator, so that nothing can be compared.
     pub lost: bool,
@@ -32,12 +32,12 @@ pub struct Summary {
 /// Which accesses decide whether two steps are dependent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Dependence {
-    /// What steps claim; this is the language's definition.
+    /// The claims of steps; this is the language's definition.
     #[default]
     Claimed,
-    /// What steps claim, if a send and a receive claim different ends of a channel.
+    /// The claims of steps, if a send and a receive claim different ends of a channel.
     Ends,
-    /// What steps really touched, the relation of errata E2.
+    /// The accesses that steps really made, the relation of errata E2.
     Touched,
 }
 
@@ -204,8 +204,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Returns what was found, without the count of blocked runs, which is in the driver's
-    /// findings.
+    /// Returns the findings, without the count of blocked runs, which is in the driver's findings.
     pub fn finish(self) -> Summary {
         self.recorder.map(Recorder::finish).unwrap_or_default()
     }

@@ -10,10 +10,10 @@ use mazurka_lang::Machine;
 use crate::brute::{Limit, Visit, every_run};
 use crate::record::{Dependence, Recorder};
 
-/// What engines that merge states must agree on.
+/// The aspects in which engines that merge states must agree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct States {
-    /// What is observed in final states.
+    /// The observations of final states.
     pub finals: BTreeSet<Fingerprint>,
     /// Whole states, without values that are dead.
     pub deadlocks: BTreeSet<Fingerprint>,

@@ -52,7 +52,7 @@ impl Expr {
     }
 }
 
-/// What a `spawn` starts.
+/// The code that a `spawn` starts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Spawned {
     /// `spawn { … }`
@@ -135,7 +135,7 @@ pub struct Procedure {
     pub name: String,
     /// Its parameters.
     pub params: Vec<(String, Type)>,
-    /// What it does.
+    /// The body.
     pub body: Vec<Stmt>,
 }
 
@@ -148,9 +148,9 @@ pub struct Program {
     pub vars: Vec<Var>,
     /// Locks.
     pub locks: Vec<Lock>,
-    /// What must hold in every state.
+    /// Conditions that must hold in every state.
     pub invariants: Vec<Expr>,
-    /// What must hold in every final state.
+    /// Conditions that must hold in every final state.
     pub ensures: Vec<Expr>,
     /// Procedures.
     pub procedures: Vec<Procedure>,

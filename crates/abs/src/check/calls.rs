@@ -62,8 +62,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns fresh types for this many parameters, and the type of the result with them. Learns
-    /// what it can from the wanted type, before the arguments are checked.
+    /// Returns fresh types for this many parameters, and the type of the result with them. Infers
+    /// type arguments from the wanted type, before the arguments are checked.
     fn instance(&mut self, generics: usize, result: &Ty, wanted: Option<&Ty>) -> (Vec<Ty>, Ty) {
         let types = self.unknowns.fresh_many(generics);
         let result = result.with(&types);

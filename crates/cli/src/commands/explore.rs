@@ -260,7 +260,7 @@ impl ExploreArgs {
     }
 }
 
-/// A finished exploration, and what is printed beside its result.
+/// A finished exploration, and the additional data to print.
 struct Explored {
     record: Record,
     told: Option<String>,
@@ -444,8 +444,8 @@ fn sealed(checkpoint: &Checkpoint) -> Result<String, String> {
     text.map_err(|error| format!("cannot write the checkpoint: {error}"))
 }
 
-/// Explores, and writes each execution into the folder. Returns what they cover, if all were
-/// written.
+/// Explores, and writes each execution into the folder. Returns the coverage of the executions, if
+/// all were written.
 fn tests(
     args: &ExploreArgs,
     folder: &Path,
@@ -466,7 +466,7 @@ fn tests(
     })
 }
 
-/// Draws the tree. One worker walks it, so that the picture is always the same.
+/// Draws the tree. One worker explores, so that the picture is always the same.
 fn draw(
     args: &ExploreArgs,
     program: &Program,

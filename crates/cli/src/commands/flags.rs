@@ -77,7 +77,7 @@ const OFFERED: [&str; 50] = [
   mazurka flags")]
 pub(crate) struct FlagsArgs {}
 
-/// Everything that the page needs to know about the command line.
+/// The data about the command line that the page needs.
 #[derive(Serialize)]
 struct FlagTable {
     version: &'static str,

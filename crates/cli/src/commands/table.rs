@@ -101,7 +101,7 @@ pub(crate) struct TableArgs {
     pub(super) allowing: AllowArgs,
 }
 
-/// What an experiment does with a program.
+/// The command that an experiment applies to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Experiment {
     /// Search for a verdict

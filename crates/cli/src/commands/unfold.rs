@@ -187,7 +187,7 @@ fn recorded(names: &[String]) -> Result<Vec<Recording>, String> {
     names.iter().map(read).collect()
 }
 
-/// Returns what a page about a net shows besides the net.
+/// Returns the contents of a page about a net, apart from the net.
 fn evidence<'a>(record: &Record, text: String, program: &'a Program) -> Shown<'a> {
     Shown {
         text,

@@ -478,7 +478,7 @@ fn each_state<E: Semantics>(mut session: Session<'_, '_, E>, merging: Merging) -
     if !too_deep || found.broken_off || found.stopped != StopReason::Bound {
         return found;
     }
-    // What was cut may be nearer to the start on another path.
+    // A state that was cut off may be nearer to the start on another path.
     let budget = Budget::after(found.elapsed, &limits);
     let spent = found.counts.steps;
     session.limits = Limits {
@@ -528,7 +528,7 @@ fn each_state_again<E: Semantics>(session: &mut Session<'_, '_, E>) -> Findings 
     found
 }
 
-/// What is looked for in the graph of states, after the search.
+/// The properties that are searched in the graph of states, after the search.
 struct Cyclic {
     livelocks: bool,
     properties: bool,
@@ -546,7 +546,7 @@ impl Cyclic {
         self.livelocks || self.properties
     }
 
-    /// Adds what the states that a search has met show.
+    /// Adds the findings in the graph of the states that a search has met.
     fn decide<E: Semantics>(
         &self,
         session: &mut Session<'_, '_, E>,

@@ -1,10 +1,10 @@
 //! Livelocks: cycles that a program can follow for ever under a fair scheduler.
 //!
-//! A run that never ends is no fault of the program if the scheduler never runs a process that is
-//! always ready. So only [fair](crate::algorithms::fair) runs count (Manna and Pnueli, *The
-//! Temporal Logic of Reactive and Concurrent Systems*, 1992, "justice"; Lichtenstein and Pnueli,
-//! POPL 1985). The part of the graph in which such a run stays may have exits: two processes that
-//! give way to each other for ever could also stop.
+//! If a run never ends because the scheduler never runs a process that is always ready, this is not
+//! a fault of the program. So only [fair](crate::algorithms::fair) runs count (Manna and Pnueli,
+//! *The Temporal Logic of Reactive and Concurrent Systems*, 1992, "justice"; Lichtenstein and
+//! Pnueli, POPL 1985). The part of the graph in which such a run stays may have exits: two
+//! processes that give way to each other for ever could also stop.
 //!
 //! | paper | here |
 //! |---|---|
@@ -16,9 +16,9 @@
 //! again, so all states of a cycle have the same processes that have not ended.
 //!
 //! Deviations: steps from states with a failed process are left out: the failure has been reported,
-//! and what the other processes do afterwards is no fault of theirs. Steps after a false `assume`
-//! are left out too. The finding is a *lasso*: a shortest path into a fair part of the graph and a
-//! short cycle there that shows its fairness.
+//! and it may be the reason for the later behaviour of the other processes. Steps after a false
+//! `assume` are left out too. The finding is a *lasso*: a shortest path into a fair part of the
+//! graph and a short cycle there that shows its fairness.
 
 use std::ops::ControlFlow;
 

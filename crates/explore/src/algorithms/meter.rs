@@ -175,7 +175,7 @@ impl Meter {
         self.states[at].0
     }
 
-    /// Returns what the event at a position has added.
+    /// Returns the contribution of the event at a position to the sum.
     pub fn added(&self, at: usize) -> Fingerprint {
         self.before(at + 1).without(self.before(at))
     }

@@ -44,7 +44,7 @@ struct PathNode {
     first: usize,
     /// The candidate that is being run.
     active: usize,
-    /// The outcomes with which the active candidate is to be run again, if it is.
+    /// The outcomes with which the active candidate must be run again, if it must.
     again: Option<SmallVec<[i64; 1]>>,
     tried: bool,
     /// No other process needs to be run.
@@ -183,7 +183,7 @@ impl Path {
         Some(self.candidates[node.active].process)
     }
 
-    /// Whether more is to be run from the last state, from which a process has been run.
+    /// Whether another process must be run from the last state, from which one has been run.
     pub fn has_more(&self) -> bool {
         let Some(node) = self.nodes.last() else {
             return false;

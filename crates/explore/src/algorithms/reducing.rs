@@ -48,29 +48,29 @@ impl<S: Set, R: Reverses<S>> Reducing<S, R> {
     }
 }
 
-/// The reversals that a search has scheduled, if they are to be noted.
+/// The scheduled reversals, if they are recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Noted(Option<Vec<ReversedRace>>);
 
 impl Noted {
-    /// Starts noting them.
+    /// Starts recording.
     pub fn start(&mut self) {
         self.0 = Some(Vec::new());
     }
 
-    /// Whether they are to be noted.
+    /// Whether reversals are recorded.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Notes that a race with the event at a position is to be reversed.
+    /// Records the reversal of a race with the event at a position.
     pub fn note(&mut self, first: usize, second: RacingStep) {
         if let Some(noted) = &mut self.0 {
             noted.push(ReversedRace { first, second });
         }
     }
 
-    /// Returns what was noted since the last call.
+    /// Returns the reversals recorded since the last call.
     pub fn take(&mut self) -> Vec<ReversedRace> {
         self.0.as_mut().map(std::mem::take).unwrap_or_default()
     }

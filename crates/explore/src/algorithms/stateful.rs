@@ -53,13 +53,13 @@ pub(crate) struct Stateful<'a, M: Memory> {
     states: u64,
     /// The branch to start with; `None` for all of the initial state.
     branch: Option<Branch>,
-    /// Where branches can be given away to other workers.
+    /// The queue through which branches are passed to other workers.
     branch_queue: Option<&'a BranchQueue>,
-    /// The number of steps until the next branch may be given away.
+    /// Number of steps until the next branch may be passed on.
     wait: u32,
 }
 
-/// The least number of steps between two branches that are given away: each costs as much as a few
+/// Minimum number of steps between two branches that are passed on: each costs as much as a few
 /// hundred steps.
 const BETWEEN_GIFTS: u32 = 1000;
 
@@ -75,7 +75,7 @@ struct MarkedNode<K> {
     mark: K,
     /// The outcomes that the process run last has left to try.
     again: Option<SmallVec<[i64; 1]>>,
-    /// Whether the other outcomes of the process run last are given away.
+    /// Whether the other outcomes of the process run last have been passed on.
     given: bool,
 }
 
@@ -123,13 +123,13 @@ pub(crate) trait Memory {
     }
 }
 
-/// What to run from a state.
+/// What the search does in a state.
 pub(crate) enum MetState<K> {
     /// The state is new: run its processes.
     New(K),
     /// The state is known: run nothing.
     Known(K),
-    /// The state is known, and its processes are to be run again.
+    /// The state is known, but its processes must be run again.
     Again(K),
 }
 
@@ -307,7 +307,7 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<'_, M> {
     }
 }
 
-/// Stores each state once, with nothing beside it.
+/// Stores each state once, without additional data.
 pub(crate) struct Visits<'a> {
     visitor: Visitor<'a>,
     /// Chooses the processes to run, if the search is reduced.

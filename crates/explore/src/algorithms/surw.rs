@@ -140,7 +140,7 @@ impl Selective {
         self.intent == Some(process) || !self.interesting.contains(&process)
     }
 
-    /// Draws the process that makes the next interesting step, if it is to be drawn now.
+    /// Draws the process that makes the next interesting step, if none is drawn.
     fn intend<E: Execution>(&mut self, ready: &[ProcessId], program: &E, random: &mut Random) {
         if self.object.is_none() {
             return;

@@ -1,4 +1,4 @@
-//! What a search may spend: steps, executions, time and memory.
+//! The resources that a search may use: steps, executions, time and memory.
 //!
 //! Every loop asks here whether it may continue, so a limit means the same for all of them. A new
 //! limit is a field of [`Limits`], a [`Bound`] that names it, and a question here.

@@ -25,7 +25,7 @@ use crate::drive::search::Session;
 /// step. `next` is asked again each time the search returns to a state. It is not asked in a state
 /// beyond the limits.
 pub trait Policy<E: Execution> {
-    /// Whether no two complete runs are equivalent, so that traces need not be told apart.
+    /// Whether no two complete runs are equivalent, so that traces need not be distinguished.
     const UNIQUE: bool;
 
     /// Whether it merges equal states: then the number of traces is unknown, each transition is
@@ -57,8 +57,8 @@ pub trait Policy<E: Execution> {
     /// one gets its least value.
     fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId>;
 
-    /// Called when the chosen step has been made with these outcomes. Returns true to take it back
-    /// and make it again with the outcomes as they are now.
+    /// Called when the chosen step has been made with these outcomes. Returns true to take the step
+    /// back and make it again with the outcomes as changed by this call.
     fn amend(&mut self, _event: &Event, _outcomes: &mut Vec<i64>) -> bool {
         false
     }
@@ -207,21 +207,21 @@ pub trait Observer<E: Execution> {
     fn looks(&self) -> bool {
         true
     }
-    /// The search starts (again) in the initial state.
+    /// Called when the search starts (again) in the initial state.
     fn start(&mut self, _program: &E) {}
-    /// A step has been made.
+    /// Called after a step.
     fn pushed(&mut self, _program: &E) {}
-    /// The last step is about to be undone.
+    /// Called before the last step is undone.
     fn popping(&mut self, _program: &E) {}
-    /// The run is complete.
+    /// Called when the run is complete.
     fn complete(&mut self, _program: &E) {}
-    /// The run could continue, but the limit on its length ends it.
+    /// Called when the limit on its length ends a run that could continue.
     fn cut(&mut self, _program: &E) {}
     /// Whether it wants to know which races are reversed.
     fn counts_reversals(&self) -> bool {
         false
     }
-    /// A race of the current run is to be reversed, which starts a new execution.
+    /// Called when a race of the current run is reversed, which starts a new execution.
     fn reversed(&mut self, _program: &E, _race: ReversedRace) {}
 }
 

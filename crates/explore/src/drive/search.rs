@@ -66,7 +66,7 @@ pub trait Engine<E: Execution> {
     fn search(&self, session: Session<'_, '_, E>) -> Self::Found;
 }
 
-/// Everything that a search works with.
+/// The data that a search works with.
 pub struct Session<'a, 'w, E> {
     /// The program to explore.
     pub program: &'a mut E,

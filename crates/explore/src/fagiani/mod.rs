@@ -177,7 +177,7 @@ struct PrefixNode {
     tried: usize,
     /// Number of processes that must be tried.
     due: usize,
-    /// The outcomes with which the process tried last is to be tried again, if it is.
+    /// The outcomes with which the process tried last must be tried again, if it must.
     again: Option<SmallVec<[i64; 1]>>,
     /// Fingerprint of the labels of all processes, independent of their order.
     labels: Fingerprint,

@@ -2,9 +2,9 @@
 //!
 //! Thesis, Fig. 3.11 and 5.5. A test runs a schedule to an extension that no test has covered,
 //! makes its step, and continues until no process can. It prefers steps that no test has made; if
-//! there are none, it looks for a path to another uncovered extension (section 3.9). Everything
-//! that it does becomes part of the net, and the net says what is left to cover. So every test
-//! covers an event that no earlier test has covered: there are never more tests than traces.
+//! there are none, it looks for a path to another uncovered extension (section 3.9). All its steps
+//! become part of the net, and the net shows which extensions are not covered. So every test covers
+//! an event that no earlier test has covered: there are never more tests than traces.
 //!
 //! | thesis | here |
 //! |---|---|

@@ -167,7 +167,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// Visits a state, unless all that is to be run from there has been run before.
+    /// Visits a state, unless everything that it requires has been run before.
     fn enter(&mut self, marking: Marking, asleep: Asleep) -> ControlFlow<Bound> {
         let mut woken = None;
         let asleep = match self.visited.entry(marking.fingerprint()) {

@@ -14,9 +14,9 @@ use mazurka_diagnostics::{Diagnostic, Span};
 pub(super) struct Body<'c, 's> {
     pub c: &'c mut Checker<'s>,
     pub frame: Frame,
-    /// What the locals in scope mean.
+    /// The meanings of the locals in scope.
     locals: FxHashMap<&'s str, Binding>,
-    /// What to restore at the end of the scopes, innermost last.
+    /// The bindings to restore at the end of the scopes, innermost last.
     undo: Vec<(&'s str, Option<Binding>)>,
     /// Where the entries of the innermost scope begin in `undo`.
     scope: usize,
@@ -68,7 +68,7 @@ struct Binding {
     scope: usize,
 }
 
-/// What a name means in its scope.
+/// The meaning of a name in its scope.
 #[derive(Clone, Copy)]
 pub(super) enum Meaning {
     Local(LocalId),
@@ -319,7 +319,7 @@ impl<'c, 's> Body<'c, 's> {
         }
     }
 
-    /// Returns what a name means, if it is known.
+    /// Returns the meaning of a name, if it is known.
     pub(super) fn peek(&self, name: Name<'s>) -> Option<Meaning> {
         if let Some(binding) = self.locals.get(name.text) {
             return Some(binding.meaning);

@@ -1,8 +1,8 @@
 //! Channels: `chan c[4]: T`, `chan c[..]: T`, `c ! e`, `c ? x`, `len(c)`.
 //!
-//! A channel is lowered to the number of its messages and a slot for each, the oldest first. All of
-//! that is one object: a receive moves the other messages up. So equal contents are equal states,
-//! however many messages have passed.
+//! A channel is lowered to the number of its messages and a slot for each, the oldest first. The
+//! messages and their number are one object: a receive moves the other messages up. So equal
+//! contents are equal states, however many messages have passed.
 //!
 //! A channel without a capacity has a limit instead. What happens after a send beyond the limit is
 //! unknown (`Program::limits`), as after an `int` that exceeds 64 bits.

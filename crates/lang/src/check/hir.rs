@@ -82,24 +82,24 @@ pub struct Program {
     pub processes: Vec<Process>,
     /// Assumptions on the initial state.
     pub requires: Vec<Property>,
-    /// What must hold in every reachable state.
+    /// Conditions that must hold in every reachable state.
     pub invariants: Vec<Property>,
-    /// What must hold in every final state.
+    /// Conditions that must hold in every final state.
     pub ensures: Vec<Property>,
-    /// What must be reachable: a state in which it holds.
+    /// Conditions that must hold in some reachable state.
     pub covers: Vec<Property>,
     /// The object whose operations the file declares, and its specification.
     pub linearizable: Option<Linearizable>,
     /// The program that this one refines.
     pub refinement: Option<Refinement>,
-    /// What must hold for all runs.
+    /// Properties that all runs must have.
     pub temporal: Vec<TemporalProperty>,
     /// The conditions of temporal properties, by number: over shared variables and over `watched`
     /// locals, which they name by their index there.
     pub conditions: Vec<Expr>,
     /// The locals of processes that temporal properties mention.
     pub watched: Vec<LocalOf>,
-    /// The variables that determinism is about (default: every variable).
+    /// The variables that are compared for determinism (default: every variable).
     pub observe: Option<Vec<VarId>>,
     /// The kinds of violations that do not count.
     pub allowed: Kinds,
@@ -282,10 +282,11 @@ pub struct Var {
     pub ty: Type,
     /// Whether it is atomic, so that concurrent accesses are not data races.
     pub atomic: bool,
-    /// Whether it belongs to a synchronisation object. Determinism is not about such variables, nor
-    /// about locks.
+    /// Whether it belongs to a synchronisation object. Such variables and locks are not compared
+    /// for determinism.
     pub object: bool,
-    /// Whether an element of it says that a process holds the object, and not that it waits.
+    /// Whether an element of it means that a process holds the object, and not that it waits for
+    /// the object.
     pub holds: bool,
     /// The number of elements, if it is an array.
     pub len: Option<u32>,
@@ -322,7 +323,7 @@ pub struct Property {
 pub struct TemporalProperty {
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// What it states, over [`Program::conditions`].
+    /// The statement of the property, over [`Program::conditions`].
     pub says: Temporal,
     /// Its place.
     pub span: Span,
@@ -348,7 +349,7 @@ pub struct Procedure {
     pub params: u32,
     /// Its locals.
     pub frame: Frame,
-    /// What it does.
+    /// The body.
     pub body: Vec<Stmt>,
 }
 
@@ -361,7 +362,7 @@ pub struct Process {
     pub instance: Option<i64>,
     /// Its locals.
     pub frame: Frame,
-    /// What it does.
+    /// The body.
     pub body: Vec<Stmt>,
 }
 
@@ -389,13 +390,13 @@ pub struct Local {
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Stmt {
-    /// What it is.
+    /// The kind of the statement.
     pub kind: StmtKind,
     /// Its source text, for labels and messages.
     pub span: Span,
 }
 
-/// What can be assigned to.
+/// The target of an assignment.
 #[derive(Clone, Debug)]
 pub enum Place {
     /// A local variable.
@@ -490,7 +491,8 @@ pub enum StmtKind {
         test: Expr,
         /// The greatest number of iterations, and the hidden local that counts them.
         bound: Option<(i64, LocalId)>,
-        /// What a proof may assume whenever the process is at the test; runs ignore it.
+        /// Conditions that a proof may assume whenever the process is at the test; runs ignore
+        /// them.
         invariants: Vec<Expr>,
         /// The body.
         body: Vec<Stmt>,
@@ -530,7 +532,7 @@ pub enum StmtKind {
     Leave(Leave),
 }
 
-/// What a statement leaves early.
+/// The construct that a statement leaves early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave {
     /// `break`: the innermost loop.
@@ -646,7 +648,7 @@ impl std::fmt::Display for Message {
     }
 }
 
-/// What a `spawn` starts.
+/// The code that a `spawn` starts.
 #[derive(Clone, Debug)]
 pub enum Spawned {
     /// A block, with a copy of the parent's locals.
@@ -658,7 +660,7 @@ pub enum Spawned {
 /// A typed expression.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// The kind of the expression.
     pub kind: ExprKind,
     /// The type of its value.
     pub ty: Type,

@@ -121,7 +121,7 @@ enum Value {
     Member(u16, i64),
 }
 
-/// What a name is expected to be.
+/// The expected kind of a name.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     Value,
@@ -131,7 +131,7 @@ enum Wanted {
     Object,
 }
 
-/// What a name at the top level of the file means.
+/// The meaning of a name at the top level of the file.
 #[derive(Clone, Copy, Debug)]
 enum Global {
     /// A constant that is declared later in the file.
@@ -192,7 +192,7 @@ struct Checker<'s> {
     /// Unknown names that resemble no declared name.
     unknown: FxHashSet<&'s str>,
     settings: FxHashMap<String, settings::Given>,
-    /// What `observe` has named so far.
+    /// The variables that `observe` has named so far.
     observed: FxHashSet<VarId>,
     elements: u64,
     size: usize,

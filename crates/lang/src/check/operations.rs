@@ -69,7 +69,7 @@ pub(super) enum Returns {
     Variable(VarId),
 }
 
-/// What the checker knows about operations.
+/// The properties of operations that the checker needs.
 #[derive(Debug, Default)]
 pub(super) struct Operations {
     /// The procedures that are operations, by name.

@@ -11,7 +11,7 @@ use super::hir::{Expr, ExprKind, Place, Program, Stmt, StmtKind, VarId};
 pub struct OrderedAccess {
     /// Its place, which the instances of a process declaration share.
     pub span: Span,
-    /// What it does.
+    /// The kind of the access.
     pub does: Ordered,
     /// Its memory order.
     pub order: AccessOrder,

@@ -17,7 +17,7 @@ use crate::check::hir::{
 };
 use crate::syntax::ast::{self, Base, Name, Param, Selector, TypeExpr};
 
-/// What the name of a type stands for.
+/// The meaning of the name of a type.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TypeName {
     Enum(u16),
@@ -60,7 +60,7 @@ pub(super) struct Record {
     pub fields: Vec<Part>,
 }
 
-/// What a field of a variable is lowered to.
+/// The variable or record that a field is lowered to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Var(VarId),
@@ -68,7 +68,7 @@ pub(super) enum Part {
     Record(u32),
 }
 
-/// What indices and fields select.
+/// The result of selecting with indices and fields.
 pub(super) enum Selected {
     Poison,
     /// A variable or an element of it.
@@ -87,7 +87,7 @@ pub(super) enum SelectorPart<'a, 's> {
 }
 
 impl<'s> Checker<'s> {
-    /// Returns what a type stands for; reports nothing.
+    /// Returns the meaning of a type; reports nothing.
     pub(super) fn declared(&self, base: &Base<'s>) -> Declared {
         match base {
             Base::Poison => Declared::Poison,
@@ -433,7 +433,7 @@ impl<'s> Body<'_, 's> {
         flat
     }
 
-    /// Returns what a name with indices and fields selects. Reports mistakes.
+    /// Returns the selection by a name with indices and fields. Reports mistakes.
     pub(super) fn select(
         &mut self,
         name: Name<'s>,
@@ -631,7 +631,7 @@ impl<'s> Body<'_, 's> {
         );
     }
 
-    /// Returns what an expression selects, if it is a variable, an element or a field.
+    /// Returns the selection by an expression, if it is a variable, an element or a field.
     pub(super) fn selected(&mut self, expr: &ast::Expr<'s>) -> Option<Selected> {
         Some(match &expr.kind {
             ast::ExprKind::Name(name) => self.select(*name, &[], expr.span),

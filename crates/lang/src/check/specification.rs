@@ -58,7 +58,7 @@ pub(super) fn add(
     Err(mazurka_diagnostics::finish(checker.diagnostics))
 }
 
-/// What the specification of a file sees.
+/// The parts of a file that its specification can use.
 struct Parts<'s> {
     /// The constants and types of the file, and the contents of the specification.
     file: File<'s>,

@@ -23,7 +23,7 @@ pub(super) struct Operand {
     span: Span,
 }
 
-/// An operation that may block: its condition, and what it does then.
+/// An operation that may block: its condition, and its effect.
 pub(super) struct Blocking {
     pub guard: Expr,
     pub then: Vec<Stmt>,

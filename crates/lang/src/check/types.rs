@@ -65,7 +65,7 @@ pub(super) fn show(ty: Type) -> String {
     }
 }
 
-/// Returns what the values of a type are, for a message.
+/// Returns a noun for the values of a type, for a message.
 pub(crate) fn noun(ty: Ty) -> String {
     match ty {
         Ty::Known(Type::Bool) => "a `bool`".to_owned(),

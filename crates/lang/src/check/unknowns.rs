@@ -1,4 +1,4 @@
-//! What a program leaves open: the values of its inputs, and missing initial values.
+//! The unknown values of a program: the values of its inputs, and missing initial values.
 //!
 //! Both mean the same: every value counts. Commands that explore consider all values at once; a
 //! single run is given values by name.

@@ -1,4 +1,4 @@
-//! What each step claims, and whether it can block.
+//! Determines the claims of each step, and whether it can block.
 //!
 //! From every mark the analysis follows all paths to the end of the step, through both sides of
 //! each test (errata E2: what a step *might* touch decides dependence). It tracks which slots the
@@ -173,7 +173,7 @@ fn everything(code: &Code) -> Vec<Claim> {
         .collect()
 }
 
-/// What depends on the values that the step has chosen.
+/// The values that depend on the choices of the step.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct Outcome {
     /// Whether the value being computed does.
@@ -275,7 +275,7 @@ struct At {
     left: bool,
 }
 
-/// What may have happened on the paths to a position.
+/// The possible effects on the paths to a position.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct Before {
     /// The slots that may have been changed; sorted.
@@ -295,7 +295,7 @@ impl Before {
     }
 }
 
-/// What a procedure may do, including its callees.
+/// The possible effects of a procedure, including those of its callees.
 #[derive(Clone, Copy, Default)]
 struct Body {
     chooses: bool,
@@ -303,7 +303,7 @@ struct Body {
     recursive: bool,
 }
 
-/// The analysis of one step: a worklist walk over the code from its mark, and what it has found.
+/// The analysis of one step: a worklist walk over the code from its mark, with its results.
 struct Walk<'a> {
     code: &'a Code,
     indices: &'a FxHashMap<u32, Index>,
@@ -444,8 +444,8 @@ impl Walk<'_> {
             }
             Op::Return => match at.returns.pop() {
                 Some(pc) => at.pc = pc,
-                // The step leaves the procedure in which it began. What follows is local work, and
-                // ghosts, of any caller.
+                // The step leaves the procedure in which it began. The rest of the step is local
+                // work, and ghosts, of any caller.
                 None => {
                     if self.into_calls {
                         at.left = true;
@@ -695,7 +695,8 @@ fn channels(code: &Code) -> Vec<ChannelCells> {
     code.program.channels.iter().map(cells).collect()
 }
 
-/// Returns what a procedure may do for any arguments, not counting the processes it spawns.
+/// Returns the possible effects of a procedure for any arguments, without those of the processes
+/// that it spawns.
 fn body(code: &Code, procedure: u32) -> Body {
     let mut body = Body::default();
     let mut seen = vec![false; code.ops.len()];

@@ -4,7 +4,7 @@ use mazurka_core::MishapKind;
 
 use crate::code::numbers::Undefined;
 
-/// What went wrong at an instruction. The site of a mishap encodes the fault and the instruction.
+/// The fault of an instruction. The site of a mishap encodes the fault and the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     DivisionByZero,

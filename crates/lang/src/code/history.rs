@@ -118,7 +118,7 @@ impl Code {
         self.program.linearizable.is_some()
     }
 
-    /// Returns what the file states about an object, if its linearizability is checked.
+    /// Returns the statement of the file about an object, if its linearizability is checked.
     pub fn object(&self) -> Option<ObjectRecord> {
         let object = self.program.linearizable.as_ref()?;
         self.linear.as_ref()?;

@@ -1,4 +1,4 @@
-//! What may still be touched from each place of the code on, as sets of cells. A
+//! The accesses that are still possible from each place of the code on, as sets of cells. A
 //! [reduced](mazurka_core::Promises::interferes) search asks for it in every state, so the answer
 //! is a lookup of a few bits. The sets are those of `reach`.
 //!

@@ -47,7 +47,7 @@ impl Live {
     }
 }
 
-/// What an instruction does to the frame, and which instructions may follow it.
+/// The effect of an instruction on the frame, and the instructions that may follow it.
 struct Effect {
     reads: [Option<Range>; 2],
     /// A slot that is certainly written.

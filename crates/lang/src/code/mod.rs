@@ -252,7 +252,7 @@ pub(crate) enum Waits {
     Somewhere,
 }
 
-/// What is known about the step that starts at a mark.
+/// The known properties of the step that starts at a mark.
 #[derive(Clone, Debug)]
 pub(crate) struct StepInfo {
     pub claims: Vec<Claim>,
@@ -306,7 +306,7 @@ pub(crate) struct Layout {
     pub slots: Vec<u32>,
 }
 
-/// What a label says about an instruction. Labels are the text of steps in reports.
+/// The part of a label for an instruction. Labels are the text of steps in reports.
 #[derive(Clone, Debug)]
 pub(crate) enum Note {
     /// The condition of a guard, printed if it holds.
@@ -401,11 +401,11 @@ pub struct Code {
     pub(crate) first_cells: Vec<u32>,
     pub(crate) lock_cells: Vec<u32>,
     pub(crate) states_property: bool,
-    /// What steps that wait for a condition may touch.
+    /// The accesses of steps that wait for a condition.
     pub(crate) guards: Claims,
     /// The code of sends and receives that touch only one end of a channel.
     pub(crate) ends: Vec<(std::ops::Range<u32>, hir::ChannelEnd)>,
-    /// Steps whose wait may depend on what they have chosen.
+    /// Steps whose wait may depend on their own choices.
     pub(crate) late: Vec<LateWait>,
     pub(crate) may_loop: bool,
     /// Where each body of a process, spawned block or procedure begins, in order, and whether it

@@ -7,7 +7,7 @@ use crate::check::hir::Type;
 use crate::code::numbers;
 use crate::code::{Arith, Claim, Code, Compare, Op, Range};
 
-/// What a quick step does.
+/// The action of a quick step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QuickAction {
     /// Reads the cell into a slot.
@@ -64,7 +64,7 @@ fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// What comes after the access.
+/// The continuation after the access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// The process rests here.
@@ -170,7 +170,7 @@ pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Opt
     })
 }
 
-/// Returns what the instructions do, with the kind and cell of the access and their number.
+/// Returns the action of the instructions, with the kind and cell of the access and their number.
 fn action(ops: &[Op]) -> Option<(QuickAction, AccessKind, u32, u32)> {
     let put = |value, cell, len| Some((QuickAction::Put { value }, AccessKind::Write, cell, len));
     match *ops {

@@ -1,4 +1,4 @@
-//! What can still be touched from each place of the code on.
+//! The accesses that are still possible from each place of the code on.
 //!
 //! A backward dataflow analysis as in `liveness`, but over sets of accesses. An instruction reaches
 //! what it touches itself, and what its successors reach. An element stands for its whole array. A
@@ -68,7 +68,7 @@ pub(crate) fn followers(code: &Code, pc: usize) -> impl Iterator<Item = usize> {
     next.into_iter().chain(leads.map(|to| to as usize))
 }
 
-/// Computes what compiled code reaches.
+/// Computes the accesses that compiled code reaches.
 pub(crate) fn analyse(code: &Code) -> Reach {
     let mut universe: Vec<Access> = code.ops.iter().filter_map(|&op| touches(op)).collect();
     universe.sort_unstable();

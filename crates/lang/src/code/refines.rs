@@ -9,7 +9,7 @@ use crate::check::hir::Type;
 /// A shared variable, or the part of one that a field of a `struct` stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariablePart {
-    /// What follows the name, such as `.from`; empty for a variable that is not a `struct`.
+    /// The text after the name, such as `.from`; empty for a variable that is not a `struct`.
     pub rest: String,
     /// The type of its elements.
     pub ty: Type,

@@ -12,7 +12,7 @@ const STEP: usize = 2;
 /// The indentation of a line that continues a statement.
 const CONTINUED: usize = 4;
 
-/// What is between two tokens.
+/// The space between two tokens.
 #[derive(Clone, Copy, Debug)]
 enum Piece<'s> {
     /// A number of line breaks, with blanks around them.

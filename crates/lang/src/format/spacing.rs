@@ -1,4 +1,4 @@
-//! What is between two tokens of one line: a blank or nothing.
+//! The space between two tokens of one line: a blank or nothing.
 
 use crate::syntax::token::Kind;
 

@@ -1,4 +1,4 @@
-//! What a process waits for.
+//! The obstacles that processes wait for.
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, ProcessTable, Status, Wait};
 

@@ -12,7 +12,7 @@ use crate::code::fault::Fault;
 use crate::code::numbers;
 use crate::code::{Arith, Code, Compare, Op, Range};
 
-/// Is told of each instruction as it runs, to make labels. Explorers use [`NoListener`].
+/// Observes each instruction as it runs, to make labels. Explorers use [`NoListener`].
 pub(crate) trait Listener {
     /// Whether it listens at all.
     const LISTENS: bool;
@@ -20,7 +20,7 @@ pub(crate) trait Listener {
     fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>);
 }
 
-/// What a listener is told about an instruction.
+/// The data that a listener gets for an instruction.
 pub(crate) type Heard<'a> = Situation<'a, i64>;
 
 /// Listens to nothing.

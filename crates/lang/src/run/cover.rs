@@ -15,7 +15,7 @@ pub(crate) const HELD: u8 = 1;
 /// The condition of the jump did not hold.
 pub(crate) const FAILED: u8 = 2;
 
-/// What the runs of a search have passed, for each instruction. All machines of a search share it.
+/// The instructions that the runs of a search have passed. All machines of a search share it.
 #[derive(Debug)]
 pub struct Reached(Box<[AtomicU8]>);
 
@@ -25,13 +25,13 @@ impl Reached {
         Self(code.ops.iter().map(|_| AtomicU8::new(0)).collect())
     }
 
-    /// Returns what was reached, for another machine: a byte for each instruction.
+    /// Returns the notes for another machine: a byte for each instruction.
     pub fn notes(&self) -> Vec<u8> {
         let notes = self.0.iter().map(|notes| notes.load(Ordering::Relaxed));
         notes.collect()
     }
 
-    /// Adds what another machine has reached. Whether it is of a program of this length.
+    /// Adds the notes of another machine. Returns whether they are for a program of this length.
     pub fn add(&self, notes: &[u8]) -> bool {
         let fits = notes.len() == self.0.len();
         if fits {

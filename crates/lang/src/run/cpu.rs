@@ -38,7 +38,7 @@ pub(crate) struct Unfinished {
     pub registers: Registers,
     /// Whether its mark was that of a guard.
     pub open: bool,
-    /// What has halted it, if anything.
+    /// Why it has halted, if it has.
     pub halt: Option<Halt>,
 }
 
@@ -440,8 +440,8 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         });
     }
 
-    /// Checks the invariants over what the step has written. After a false `assume` in the step
-    /// nothing counts, so nothing is checked.
+    /// Checks the invariants over the cells that the step has written. After a false `assume` in
+    /// the step nothing counts, so nothing is checked.
     pub fn check_invariants(&mut self, process: ProcessId) -> Result<(), Obstacle> {
         let discarded = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
         if self.step.event.mishaps.iter().any(discarded) {

@@ -1,4 +1,4 @@
-//! What the values of a run are: the traits [`Values`] and [`Domain`], and the step in progress.
+//! The values of a run: the traits [`Values`] and [`Domain`], and the step in progress.
 
 use mazurka_core::{AccessKind, Event, Patience, ProcessId, ProcessPath, StepError};
 
@@ -54,7 +54,7 @@ impl From<Fault> for Halt {
     }
 }
 
-/// A step being made: what it was given, and what it produces.
+/// A step being made: its inputs and its results.
 pub(crate) struct StepInProgress<'a> {
     pub event: &'a mut Event,
     /// The outcomes of its choices, in order.
@@ -223,7 +223,7 @@ pub(crate) trait Values {
 /// The type of the values of a domain.
 pub(crate) type Value<D> = <<D as Domain>::Values as Values>::Value;
 
-/// What a program computes with: numbers, or terms over unknown values.
+/// The values that a program computes with: numbers, or terms over unknown values.
 ///
 /// A domain owns everything that differs between the two: what a value is, how conditions are
 /// decided, which element an index selects, what `choose` and `input()` give. If a step cannot
@@ -234,7 +234,7 @@ pub(crate) trait Domain {
     /// An index that may select any element of its array. Numbers have none.
     type Unknown: Copy;
 
-    /// What belongs to a process besides its registers and locals.
+    /// The data of a process in addition to its registers and locals.
     type Extra: Default;
 
     /// Whether the interpreter calls [`hear`](Domain::hear).
@@ -381,7 +381,8 @@ pub(crate) trait Domain {
     ) -> Result<bool, Halt>;
 }
 
-/// What a listening domain is told: operands, the current frame and cells, and how the step began.
+/// The data that a listening domain gets: operands, the current frame and cells, and how the step
+/// began.
 pub(crate) struct Situation<'a, V> {
     pub operands: &'a [V],
     pub locals: &'a [V],

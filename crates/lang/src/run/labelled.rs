@@ -72,7 +72,7 @@ impl LabelledMachine {
     }
 }
 
-/// What the listener heard of a step.
+/// The data that the listener collected from a step.
 #[derive(Clone, Debug)]
 struct Trail {
     path: Fingerprint,

@@ -57,21 +57,21 @@ use crate::run::{
 use claims::claims_of;
 pub use weak::NotWeak;
 
-/// What is needed to take back a step, besides its entries in the undo log.
+/// The data needed to take back a step, in addition to its entries in the undo log.
 #[derive(Clone, Copy, Debug)]
 struct StepUndo {
     process: ProcessId,
     /// Where the process rested, and its number of steps before.
     pc: u32,
     steps: u32,
-    /// What a quick step changed, and its old value.
+    /// The data that a quick step changed, with the old value.
     changed: Changed,
     value: i64,
     /// The length of the undo log before the step.
     undo: usize,
 }
 
-/// What a quick step has changed.
+/// The data that a quick step changed.
 #[derive(Clone, Copy, Debug)]
 enum Changed {
     /// See the undo log.
@@ -124,7 +124,7 @@ pub struct Machine {
     operands: Vec<i64>,
     dirty: Vec<u32>,
     initial: Vec<Mishap>,
-    /// What each process prints before its first step, if the program prints.
+    /// The text that each process prints before its first step, if the program prints.
     pub(crate) printed_at_start: Vec<Vec<String>>,
     /// The number of processes that have started and not ended.
     unfinished: usize,

@@ -429,7 +429,7 @@ pub(crate) enum ExprKind<'s> {
     Choose(Box<Expr<'s>>, Box<Expr<'s>>),
 }
 
-/// What follows a name.
+/// An index or a field after a name.
 #[derive(Debug)]
 pub(crate) enum Selector<'s> {
     Index(Expr<'s>),
@@ -481,7 +481,7 @@ pub(crate) struct Quantified<'s> {
     pub body: Expr<'s>,
 }
 
-/// What a quantifier ranges over.
+/// The range or array of a quantifier.
 #[derive(Debug)]
 pub(crate) enum Over<'s> {
     Range(Expr<'s>, Expr<'s>),

@@ -1,4 +1,4 @@
-//! What the runs of a search have reached, and what they have not.
+//! The parts of a program that the runs of a search have reached, and those that they have not.
 //!
 //! The interpreter records little (`run/cover.rs`); the reached instructions follow from it.
 //! Equivalent runs reach the same instructions, so the result does not depend on the engine: an
@@ -135,7 +135,7 @@ impl Places {
     }
 }
 
-/// What happened to a condition, over all instructions that decide it.
+/// The values that a condition has had, over all instructions that decide it.
 #[derive(Clone, Copy, Default)]
 struct Fate {
     /// Whether it belongs to a branch, both of whose sides lead on.
@@ -145,7 +145,7 @@ struct Fate {
     failed: bool,
 }
 
-/// What was reached, by place in the text.
+/// The reached parts, by place in the text.
 struct Map<'a> {
     code: &'a Code,
     /// Where there are instructions.

@@ -25,7 +25,7 @@ impl Code {
     }
 }
 
-/// What a step did to the history.
+/// The effect of a step on the history.
 enum Happening {
     Called { slot: usize },
     Returned { slot: usize },

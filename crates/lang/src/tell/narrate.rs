@@ -1,4 +1,4 @@
-//! Runs told step by step, and mishaps in words.
+//! Describes runs step by step, and mishaps.
 
 use mazurka_core::record::{Binding, Change, HistoryOperation, LockChange, Place, Step, Waiting};
 use mazurka_core::{
@@ -290,7 +290,7 @@ impl Narrator for Machine {
         if let Some(label) = self.code.label_at(pc) {
             step.label = format!("{label}: {}", step.label);
         }
-        // What a process printed before its first step is told with that step.
+        // The text that a process prints before its first step is shown with that step.
         if self.events().last().is_some_and(|event| event.number == 0)
             && let Some(first) = self.printed_at_start.get(process.index())
         {

@@ -1,4 +1,4 @@
-//! Listens to a step as it is made, and collects what its label says.
+//! Listens to a step as it is made, and collects the parts of its label.
 
 use rustc_hash::FxHashSet;
 
@@ -7,8 +7,8 @@ use crate::run::{Heard, Listener};
 use crate::tell::pretty::Scope;
 use crate::tell::values::Facts;
 
-/// The most guards, and the most actions, of one step that are told: a loop in an atomic block may
-/// have millions.
+/// Maximum number of guards, and of actions, in the label of one step: a loop in an atomic block
+/// may have millions.
 const MOST_TOLD: usize = 100;
 
 /// Collects the guards, actions, prints and reads of a step.
@@ -154,7 +154,7 @@ impl Listener for Scribe {
                 },
                 test: true,
             }),
-            // If no guard absorbs the statement, its accesses are told instead.
+            // If no guard absorbs the statement, its accesses are described instead.
             Note::Action(..) if op == Op::BeginSimple && !heard.open => {}
             Note::Action(Action::Spawn, _) => self.actions.push(|| NarratedAction::Spawn),
             Note::Action(Action::Join(handle), _) => {

@@ -19,8 +19,8 @@ pub struct StepPlace {
 }
 
 impl Code {
-    /// Returns the steps of a program, in the order of the text, each place once. What a guard or
-    /// an `atomic` block covers is part of its step.
+    /// Returns the steps of a program, in the order of the text, each place once. The statements
+    /// within a guard or an `atomic` block are part of its step.
     ///
     /// ```
     /// let source = "var x, y: int = 0  process { await x == 1; y := x }";

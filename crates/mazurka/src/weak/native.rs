@@ -40,7 +40,7 @@ pub(super) struct Native {
 pub(super) struct Asked<'a> {
     /// The kinds of violations that decide.
     pub counted: Kinds,
-    /// Those of them that end the search.
+    /// The kinds that end the search.
     pub stops: Kinds,
     pub limits: &'a Limits,
 }

@@ -41,7 +41,7 @@ pub(super) struct Question<'a> {
     pub memory: Memory,
     /// The kinds of violations that decide.
     pub counted: Kinds,
-    /// Those of them that end the search.
+    /// The kinds that end the search.
     pub stops: Kinds,
     /// How to draw executions, instead of exploring all.
     pub draws: Option<Sample>,
@@ -65,7 +65,7 @@ pub(super) struct Answer {
     pub estimate: Option<TraceEstimate>,
 }
 
-/// The findings in the executions of a part, besides their counts.
+/// The findings in the executions of a part, apart from their counts.
 #[derive(Default)]
 pub(super) struct SeenExecutions {
     /// The first complete execution, and the first with another result.

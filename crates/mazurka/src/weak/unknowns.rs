@@ -128,8 +128,8 @@ impl Question<'_> {
         Ok(all)
     }
 
-    /// Returns what an execution of the search shows if it is made with values that take its path,
-    /// and violate this `ensures`.
+    /// Returns the violations of an execution of the search if it is made with values that take its
+    /// path, and violate this `ensures`.
     fn with_values(
         &self,
         failure: Failure,

@@ -56,7 +56,7 @@ impl Frame {
     }
 }
 
-/// What a read does with its value.
+/// The use of the value of a read.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reads {
     Load(MemoryOrder),
@@ -173,7 +173,7 @@ impl ReadFrame {
         (self.access.thread, self.access.loc)
     }
 
-    /// Returns what it does with its value.
+    /// Returns the use of the value.
     pub(super) fn reads(&self) -> Reads {
         self.reads
     }

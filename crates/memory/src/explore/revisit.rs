@@ -236,7 +236,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Returns what a read does with its value; it has been removed from the end of its thread.
+    /// Returns how a read uses its value; it has been removed from the end of its thread.
     fn reads_of(&mut self, read: &Event) -> Reads {
         match read.kind {
             Kind::Load => Reads::Load(read.order),

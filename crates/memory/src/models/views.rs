@@ -2,9 +2,9 @@
 //!
 //! A new event e has no hb-successor. If it reads from w or is put after w, eco leads from it to
 //! every write mo-after w and to the readers of these. So w is allowed iff none of those is
-//! hb-before e: no write that is mo-after w, and no read of such a write, may be hb-before e. What
-//! e acquires by reading from w adds nothing: it is hb-before the release that w belongs to, so it
-//! is not mo-after w.
+//! hb-before e: no write that is mo-after w, and no read of such a write, may be hb-before e. The
+//! events that e acquires by reading from w do not matter: they are hb-before the release that w
+//! belongs to, so they are not mo-after w.
 
 use crate::graph::{Event, Graph};
 

@@ -68,7 +68,7 @@ struct Generator<'a> {
     fresh: usize,
 }
 
-/// What is in scope at a place in the program.
+/// The names in scope at a place in the program.
 #[derive(Clone, Debug, Default)]
 struct Scope {
     /// Locals that may be assigned or read.

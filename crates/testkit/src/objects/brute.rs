@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, LOCALS, Object, Part, Sum, Target, Test, VARS, Value};
 
-/// What brute force found out about an object.
+/// The findings of brute force about an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judged {
     /// Whether some order explains each history.

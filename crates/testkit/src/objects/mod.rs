@@ -49,7 +49,7 @@ pub enum Target {
     Local(usize),
 }
 
-/// What happens within a step.
+/// An action within a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// An assignment.
@@ -76,9 +76,9 @@ pub enum Part {
 pub struct Op {
     /// The number of possible arguments; 0 if it takes none.
     pub args: i64,
-    /// What the object does; the last part is a return.
+    /// The implementation of the object; the last part is a return.
     pub parts: Vec<Part>,
-    /// What it should do, in one step; if a test in it does not hold, the call is not allowed.
+    /// Its specification, in one step; if a test in it does not hold, the call is not allowed.
     pub spec: Vec<Part>,
 }
 

@@ -180,7 +180,7 @@ pub enum Alternative {
     Does(Box<Stmt>, Vec<Stmt>),
 }
 
-/// What a child runs.
+/// The code that a child runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Child {
     /// `spawn { … }`
@@ -194,11 +194,11 @@ pub enum Child {
 pub struct Stmt {
     /// Where it begins.
     pub line: u32,
-    /// What it does.
+    /// The kind of the statement.
     pub kind: Kind,
 }
 
-/// What a statement does.
+/// The kind of a statement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Kind {
@@ -280,7 +280,7 @@ impl Stmt {
 pub struct Item {
     /// Where it begins.
     pub line: u32,
-    /// What it declares.
+    /// The kind of the declaration.
     pub kind: ItemKind,
 }
 

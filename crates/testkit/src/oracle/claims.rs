@@ -77,7 +77,7 @@ struct Walk<'a> {
     code: &'a Code,
     state: &'a State,
     number: usize,
-    /// What the paths walked so far may touch.
+    /// The accesses on the paths walked so far.
     claims: Claims,
     /// The positions that are still to be followed.
     open: Vec<Place>,
@@ -226,9 +226,9 @@ impl Walk<'_> {
                 claims.locks.extend(elements(base, len, pop()));
             }
             // Objects are numbered after the locks and claimed like them.
-            Instr::Object(deed, base, len) => {
+            Instr::Object(action, base, len) => {
                 claims.locks.extend(elements(code.locks + base, len, pop()));
-                match deed {
+                match action {
                     ObjectAction::Pick | ObjectAction::Len => push = Some(None),
                     ObjectAction::Send(count) => place.stack.truncate(place.stack.len() - count),
                     ObjectAction::Wake => _ = pop(),

@@ -10,7 +10,7 @@ use super::{FailureKind, Limits};
 
 pub(super) type Done<T = ()> = Result<T, String>;
 
-/// What a name refers to.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
     /// A number that takes the type of its context.
@@ -83,7 +83,7 @@ pub(super) struct Compiler {
     pub(super) around: Around,
 }
 
-/// What a declaration says about each of its variables.
+/// The common part of a declaration of several variables.
 #[derive(Clone, Copy)]
 struct Declared<'a> {
     ty: Ty,

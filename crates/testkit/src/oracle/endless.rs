@@ -5,7 +5,7 @@
 use super::ast::{Alternative, Expr, Kind, Stmt};
 use super::compile::Compiler;
 
-/// What may follow some statements.
+/// The statements that may follow some statements.
 #[derive(Clone, Copy)]
 struct After {
     /// The next statement.
@@ -47,7 +47,7 @@ impl After {
         }
     }
 
-    /// Returns what follows a round of a loop, where `continue` is the end of the round.
+    /// Returns the continuation of a round of a loop, where `continue` is the end of the round.
     fn round(self) -> After {
         After {
             next: self.next || self.again,
@@ -56,7 +56,7 @@ impl After {
         }
     }
 
-    /// Returns what follows a loop, where `break` is the end of the loop.
+    /// Returns the continuation of a loop, where `break` is the end of the loop.
     fn outside(self) -> After {
         After {
             next: self.next || self.broken,
@@ -164,7 +164,7 @@ impl Compiler {
         }
     }
 
-    /// Returns what may follow a loop, given what may follow one of its rounds.
+    /// Returns the possible continuations of a loop, given those of one of its rounds.
     fn looping(&self, test: &Expr, unbounded: bool, round: After) -> After {
         match self.truth(test) {
             Some(false) => After::NEXT,

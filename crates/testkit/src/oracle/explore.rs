@@ -10,7 +10,7 @@ use super::machine::{Machine, Process, State, Status, StepEffect, TooLarge};
 use super::temporal::Runs;
 use super::{Answer, Failure, FailureKind, Limits, Observation, Truth};
 
-/// Returns what the runs of the code can do.
+/// Returns the possible behaviour of the code.
 pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
     let mut explorer = Explorer {
         machine: Machine::new(code, limits),
@@ -67,7 +67,7 @@ struct Departure<'a> {
     state: &'a State,
     /// The process that makes the step.
     number: usize,
-    /// What the step may touch.
+    /// The accesses that the step may make.
     claims: &'a Claims,
 }
 

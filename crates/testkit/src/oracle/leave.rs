@@ -4,7 +4,7 @@ use super::ast::Kind;
 use super::code::Instr;
 use super::compile::{Compiler, Done};
 
-/// What surrounds a statement within its body.
+/// The constructs around a statement within its body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
     /// The number of open `AtomicBegin`s, and (`fused`) of guards whose step may still be open.

@@ -62,7 +62,7 @@ pub(super) struct Taint {
     pub invariants: Vec<bool>,
 }
 
-/// Everything that can matter later.
+/// The data that can matter later.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State {
     pub cells: Vec<i128>,
@@ -76,7 +76,7 @@ pub(super) struct State {
     pub taint: Rc<Taint>,
 }
 
-/// What happened in one step.
+/// The effects of one step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StepEffect {
     pub failures: Vec<Failure>,
@@ -115,7 +115,7 @@ struct Branch {
     asked: bool,
 }
 
-/// What an instruction does to a branch.
+/// The effect of an instruction on a branch.
 enum Next {
     Go,
     /// The step is not possible.
@@ -477,8 +477,8 @@ impl<'a> Machine<'a> {
                     stack.push((!std::mem::take(&mut process.refused)).into());
                 }
             }
-            Instr::Possible(deed, base, len) => match within(pop(stack), len) {
-                Some(at) => stack.push(objects[base + at].may(deed, now).into()),
+            Instr::Possible(action, base, len) => match within(pop(stack), len) {
+                Some(at) => stack.push(objects[base + at].may(action, now).into()),
                 None => return Next::Fail(FailureKind::OutOfBounds),
             },
             Instr::IsFree(base, len) => match within(pop(stack), len) {
@@ -495,11 +495,11 @@ impl<'a> Machine<'a> {
                     (false, _) => return Next::Fork(open, None),
                 }
             }
-            Instr::Object(deed, base, len) => {
+            Instr::Object(action, base, len) => {
                 let Some(at) = within(pop(stack), len) else {
                     return Next::Fail(FailureKind::OutOfBounds);
                 };
-                match objects[base + at].does(deed, now, stack) {
+                match objects[base + at].does(action, now, stack) {
                     ActionResult::Done => {}
                     ActionResult::Blocked if process.trying => process.refused = true,
                     ActionResult::Blocked => return Next::Blocked,

@@ -77,7 +77,7 @@ impl Default for Limits {
 /// The oracle's answer about a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Everything that its runs do.
+    /// The behaviour of all its runs.
     Truth(Truth),
     /// A limit was hit, or an `int` left 64 bits.
     TooLarge,
@@ -114,7 +114,7 @@ pub struct Failure {
 /// The observed variables, array elements as `a[0]`, in the order of their declaration.
 pub type Observation = Vec<(String, i128)>;
 
-/// Everything that the runs of a program do.
+/// The behaviour of all runs of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
     /// The observed variables at the end of every final run; `bool`s are 0 and 1.
@@ -142,7 +142,7 @@ pub struct Truth {
     pub states: usize,
 }
 
-/// Decides what the program in the text can do.
+/// Decides the behaviour of the program in the text.
 pub fn judge(text: &str, limits: &Limits) -> Answer {
     let program = match parse::parse_set(text, &limits.set) {
         Ok(program) => program,

@@ -61,7 +61,7 @@ pub(super) enum ActionResult {
 }
 
 /// Returns what a statement does, and to which object.
-pub(super) fn deed_of(operation: &Stmt) -> Done<(ObjectAction, &Place)> {
+pub(super) fn action_of(operation: &Stmt) -> Done<(ObjectAction, &Place)> {
     match &operation.kind {
         Kind::Send(channel, values) => Ok((ObjectAction::Send(values.len()), channel)),
         Kind::Receive(channel, _) => Ok((ObjectAction::Receive, channel)),
@@ -77,8 +77,8 @@ pub(super) fn deed_of(operation: &Stmt) -> Done<(ObjectAction, &Place)> {
 
 impl Object {
     /// Whether a process can do something without waiting.
-    pub(super) fn may(&self, deed: ObjectAction, me: usize) -> bool {
-        match deed {
+    pub(super) fn may(&self, action: ObjectAction, me: usize) -> bool {
+        match action {
             ObjectAction::Acquire => self.count > 0,
             ObjectAction::ReadLock => self.writer.is_none() && !self.members.contains(&me),
             ObjectAction::WriteLock => self.writer.is_none() && self.members.is_empty(),
@@ -92,18 +92,18 @@ impl Object {
     /// Makes a process do something; operands are taken from the stack `top`.
     pub(super) fn does(
         &mut self,
-        deed: ObjectAction,
+        action: ObjectAction,
         me: usize,
         top: &mut Vec<i128>,
     ) -> ActionResult {
-        if !self.may(deed, me) {
+        if !self.may(action, me) {
             // The message is dropped.
-            if let ObjectAction::Send(count) = deed {
+            if let ObjectAction::Send(count) = action {
                 top.truncate(top.len() - count);
             }
             return ActionResult::Blocked;
         }
-        match deed {
+        match action {
             ObjectAction::Acquire => self.count -= 1,
             ObjectAction::Release => self.count += 1,
             ObjectAction::ReadLock | ObjectAction::Enlist => _ = self.members.insert(me),
@@ -439,9 +439,9 @@ impl Compiler {
         Ok((base, len.unwrap_or(1)))
     }
 
-    fn does(&mut self, deed: ObjectAction, place: &Place) -> Done {
+    fn does(&mut self, action: ObjectAction, place: &Place) -> Done {
         let (base, len) = self.object_at(place)?;
-        self.emit(Instr::Object(deed, base, len));
+        self.emit(Instr::Object(action, base, len));
         Ok(())
     }
 
@@ -450,7 +450,7 @@ impl Compiler {
         let [object, rest @ ..] = places else {
             return Err("an operation on nothing".into());
         };
-        let deed = match verb {
+        let action = match verb {
             "acquire" => ObjectAction::Acquire,
             "release" => ObjectAction::Release,
             "read_lock" => ObjectAction::ReadLock,
@@ -471,7 +471,7 @@ impl Compiler {
         };
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
-        self.does(deed, object)?;
+        self.does(action, object)?;
         self.emit(Instr::AtomicEnd);
         Ok(())
     }

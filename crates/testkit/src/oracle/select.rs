@@ -4,7 +4,7 @@
 use super::ast::{Alternative, Kind, Op, Stmt, Ty};
 use super::code::Instr;
 use super::compile::{Compiler, Done, Meaning};
-use super::objects::{ObjectAction, deed_of};
+use super::objects::{ObjectAction, action_of};
 use super::parse::{Parsed, Parser};
 
 impl Parser {
@@ -94,14 +94,14 @@ impl Compiler {
             self.emit(Instr::IsFree(base, len.unwrap_or(1)));
             return Ok(());
         }
-        let (deed, place) = deed_of(operation)?;
+        let (action, place) = action_of(operation)?;
         // There is always room, so the index is evaluated only if the alternative is chosen.
-        if matches!(deed, ObjectAction::Send(_)) && self.is_unbounded(place) {
+        if matches!(action, ObjectAction::Send(_)) && self.is_unbounded(place) {
             self.emit(Instr::Push(1));
             return Ok(());
         }
         let (base, len) = self.object_at(place)?;
-        self.emit(Instr::Possible(deed, base, len));
+        self.emit(Instr::Possible(action, base, len));
         Ok(())
     }
 

@@ -31,7 +31,7 @@ pub use theme::Theme;
 /// The number of consecutive seeds that share a choice of features and a shape.
 pub const BATCH: u64 = 50;
 
-/// What the programs of one batch have in common.
+/// The common properties of the programs of one batch.
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// The features that may be used.

@@ -176,7 +176,7 @@ fn read(shared: &Shared, result: &[u8]) -> Result<Checkpoint, String> {
 
 impl Plan for Results<'_> {
     fn root(&self) -> Vec<u8> {
-        // What cannot be written is refused by every worker.
+        // Every worker refuses an order that cannot be written.
         self.shared.root().text().unwrap_or_default().into_bytes()
     }
 

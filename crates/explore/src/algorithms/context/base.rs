@@ -12,7 +12,7 @@ use crate::relations::set::Set;
 /// The order in which processes are tried, given the position of each by name; the least is first.
 pub(crate) type Rank<'a> = &'a dyn Fn(usize, ProcessId) -> (u32, usize);
 
-/// What context-sensitive DPOR needs of the search below it. States are numbered by their depth.
+/// The search below context-sensitive DPOR. States are numbered by their depth.
 pub(crate) trait Base<S: Set> {
     /// Whether `mark_rivals` does something.
     const MARKS_RIVALS: bool;
@@ -37,7 +37,7 @@ pub(crate) trait Base<S: Set> {
     /// Removes the last state; its step is about to be undone.
     fn leave(&mut self, event: &Event);
 
-    /// Whether more is to be run from the last state, from which a process has been run.
+    /// Whether another process must be run from the last state, from which one has been run.
     fn has_more(&self) -> bool;
 
     /// Whether a process sleeps in a state, or has been run from there.

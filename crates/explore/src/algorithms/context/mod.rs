@@ -452,8 +452,8 @@ impl<E: Semantics, S: Set, B: Base<S>> Policy<E> for Context<S, B> {
             ..
         } = self.variant;
         self.wants.settle(program, &mut self.base);
-        // What cannot be anticipated at once cannot be anticipated later: sequences that start from
-        // here have at least two steps.
+        // A cut that cannot be anticipated at once cannot be anticipated later: sequences that
+        // start from here have at least two steps.
         if anticipate
             && self.base.is_fresh()
             && self.sequences.may_end()

@@ -89,7 +89,7 @@ enum Values {
     },
 }
 
-/// What the analysis of claims needs to know about an instruction with an index.
+/// The properties of an instruction with an index that the analysis of claims needs.
 pub(crate) struct Index {
     /// The index as a snippet, and the slots that it reads; `None` if it reads shared memory.
     pub local: Option<(u32, Vec<u32>)>,
@@ -388,8 +388,8 @@ impl<'a> Compiler<'a> {
         self.emit(op(0))
     }
 
-    /// Emits a jump that decides what the process does next. The computation of a value has
-    /// other jumps.
+    /// Emits a jump that decides the path of the process. The computation of a value has other
+    /// jumps.
     pub(super) fn branch(&mut self) -> u32 {
         let at = self.jump(Op::JumpIfFalse);
         self.code.branches.insert(at);

@@ -1,4 +1,4 @@
-//! What a machine says about future steps: their claims, and its promises.
+//! The machine's knowledge of future steps: their claims, and its promises.
 
 use mazurka_core::{Access, AccessKind, Blocker, Claims, ProcessId, Promises, add_claim};
 

@@ -30,7 +30,7 @@ impl Machine {
         self.run[last].enabled_by.extend(found);
     }
 
-    /// Returns what the step at a position does with channels.
+    /// Returns the channel operation of the step at a position.
     fn ends_of(&self, at: usize) -> Option<&Ends> {
         match self.code.ops[self.taken[at].pc as usize] {
             Op::Mark(step) | Op::Open(step) => self.code.steps[step as usize].ends.as_deref(),

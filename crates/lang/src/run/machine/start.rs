@@ -1,4 +1,4 @@
-//! What happens before the first step.
+//! The work before the first step.
 
 use mazurka_core::{Event, Mishap, MishapKind, ProcessId};
 

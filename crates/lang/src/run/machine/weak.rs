@@ -1,4 +1,4 @@
-//! What engines for weak memory models need to know about a program.
+//! The properties of a program that engines for weak memory models need.
 
 use mazurka_core::{AccessOrder, Claims, Event, MemoryOrder, ProcessId, StepError, WeakMemory};
 

@@ -1,10 +1,10 @@
 //! Decides unknown conditions: an outcome of the step says which side to take.
 //!
-//! Infeasible sides are not offered. Nor are sides that the solver cannot decide: the search gives
-//! them up, and its verdict says so ([`Doubts`](super::Doubts)). So the path condition of a run is
-//! satisfiable if `requires` is, and a failure of the run occurs for some values. Following
-//! undecided sides would be no better: what is found there may not exist, and a search for a
-//! verdict would stop at it.
+//! Infeasible sides are not offered. Sides that the solver cannot decide are not offered, either:
+//! the search drops them, and its verdict reports that ([`Doubts`](super::Doubts)). So the path
+//! condition of a run is satisfiable if `requires` is, and a failure of the run occurs for some
+//! values. Following undecided sides would be no better: what is found there may not exist, and a
+//! search for a verdict would stop at it.
 
 use mazurka_core::Outcome;
 use mazurka_smt::{Term, Why};

@@ -15,7 +15,7 @@ use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Range};
 use crate::run::{Domain, Halt, Selected, StepInProgress, Values, input_name};
 
-/// What an outcome of a step stands for.
+/// The reason for an outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     /// A `choose`.

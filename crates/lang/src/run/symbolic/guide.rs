@@ -25,7 +25,7 @@ use crate::run::{Halt, Obstacle};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Way(Vec<u32>);
 
-/// What decides unknown conditions.
+/// The decision procedure for unknown conditions.
 #[derive(Debug)]
 pub(super) enum Guide {
     /// The initial values; their decisions are recorded.

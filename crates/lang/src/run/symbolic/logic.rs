@@ -28,7 +28,7 @@ pub(super) fn sort_of(ty: Type) -> Sort {
     }
 }
 
-/// What the solver could not decide, and the consequence.
+/// The queries that the solver could not decide, and the consequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Doubts {
     /// Branches were given up that have no solution in which every `int` fits into this many bits.
@@ -317,7 +317,7 @@ impl Logic {
         }
     }
 
-    /// Records why something is given up.
+    /// Records why a branch or a property was dropped.
     pub fn doubt(&mut self, why: Why) {
         match why {
             Why::Time => self.doubts.out_of_time = true,

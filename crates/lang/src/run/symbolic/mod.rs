@@ -79,7 +79,7 @@ use crate::code::{Claim, Code, Op, Waits};
 use crate::run::state::{Life, Registers};
 use crate::run::{Cpu, Fuel, Log, Obstacle, Reached, Recorder, StepInProgress, Undo};
 
-/// What is needed to take back a step.
+/// The data needed to take back a step.
 #[derive(Clone, Copy, Debug)]
 struct StepUndo {
     process: ProcessId,
@@ -148,7 +148,7 @@ pub struct SymbolicMachine {
     any_order: bool,
     /// The conditions before which processes rest.
     apart: Apart,
-    /// What decides unknown conditions, if anything.
+    /// The decision procedure for unknown conditions, if there is one.
     guide: Option<Guide>,
     /// The initial values, if they are known although the terms are symbolic.
     values: Option<mazurka_smt::Evaluator>,

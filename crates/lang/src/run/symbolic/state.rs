@@ -25,13 +25,13 @@ pub(super) struct Stayed {
 /// How a process rests before a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Rests {
-    /// What is left on the operand stack.
+    /// The remaining operand on the stack.
     pub operand: Option<Term>,
     /// The local work that it may still do before its next mark.
     pub fuel: u64,
 }
 
-/// What the symbolic machine keeps for a process besides its registers and locals.
+/// The data that the symbolic machine keeps for a process in addition to its registers and locals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decisions {
     pub stayed: Option<Stayed>,

@@ -1,4 +1,4 @@
-//! What engines for weak memory models need to know about a program with unknown values.
+//! The properties of a program with unknown values that engines for weak memory models need.
 //!
 //! A value of the engine is a number: the value itself if it is known and not too large, else the
 //! number of a term. Equal terms are the same term, so equal numbers mean equal terms in all

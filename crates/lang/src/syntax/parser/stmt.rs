@@ -227,8 +227,7 @@ impl<'s> Parser<'s> {
         self.after_expression(first)
     }
 
-    /// Whether an expression is to be parsed here first. `(` opens an expression iff an operator or
-    /// a guard follows its partner.
+    /// Whether an expression must be parsed here first.
     pub(super) fn at_expression(&self) -> bool {
         match self.kind() {
             Kind::LParen => {

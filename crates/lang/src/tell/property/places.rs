@@ -26,7 +26,7 @@ struct Place {
     open: bool,
 }
 
-/// What processes that start at some places may do.
+/// The accesses of processes that start at some places.
 #[derive(Debug, Default)]
 struct Walk {
     /// The places where a step can begin.
