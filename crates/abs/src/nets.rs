@@ -1,20 +1,20 @@
 //! The additional requirements of nets on a program.
 //!
-//! A net stores the claims of the next step of a task, and the tasks that it waits for, from when
-//! the task comes to rest; an explorer asks in every state. So both must follow from the past of
-//! the task alone.
+//! When a task comes to rest, a net stores the claims of its next step, and the tasks that it waits
+//! for. An explorer asks for these in every state. So both must follow from the past of the task
+//! alone.
 //!
 //! - A step that calls objects of its own cog may touch fields of objects that are created later.
 //!   So in a program with such calls, a cell stands for a field of all objects of a class in a cog,
 //!   instead of one object. Then steps on several such objects are dependent, and the net has more
 //!   executions than there are traces; each of them is a run of the program.
-//! - A guard may wait for a future that it finds in a field. Which task that is changes while the
-//!   guard waits, so such a program has no net ([`NoNet`]).
+//! - A guard may wait for a future that it finds in a field. The future in the field may change
+//!   while the guard waits, so such a program has no net ([`NoNet`]).
 //! - Time passes only if no task can continue, which does not follow from the past of a task: a
 //!   program with time has no net.
 //! - If an exception leaves a task, its object dies, and everything that waits in it continues. So
-//!   a machine for nets lets no object die, and notes that one should have ([`Machine::has_net`]):
-//!   then the result is not a net of the program.
+//!   in a machine for nets no object dies. If one should have died, the machine records this
+//!   ([`Machine::has_net`]), and the result is not a net of the program.
 //!
 //! The model of a stateful net needs the cells that a step may have read: the effect of a step
 //! depends on these, and on the results of the tasks that it has waited for.

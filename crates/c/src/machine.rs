@@ -53,7 +53,7 @@ pub struct Machine {
     number: u64,
     events: Vec<Event>,
     len: usize,
-    /// The number of events after which the threads stand, or [`NOWHERE`].
+    /// The number of events that the threads have made, or [`NOWHERE`].
     live: std::cell::Cell<usize>,
     initial: Vec<Mishap>,
     guards: Vec<Access>,

@@ -44,7 +44,7 @@ fn terminal_width<T>(_of: &T) -> usize {
     USUAL_WIDTH
 }
 
-/// From now on, texts have colours always, never, or only on a terminal.
+/// Sets whether texts have colours: always, never, or only on a terminal.
 pub(crate) fn colour(when: clap::ColorChoice) {
     let choice = match when {
         clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -75,7 +75,7 @@ fn write_all(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Returns the exit code of a result, after it was written or could not be.
+/// Returns the exit code of a command after writing its result, which may have failed.
 pub(crate) fn written(result: io::Result<()>, exit: Exit) -> Exit {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -21,7 +21,7 @@ pub struct Conditioned<'a> {
     pub discarded: Option<&'a str>,
     /// Whether all of these formulas are in readable form.
     pub readable: bool,
-    /// Cases of the values that runs show: each with an example of its values, and the runs.
+    /// The cases: each is a set of values with an example and runs that show it.
     pub cases: Vec<(&'a str, &'a [Binding], &'a [Run])>,
 }
 

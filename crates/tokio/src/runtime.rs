@@ -180,7 +180,7 @@ impl Runtime {
         self.handle.spawn_blocking(func)
     }
 
-    /// Runs a future to completion, and tasks meanwhile.
+    /// Runs a future to completion, and runs tasks at the same time.
     ///
     /// # Panics
     ///

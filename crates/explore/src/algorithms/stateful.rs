@@ -133,7 +133,7 @@ pub(crate) enum MetState<K> {
     Again(K),
 }
 
-/// Adds all ready processes; none after a false `assume`.
+/// Adds all ready processes, but none after a false `assume`.
 fn all_ready<E: Semantics>(program: &E, into: &mut Vec<ProcessId>) {
     let first = into.len();
     for &process in program.processes().in_order() {
@@ -160,7 +160,7 @@ impl<'a, M: Memory> Stateful<'a, M> {
         }
     }
 
-    /// Makes the policy of a worker: it starts with a branch, and may give others away.
+    /// Makes the policy of a worker: it starts with a branch, and may pass others on.
     pub fn of_worker(memory: M, branch: Option<Branch>, branch_queue: &'a BranchQueue) -> Self {
         Self {
             branch,
@@ -444,7 +444,7 @@ impl Memory for Visits<'_> {
         }
     }
 
-    /// Returns the state before it, the process and what it chose.
+    /// Returns a fingerprint of the previous state, the process and its outcomes.
     fn transition<E: Semantics>(&self, program: &E) -> Option<Fingerprint> {
         let before = match &self.known {
             KnownBy::Parts(meter) => meter.sum(),

@@ -1,15 +1,16 @@
 //! The estimated number of executions of a search, from the part that is done.
 //!
 //! No paper; the idea is that of Kilby, Slaney, Thiébaux, Walsh, "Estimating Search Tree Size",
-//! AAAI 2006: every branch of a state is assumed to be as large as its siblings. So the part of the
-//! search that is done is known at any time, and the executions met so far are the same part of the
-//! whole.
+//! AAAI 2006: every branch of a state is assumed to be as large as its siblings. So the finished
+//! fraction of the search is known at any time, and the executions met so far are estimated to be
+//! the same fraction of all executions.
 //!
 //! This is inaccurate for parts (see `cut`): parts in which many processes sleep are often empty or
-//! almost empty. There each part that is left is assumed to be like the finished ones with as many
-//! sleeping processes. If there is none, it is assumed to be somewhat smaller than those with the
-//! most sleeping processes below that number, and at most as large. A larger share means a larger
-//! part, but not in proportion: the square root fitted the corpus better than the share itself.
+//! almost empty. For these, each remaining part is assumed to be as large as the finished parts
+//! with the same number of sleeping processes. If there are none, it is assumed to be smaller, by a
+//! factor for each additional process, than the finished parts with the next smaller number. A
+//! larger share means a larger part, but not in proportion: the square root fitted the corpus
+//! better than the share itself.
 //!
 //! The error was measured on the corpus, where totals are known (mazurka/tests/it/estimate.rs,
 //! which also checks this statement): in most programs the rest differs from the expected rest by a
@@ -19,8 +20,8 @@ use crate::drive::cut::Part;
 
 /// The rest of the search may have this many times more or fewer executions than expected.
 const SPREAD: f64 = 5.0;
-/// Expected size of a part relative to one with one sleeping process fewer, as long as no part with
-/// as many is finished.
+/// Expected size of a part relative to one with one sleeping process fewer, while no part with the
+/// same number is finished.
 const FEWER: f64 = 0.25;
 /// There is no estimate before this fraction of the search is done.
 const TOO_SOON: f64 = 1e-6;
@@ -37,7 +38,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Estimates from the executions met so far and the part of the search that is done.
+    /// Estimates from the executions met so far and the finished fraction of the search.
     pub fn at(executions: u64, done: f64) -> Option<Self> {
         if executions == 0 || !(TOO_SOON..=1.0 + 1e-6).contains(&done) {
             return None;

@@ -6,12 +6,12 @@
 //! (Lipton and Mehlhorn's *lazy splitting*, as in work stealing: Blumofe, Leiserson, JACM 1999, on
 //! why the oldest branch). Branches wait in a lock-free queue.
 //!
-//! Results do not depend on the number of workers. The steps that are run from a state depend on
-//! the state alone, so the states, the steps between them and all counts are always the same. Only
-//! the *runs* that lead to the findings depend on timing. So one worker searches for these runs
-//! again, and stops when it has found them all. If a search ends at its first violation, one worker
+//! Results do not depend on the number of workers. A state alone determines the steps that are run
+//! from it, so the states, the steps between them and all counts are always the same. Only the
+//! *runs* that lead to the findings depend on timing. So one worker searches for these runs again,
+//! and stops when it has found them all. If a search ends at its first violation, one worker
 //! repeats it, and its result counts. If a limit leaves no time for that, the first runs are shown.
-//! One worker alone respects limits of steps and executions exactly.
+//! Limits of steps and executions are exact only with one worker.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -340,7 +340,7 @@ impl Search<Algorithm> {
         self.share_states_after(FIRST_ATTEMPT, workers, watch)
     }
 
-    /// Explores like [`share_states`], after a first attempt by one worker with a limited number of
+    /// Explores like `share_states`, after a first attempt by one worker with a limited number of
     /// steps: most programs are small.
     pub fn share_states_after<E: Semantics>(
         &self,
@@ -371,7 +371,7 @@ impl Search<Algorithm> {
         self.with_runs_of_one(found, &mut program, &budget, watch)
     }
 
-    /// Explores like [`share_states`], without a first attempt. Returns `None` if the space may
+    /// Explores like `share_states`, without a first attempt. Returns `None` if the space may
     /// have more steps than this limit or if something ends the search early: the findings would
     /// then depend on timing.
     pub fn share_all_states<E: Semantics>(

@@ -8,7 +8,7 @@ use super::hir::{Program, Type, VarId};
 /// history (`check/operations.rs`).
 #[derive(Clone, Debug)]
 pub struct Linearizable {
-    /// The number of clients, which are the last processes.
+    /// The number of clients; they are the last processes of the program.
     pub clients: u32,
     /// The number of calls that each of them makes.
     pub calls_each: u32,

@@ -5,7 +5,7 @@
 use super::ast::{Alternative, Expr, Kind, Stmt};
 use super::compile::Compiler;
 
-/// The statements that may follow some statements.
+/// The continuations that are possible after some statements.
 #[derive(Clone, Copy)]
 struct After {
     /// The next statement.
@@ -30,7 +30,7 @@ impl After {
         again: false,
         returned: false,
     };
-    /// A path that is not followed: a failure, or a call that other paths make irrelevant.
+    /// A path that ends here: a failure, or a call that other paths make irrelevant.
     const DEAD_END: After = After {
         next: false,
         ..After::NEXT

@@ -81,7 +81,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// Pushes whether an operation can be done without waiting.
+    /// Pushes whether an operation is possible without waiting.
     fn need_not_wait(&mut self, operation: &Stmt) -> Done {
         if let Kind::Lock(place) = &operation.kind {
             let Some(Meaning::Lock { base, len }) = self.lookup(&place.name) else {
@@ -112,8 +112,8 @@ impl Compiler {
         done
     }
 
-    /// Compiles what follows the choice. Its first statement belongs to the step if it is of some
-    /// kinds.
+    /// Compiles the statements after the choice. The first one belongs to the step if its kind
+    /// allows that.
     fn go_on(&mut self, body: &[Stmt], joins: bool) -> Done {
         let joined = |stmt: &Stmt| match &stmt.kind {
             Kind::Skip
@@ -124,7 +124,7 @@ impl Compiler {
             Kind::Atomic(body) => body.iter().all(only_computes),
             _ => false,
         };
-        // A `print` before it does not count.
+        // A `print` before the first statement does not count as one.
         let shown = body.iter().take_while(|s| matches!(s.kind, Kind::Print(_)));
         match &body[shown.count()..] {
             [first, rest @ ..] if joins && joined(first) => {

@@ -1,4 +1,5 @@
-//! The search that context-sensitive DPOR cuts: `source`, or `optimal` with its wakeup trees.
+//! The search below context-sensitive DPOR, which cuts its runs: `source`, or `optimal` with its
+//! wakeup trees.
 
 use mazurka_core::{Event, Execution, ProcessId};
 
@@ -12,7 +13,7 @@ use crate::relations::set::Set;
 /// The order in which processes are tried, given the position of each by name; the least is first.
 pub(crate) type Rank<'a> = &'a dyn Fn(usize, ProcessId) -> (u32, usize);
 
-/// The search below context-sensitive DPOR. States are numbered by their depth.
+/// The interface of this search. States are numbered by their depth.
 pub(crate) trait Base<S: Set> {
     /// Whether `mark_rivals` does something.
     const MARKS_RIVALS: bool;
@@ -46,13 +47,13 @@ pub(crate) trait Base<S: Set> {
     /// Whether a process is ready in a state, awake, and has not been run from there.
     fn is_untried(&self, node: usize, process: ProcessId) -> bool;
 
-    /// Returns the ready processes that are awake and are not to be run from a state.
+    /// Returns the ready processes that are awake and outside the backtrack set of a state.
     fn idle(&self, node: usize) -> impl Iterator<Item = ProcessId>;
 
-    /// Makes sure that these idle processes are run from the last state.
+    /// Adds these idle processes to the backtrack set of the last state.
     fn want<E: Execution>(&mut self, program: &E, who: impl Fn(ProcessId) -> bool);
 
-    /// Whether something can be run from the last state, from which nothing has been run.
+    /// Whether a process can be run from the last state, from which none has been run.
     fn goes_on(&self) -> bool;
 
     /// Whether no process has been run from the last state.
@@ -61,12 +62,12 @@ pub(crate) trait Base<S: Set> {
     /// Whether several processes could be the next to run from the last state.
     fn is_contested(&self) -> bool;
 
-    /// Runs a process from the last state that is awake and was not run there, and no other process
-    /// after it.
+    /// Runs a process from the last state, and no other process after it. The process is awake and
+    /// was not run there.
     fn take_only(&mut self, process: ProcessId) -> Option<ProcessId>;
 
-    /// Returns the process to run next from the last state. The rank is followed where the search
-    /// is free to choose.
+    /// Returns the process to run next from the last state. The rank decides if several are
+    /// possible.
     fn next<E: Execution>(
         &mut self,
         program: &E,
@@ -83,7 +84,7 @@ pub(crate) trait Base<S: Set> {
     /// Called where a run is cut.
     fn cut<E: Execution>(&mut self, program: &E);
 
-    /// Marks events with which a step conflicts that could follow where a run was cut.
+    /// Marks the events that conflict with a step which could follow a cut.
     fn mark_rivals(&mut self, events: &S);
 
     /// Estimates the part of the search that is done.
