@@ -453,7 +453,7 @@ pub(crate) fn named(handle: i64, pc: usize, verb: &str) -> ProcessId {
     }
 }
 
-/// Handles the handle of a thread that was joined or detached, or was never started.
+/// Handles a call with the handle of a thread that was joined or detached, or was never started.
 #[cold]
 fn badly_named(thread: ProcessId, pc: usize, verb: &str) -> ProcessId {
     let world = world();

@@ -36,7 +36,8 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
     stays: Stays,
 }
 
-/// Grants read access beside other readers, and can become a write guard. There is one at a time.
+/// Grants read access together with other readers, and can become a write guard. Only one such
+/// guard exists at a time.
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockUpgradableReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
@@ -55,7 +56,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
     stays: Stays,
 }
 
-// SAFETY: a shared guard only shows the data.
+// SAFETY: a shared guard gives only shared access to the data.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
 // SAFETY: the same.

@@ -52,8 +52,8 @@ impl Range {
 struct Atom {
     /// The number that is compared.
     number: Term,
-    /// The interval of the number if the comparison holds; with `outside`, the one that it is not
-    /// in.
+    /// The interval of the number if the comparison holds; with `outside`, the interval that it is
+    /// outside of.
     range: Range,
     outside: bool,
 }
@@ -533,8 +533,8 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Replaces everything in a conjunct that the facts decide; the conjunct itself only if it is
-    /// not a fact.
+    /// Replaces all parts of a conjunct that the facts decide. The conjunct itself is replaced only
+    /// if it is not a fact.
     fn apply(&mut self, facts: &Facts, conjunct: Term, itself: bool) -> Term {
         let parts = self.terms.parts_of(&[conjunct]);
         let mut known: FxHashMap<Term, Term> = FxHashMap::default();
@@ -574,7 +574,7 @@ impl<'a> Simplifier<'a> {
     /// consequences are dropped.
     fn keep(&mut self, facts: &Facts, literals: &[(Term, Option<Atom>)]) -> FxHashMap<Term, Term> {
         let mut kept: FxHashMap<Term, Term> = FxHashMap::default();
-        // For each number, whether its low end and its high end are still to be stated.
+        // For each number, whether its low end and its high end must still be stated.
         let mut open: FxHashMap<Term, (bool, bool)> = FxHashMap::default();
         let whole: FxHashMap<Term, Range> = facts
             .ranges

@@ -1,4 +1,5 @@
-//! The commands: one file for each, with its flags, its help and its code; here is what they share.
+//! The commands. Each has a file with its flags, its help and its code; this module has their
+//! common parts.
 
 #[cfg(not(target_family = "wasm"))]
 mod bench;
@@ -65,7 +66,7 @@ use crate::exit::{self, Exit};
 use crate::show::{Format, exchanged_mistakes, json};
 use crate::{diagnose, files, output, progress, values, watch};
 
-/// The maximal number of workers; more would only slow each other down.
+/// Maximum number of workers. More workers would only slow each other down.
 const MOST_JOBS: u64 = 1024;
 
 #[derive(Debug, Parser)]
@@ -336,7 +337,7 @@ fn tell_mistakes(mistakes: &MistakesRecord) -> Exit {
     }
 }
 
-/// Why a command did not do its work; mostly bad input.
+/// Why a command did not do its work; the usual reason is bad input.
 pub(crate) enum Refusal {
     /// Another process did the work and showed the result.
     Done(Exit),

@@ -1,5 +1,5 @@
-//! The model that tests build of a program: a Petri net of local states, which predicts further
-//! steps.
+//! The model of a program that is learned from tests: a Petri net of local states, which predicts
+//! further steps.
 //!
 //! Thesis, sections 7.2 and 7.3. A process is in a *local state*, a variable in a *valuation*; both
 //! are only numbers. The effect of a step depends on the local state and on the valuations that it
@@ -53,7 +53,7 @@ pub(crate) struct Learned {
     ends: Vec<(ProcessId, u32)>,
     /// The cells that it wrote, and their new valuations, in the order of the cells.
     writes: Vec<(u32, u32)>,
-    /// Whether its outcomes are the first ones that it can have.
+    /// Whether its outcomes are the first possible ones.
     first: bool,
     /// The outcomes to try after its own, if any.
     pub more: Option<SmallVec<[i64; 1]>>,
@@ -248,8 +248,8 @@ impl Model {
     }
 
     /// Returns the outcomes of a step to try next, if it chooses: the first ones, or those after
-    /// the last known ones. What a step reads depends on what it chooses, so the known steps that
-    /// fit a state may lack the first outcomes.
+    /// the last known ones. The reads of a step depend on its choices, so the known steps that fit
+    /// a state may lack the first outcomes.
     pub fn untried(&self, steps: &[u32]) -> Option<SmallVec<[i64; 1]>> {
         let later = |&step: &u32| {
             let step = self.step(step);

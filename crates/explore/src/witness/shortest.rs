@@ -1,6 +1,6 @@
 //! The shortest run to a state, by breadth-first search.
 //!
-//! [`minimise`](crate::minimise) leaves steps out of one run; it cannot find a path that the run
+//! [`minimise`](crate::minimise) removes steps from one run, so it cannot find a path that the run
 //! did not take. This search examines all runs of one step, then of two steps, and so on, each
 //! state once, so the first run that it finds is the shortest. It improves witnesses: a depth-first
 //! engine may have met a longer run first.

@@ -1,8 +1,8 @@
 //! The parts of a program that the runs of a search have reached, and those that they have not.
 //!
 //! The interpreter records little (`run/cover.rs`); the reached instructions follow from it.
-//! Equivalent runs reach the same instructions, so the result does not depend on the engine: an
-//! instruction is never reached exactly if an `error` in its place would never be.
+//! Equivalent runs reach the same instructions, so the result does not depend on the engine. An
+//! instruction is unreached if and only if an `error` in its place would be.
 
 use std::collections::BTreeMap;
 use std::slice::from_ref;
@@ -16,8 +16,8 @@ use crate::code::{Code, Op};
 use crate::run::{FAILED, HELD, Reached};
 
 impl Code {
-    /// Returns how much of the program runs have reached, and which sides of its branches. Code
-    /// that the compiler made several times, for several processes, counts once.
+    /// Returns the number of reached statements and the reached sides of branches. Code that the
+    /// compiler made several times, for several processes, counts once.
     pub fn coverage(&self, reached: &Reached) -> Coverage {
         let map = Map::new(self, reached);
         let mut statements = FxHashSet::default();

@@ -52,7 +52,7 @@ impl Code {
         layout.names[at].ty
     }
 
-    /// Returns the process that holds an object, if a cell with this value says so.
+    /// Returns the process that holds an object, if the value of this cell names one.
     pub(super) fn holder(&self, cell: u32, value: i64) -> Option<u32> {
         let at = self.first_cells.partition_point(|&first| first <= cell) - 1;
         let var = self.program.vars.get(at).filter(|var| var.object)?;
@@ -112,8 +112,8 @@ impl Code {
         told.then_some(words)
     }
 
-    /// Whether a statement stands for others that were never written: an operation on an object, or
-    /// on an atomic variable.
+    /// Whether the checker made a statement from another one: from an operation on an object, or on
+    /// an atomic variable. Such a statement is shown as written.
     pub(super) fn is_told_as_written(&self, span: Span) -> bool {
         self.program.lowered.contains(&span) || self.program.orders.contains_key(&span)
     }
@@ -532,7 +532,7 @@ impl Machine {
         let action = self.action_label(&scribe.actions, event);
         let mut guards: Vec<&Condition> = scribe.guards.first.iter().collect();
         let mut more = scribe.guards.more;
-        // The path through a block says less than its actions, and takes more room.
+        // The path through a block is longer and less informative than its actions.
         if scribe.atomic && guards.len() > 1 && !scribe.actions.first.is_empty() {
             guards.retain(|condition| !condition.test);
             more = 0;
@@ -638,8 +638,8 @@ impl Machine {
         })
     }
 
-    /// Returns the process that holds what another one waits for, if the checker lowered that
-    /// to variables.
+    /// Returns the holder of the object that a process waits for, if the checker lowered that
+    /// object to variables.
     fn holder_for(&self, process: ProcessId) -> Option<String> {
         let mut claims = Claims::new();
         self.claims(process, &mut claims);

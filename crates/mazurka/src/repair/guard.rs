@@ -26,7 +26,7 @@ const MOST_MEMBERS: usize = 12;
 enum Class {
     /// One value with a name: the conditions that the variable has it, and that it does not.
     Named { is: String, is_not: String },
-    /// The numbers from the first to the second; none means unbounded.
+    /// The numbers from the first to the second; `None` means unbounded.
     Numbers(Option<i64>, Option<i64>),
 }
 
@@ -78,7 +78,7 @@ fn can_wait(subject: &Subject<'_>, statement: &Statement) -> bool {
         && subject.touches_shared(statement)
 }
 
-/// Returns the variables that a guard can be about.
+/// Returns the variables for which guards are tried.
 fn domains(subject: &Subject<'_>) -> Vec<Rc<Domain>> {
     let program = subject.code.program();
     let numbers = numbers(subject.source);
@@ -137,8 +137,8 @@ fn between(numbers: &[i64], least: Option<i64>) -> Vec<Class> {
     classes
 }
 
-/// Returns the most natural guards, the widest first: one class, all except one, and for numbers
-/// those below and above one.
+/// Returns the most natural guards, the widest first: one class, all classes except one, and for
+/// numbers all classes below or above one.
 fn first_guards(start: usize, domain: &Rc<Domain>) -> Vec<Guard> {
     let count = domain.classes.len();
     let mut all: Vec<Vec<bool>> = Vec::new();
@@ -276,7 +276,7 @@ mod tests {
         })
     }
 
-    /// Returns the condition that admits the classes for whose bounds a function holds.
+    /// Returns the condition that admits the classes for which a function of their bounds holds.
     fn told(domain: &Domain, admits: impl Fn(Option<i64>, Option<i64>) -> bool) -> String {
         let classes = domain.classes.iter();
         let admits = classes.map(|class| match class {
