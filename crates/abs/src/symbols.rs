@@ -1,9 +1,9 @@
 //! The declarations of a text and their mentions, for editors.
 //!
-//! This works on words without a syntax tree, so a program with mistakes has symbols too. A name
-//! with a type before it is declared there: types start with a capital letter, and other names do
-//! not. Without the types of expressions, a call is resolved to the method of that name in an
-//! interface. Variables that a pattern binds are not resolved.
+//! The search works on tokens without a syntax tree, so a program with mistakes has symbols, too. A
+//! name after a type is a declaration: types start with a capital letter, and other names do not.
+//! Without the types of expressions, a call is resolved to the method of that name in an interface.
+//! Variables that a pattern binds are not resolved.
 
 use mazurka_diagnostics::Span;
 use rustc_hash::FxHashMap;
@@ -136,7 +136,7 @@ struct Finder {
     tokens: Vec<Token>,
     closes: FxHashMap<usize, usize>,
     found: Symbols,
-    /// For a word that declares a symbol, that symbol.
+    /// The symbol that a word declares, for each such word.
     own: FxHashMap<usize, usize>,
     /// The declarations around the current word: a symbol, and its last word.
     owners: Vec<(usize, usize)>,
@@ -366,7 +366,7 @@ impl Finder {
         }
     }
 
-    /// Returns which of the symbols with its name the word at a place means.
+    /// Returns the symbol that the word at a place means, among the symbols with its name.
     fn meant(&self, at: usize, named: &[usize]) -> Option<usize> {
         use SymbolKind::{
             Class, Constructor, Data, Field, Function, Interface, Local, Method, Module, Parameter,

@@ -142,14 +142,14 @@ impl Missing {
 /// How a thread was reached.
 #[derive(Clone, Copy)]
 struct Reached {
-    /// The thread before it, and the write and the read between them; these are none where one
-    /// thread directly orders another.
+    /// The thread before it, and the write and the read between them; `None` where one thread
+    /// directly orders another.
     from: Option<(u32, Option<(usize, usize)>)>,
     /// The step at which it was reached.
     at: usize,
 }
 
-/// Returns what is missing between an access of the thread `first.0`, made before the step
+/// Returns the missing order between an access of the thread `first.0`, made before the step
 /// `first.1`, and a later access of the thread `second`, made after all these steps.
 pub fn missing_order(steps: &[SyncStep], first: (u32, usize), second: u32) -> Missing {
     let chain = chain(steps, first, second);
@@ -166,7 +166,7 @@ pub fn missing_order(steps: &[SyncStep], first: (u32, usize), second: u32) -> Mi
 }
 
 /// Returns the links of a chain, the last one first, each with the step from which on the thread of
-/// its write has something to pass on. The list is empty if no chain reaches the second thread.
+/// its write can make the access visible. The list is empty if no chain reaches the second thread.
 fn chain(
     steps: &[SyncStep],
     (first, position): (u32, usize),
@@ -175,7 +175,7 @@ fn chain(
     let mut reached: BTreeMap<u32, Reached> = BTreeMap::new();
     let at = position;
     reached.insert(first, Reached { from: None, at });
-    // For each step that passes something on, the write at the head of its release sequence.
+    // For each step that continues a release sequence, the write at its head.
     let mut heads: BTreeMap<usize, usize> = BTreeMap::new();
     for (at, step) in steps.iter().enumerate().skip(position) {
         let thread = step.thread;
@@ -223,7 +223,7 @@ fn chain(
     links
 }
 
-/// Returns what a link lacks; `None` if it synchronises.
+/// Returns the missing orders of a link; `None` if it synchronises.
 fn broken(steps: &[SyncStep], since: usize, (write, read): (usize, usize)) -> Option<Link> {
     let fenced = |thread: u32, steps: &[SyncStep], release: bool| {
         steps.iter().any(|step| {
@@ -303,7 +303,7 @@ mod tests {
             ];
             assert_eq!(links(&steps, (0, 0), 1), [(0, 1, lacks)]);
         }
-        // A write before the access passes nothing on.
+        // A write before the access does not make it visible.
         let steps = [
             access(0, None, true, false),
             access(1, Some(0), false, false),
@@ -320,7 +320,7 @@ mod tests {
             access(1, Some(2), false, true),
         ];
         assert_eq!(links(&steps, (0, 0), 1), [(2, 3, 1)]);
-        // An update passes on what it has read.
+        // An update continues the release sequence that it reads from.
         let steps = [
             access(0, None, true, false),
             access(2, Some(0), true, false),

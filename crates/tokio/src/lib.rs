@@ -1,5 +1,6 @@
 //! The synchronising part of the API of tokio 1.37.0 on `mazurka-rt`: `sync`, `task`, `time`, the
-//! macros, and as much of `runtime` as starts tasks. Code that uses it is explored without edits.
+//! macros, and the part of `runtime` that starts tasks. Code that uses it is explored without
+//! edits.
 //!
 //! ```toml
 //! [dev-dependencies]
@@ -36,11 +37,11 @@
 //! - In a multi-threaded runtime tasks interleave at every step, as they do in tokio. The number of
 //!   workers does not matter: there are as many as tasks.
 //! - A current-thread runtime, the default of `#[tokio::test]`, polls one task at a time, and tasks
-//!   interleave only where one waits. It is explored which ready task is polled next; tokio polls
-//!   them in the order in which they became ready, but promises nothing. So there are more
-//!   executions than with tokio, but none that its documentation rules out. As in tokio, the code
-//!   between two waits is atomic.
-//! - Blocking tasks are threads beside the runtime, in both kinds.
+//!   interleave only where one waits. Every ready task may be polled next. tokio polls tasks in the
+//!   order in which they became ready, but does not promise that. So there are more executions than
+//!   with tokio, but none that its documentation rules out. As in tokio, the code between two waits
+//!   is atomic.
+//! - Blocking tasks are separate threads, in both kinds of runtime.
 //! - When a runtime is dropped, its tasks are cancelled where they wait, and it waits for them, as
 //!   in tokio. So a task that waits for ever is not a deadlock if the body of the test ends.
 //! - A panic of a task is a [`JoinError`](task::JoinError) for the task that awaits it. A panic of
@@ -48,13 +49,13 @@
 //!
 //! # Differences
 //!
-//! - Time does not pass in a model. A [`sleep`](time::sleep()) may end whenever its task waits
-//!   or looks at it again, and a [`timeout`](time::timeout()) may elapse whenever the future is
-//!   not ready: both outcomes are explored. Of several timers of one task the earlier one ends
-//!   first; those of different tasks end in any order. `Instant::now` reflects which timers of
-//!   the task have ended.
+//! - Time does not pass in a model. A [`sleep`](time::sleep()) may end whenever its task waits or
+//!   polls it again, and a [`timeout`](time::timeout()) may elapse whenever the future is not
+//!   ready: both outcomes are explored. Of several timers of one task the earlier one ends first;
+//!   those of different tasks end in any order. `Instant::now` reflects which timers of the task
+//!   have ended.
 //! - An operation that does not wait is one step: a message is sent in the step that takes room for
-//!   it, so no other task sees the room taken without the message.
+//!   it, so no other task observes the channel between the two.
 //! - [`select!`] starts with any of its branches, and all are explored; tokio starts with a random
 //!   one. With `biased;` it starts with the first.
 //! - There is no budget: a task that is always ready is not forced to yield.

@@ -1,8 +1,8 @@
 //! Random walks: in every state each ready process is as likely as any other.
 //!
-//! No paper: the baseline for the other methods, which bound the probability of finding a bug. Here
-//! a schedule of k steps among n ready processes is drawn with a probability of about 1/n^k, and
-//! many equivalent schedules are drawn again and again.
+//! No paper: this is the baseline for the other methods, which have bounds on the probability of
+//! finding a bug. Here, a schedule of k steps among n ready processes is drawn with a probability
+//! of about 1/n^k, and many equivalent schedules are drawn again and again.
 //!
 //! | here | meaning |
 //! |---|---|

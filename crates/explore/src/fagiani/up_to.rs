@@ -1,10 +1,10 @@
-//! A program that goes no farther than a recorded run: the paper's section 6, "imposing a bound on
-//! the length of the computations".
+//! A program that ends where a recorded run ends: the paper's section 6, "imposing a bound on the
+//! length of the computations".
 //!
-//! Each process makes as many steps as in the run and then counts as ended, whatever it could still
-//! do. So the recorded prefix of a long run is a complete run here, and its permutations are those
-//! of the prefix. A process that waits for a step that was cut off is not deadlocked: it counts as
-//! cut, unless no process of the program can continue.
+//! Each process makes as many steps as in the run and then counts as ended, even if it could
+//! continue. So the recorded prefix of a long run is a complete run here, and its permutations are
+//! those of the prefix. A process that waits for a step that was cut off is not deadlocked: it
+//! counts as cut, unless no process of the program can continue.
 
 use mazurka_core::{
     Access, Blocker, Claims, Event, Execution, Fingerprint, Labelled, Mishap, ProcessId,

@@ -80,7 +80,7 @@ impl Notify {
         Self::const_new()
     }
 
-    /// Makes one that is not notified, in a constant.
+    /// Makes an object without a notification, in a constant.
     #[track_caller]
     pub const fn const_new() -> Self {
         Self {

@@ -151,7 +151,7 @@ impl AnyStart {
         self.machine.show_term(outlook.condition)
     }
 
-    /// Returns the observed variables at the end of a run, over the initial values.
+    /// Returns the observed variables at the end of a run, as terms over the initial values.
     pub fn state(&self, outlook: &Outlook) -> Vec<Binding> {
         let code = &self.machine.code;
         let cells = code.observed.iter().zip(&outlook.observed);
@@ -162,9 +162,9 @@ impl AnyStart {
         cells.map(bind).collect()
     }
 
-    /// Returns what is observed at the end of a run from these initial values, one for each cell.
-    /// The inner option is `None` if the run is not executable from them, the outer one if they
-    /// lead to numbers beyond 64 bits.
+    /// Returns the observed values at the end of a run from these initial values, which give one
+    /// value for each cell. The inner option is `None` if the run is not executable from them, the
+    /// outer one if they lead to numbers beyond 64 bits.
     pub fn observe(&self, outlook: &Outlook, cells: &[i64]) -> Option<Option<Vec<i64>>> {
         if self.machine.value(outlook.condition, cells)? == 0 {
             return Some(None);

@@ -18,7 +18,7 @@ pub enum LastStep {
     Start,
     /// The local work from a condition over inputs on.
     Branch,
-    /// The process found that it must wait, and stays.
+    /// The process must wait, and stays.
     Stay,
 }
 
@@ -45,8 +45,8 @@ impl SymbolicMachine {
     }
 
     /// Lets each process do its local work at any time: before its first step, and from where it
-    /// rests before a condition. So no process waits for another without touching what it touches.
-    /// There are no more traces than if all of this is done first, but many more orders.
+    /// rests before a condition. So a process never waits for another one without a conflicting
+    /// access. There are no more traces than if all of this is done first, but many more orders.
     pub fn starting_in_any_order(mut self) -> Self {
         self.any_order = true;
         self
@@ -84,7 +84,7 @@ impl SymbolicMachine {
 
     /// Whether a property can hold here, for some values that take the path of the current run.
     /// `value` gives its cells, `at` says which of its points hold. False if a process of a point
-    /// is between two marks: it is at no point then.
+    /// is between two marks, because it is then at no point.
     pub fn may_hold(
         &self,
         property: &Property,
