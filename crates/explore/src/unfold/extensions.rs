@@ -42,7 +42,7 @@ use super::numbers::Numbers;
 
 /// Called again and again while a net grows, because one event may have an extension for each
 /// process, with a clock for each. It may break off the growth.
-pub(crate) type Look<'a> = dyn FnMut() -> ControlFlow<Bound> + 'a;
+pub(crate) type GrowthWatch<'a> = dyn FnMut() -> ControlFlow<Bound> + 'a;
 
 /// The next step of a process, as an execution reports it.
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ impl Builder {
     }
 
     /// Finds all extensions of a new thread.
-    fn grow(&mut self, thread: u32, look: &mut Look<'_>) -> ControlFlow<Bound> {
+    fn grow(&mut self, thread: u32, look: &mut GrowthWatch<'_>) -> ControlFlow<Bound> {
         let Thread {
             process: own,
             status,
@@ -228,7 +228,7 @@ impl Builder {
     }
 
     /// Finds the extensions of other processes that a new event makes possible.
-    fn spread(&mut self, event: u32, look: &mut Look<'_>) -> ControlFlow<Bound> {
+    fn spread(&mut self, event: u32, look: &mut GrowthWatch<'_>) -> ControlFlow<Bound> {
         let node = *self.net.event(event);
         let mut meetings = Meetings::new(node.input_count as usize);
         for arc in node.inputs..node.inputs + node.input_count {
@@ -371,7 +371,7 @@ impl Builder {
         &mut self,
         extension: u32,
         done: &ObservedEffects,
-        look: &mut Look<'_>,
+        look: &mut GrowthWatch<'_>,
     ) -> ControlFlow<Bound, (u32, bool)> {
         let (event, new) = self.insert(extension, done);
         if new {
@@ -382,7 +382,7 @@ impl Builder {
 
     /// Finds the extensions that a new event makes possible. If that is broken off, the net lacks
     /// some of them.
-    pub fn extend(&mut self, event: u32, look: &mut Look<'_>) -> ControlFlow<Bound> {
+    pub fn extend(&mut self, event: u32, look: &mut GrowthWatch<'_>) -> ControlFlow<Bound> {
         self.spread(event, look)?;
         let node = *self.net.event(event);
         let mut threads = node.thread..node.thread + node.thread_count;

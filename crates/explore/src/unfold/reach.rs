@@ -543,7 +543,7 @@ pub(crate) fn search_deadlocks<E: Execution, Q: Question<E>>(
     question: &Q,
     tick: &mut dyn FnMut() -> ControlFlow<Bound>,
 ) -> ControlFlow<Bound, Answer> {
-    let mut asking = Asking {
+    let mut asking = QuestionSearch {
         net,
         examiner: Examiner::default(),
         program,
@@ -562,7 +562,7 @@ pub(crate) fn search_deadlocks<E: Execution, Q: Question<E>>(
 }
 
 /// Asks a question in the deadlocks that a search finds.
-struct Asking<'a, E, Q> {
+struct QuestionSearch<'a, E, Q> {
     net: &'a Net,
     examiner: Examiner,
     program: &'a mut E,
@@ -571,7 +571,7 @@ struct Asking<'a, E, Q> {
     answer: Answer,
 }
 
-impl<E: Execution, Q: Question<E>> Hunter for Asking<'_, E, Q> {
+impl<E: Execution, Q: Question<E>> Hunter for QuestionSearch<'_, E, Q> {
     fn found(&mut self, clock: Vec<u32>) -> ControlFlow<Bound> {
         let mut schedule = Vec::new();
         self.examiner.schedule(self.net, &clock, &mut schedule);

@@ -8,7 +8,7 @@
 use mazurka_core::{AccessOrder, MemoryOrder};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-use super::Wanted;
+use super::ExpectedName;
 use super::body::{Body, Meaning};
 use super::types::{Ty, Typed};
 use crate::check::hir::{self, Atomicity, BinaryOp, Expr, ExprKind, Place, Stmt, StmtKind, Type};
@@ -281,7 +281,7 @@ impl<'s> Body<'_, 's> {
         else {
             return false;
         };
-        let meaning = self.resolve(*name, Wanted::Value);
+        let meaning = self.resolve(*name, ExpectedName::Value);
         let text = name.text;
         let help = match meaning {
             Meaning::Poison => return false,

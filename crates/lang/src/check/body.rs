@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::objects::CurrentProcess;
 use super::operations::Inside;
 use super::types::Typed;
-use super::{Checker, Global, Value, Wanted};
+use super::{Checker, ExpectedName, Global, Value};
 use crate::check::hir::{Frame, Local, LocalId, LockId, ProcedureId, Shape, Stmt, Type, VarId};
 use crate::syntax::ast::Name;
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -272,7 +272,7 @@ impl<'c, 's> Body<'c, 's> {
     }
 
     /// Returns what a name means; reports an unknown one.
-    pub(super) fn resolve(&mut self, name: Name<'s>, wanted: Wanted) -> Meaning {
+    pub(super) fn resolve(&mut self, name: Name<'s>, wanted: ExpectedName) -> Meaning {
         if let Some(binding) = self.locals.get(name.text) {
             return binding.meaning;
         }

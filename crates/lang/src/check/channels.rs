@@ -15,7 +15,7 @@ use super::objects::{Channel, Kind, Object, Payload};
 use super::records::{Declared, Part, number, read, with_field};
 use super::synchronise::{Blocking, Operand, assign_all, binary, truth};
 use super::types::{Ty, Typed};
-use super::{Checker, Wanted};
+use super::{Checker, ExpectedName};
 use crate::check::hir::{
     BinaryOp, ChannelEnd, Expr, ExprKind, Place, Shape, Stmt, StmtKind, Type, Var, VarId,
 };
@@ -376,7 +376,7 @@ impl<'s> Body<'_, 's> {
         span: Span,
     ) -> Option<(Operand, Channel)> {
         if let ast::ExprKind::Name(name) = &channel.kind {
-            let meaning = self.resolve(*name, Wanted::Object);
+            let meaning = self.resolve(*name, ExpectedName::Object);
             if !matches!(meaning, Meaning::Object(_) | Meaning::Poison) {
                 let help = "declare it outside of all blocks: `chan c[4]: int`".to_owned();
                 self.wrong_kind(*name, meaning, "a channel", help);

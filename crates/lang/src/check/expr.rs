@@ -3,7 +3,7 @@
 use super::body::{Body, Meaning};
 use super::records::Declared;
 use super::types::{Ty, Typed, is_integer, is_machine, numeric, range, show, sign, stored};
-use super::{Global, Value, Wanted, fold};
+use super::{ExpectedName, Global, Value, fold};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Local, Type, UnaryOp};
 use crate::check::temporal::NamedLocal;
 use crate::syntax::ast::{self, Name};
@@ -310,7 +310,7 @@ impl<'s> Body<'_, 's> {
     }
 
     pub(super) fn name(&mut self, name: Name<'s>, span: Span) -> Typed {
-        let meaning = self.resolve(name, Wanted::Value);
+        let meaning = self.resolve(name, ExpectedName::Value);
         let (kind, ty, len) = match meaning {
             Meaning::Poison => return self.poison(span),
             Meaning::Param(value) => return self.constant(Value::Int(value.into()), span),

@@ -5,7 +5,7 @@ use super::functions::Inlined;
 use super::initial::{Filled, Mode, stays};
 use super::objects::{CurrentProcess, HIDDEN};
 use super::records::{Declared, Part, Struct, TypeName};
-use super::{Checker, Global, Value, Wanted};
+use super::{Checker, ExpectedName, Global, Value};
 use crate::check::hir::{
     Enum, Expr, ExprKind, Frame, Goal, Lock, LockId, Procedure, ProcedureId, Property, Shape, Type,
     Var, VarId,
@@ -571,7 +571,7 @@ impl<'s> Checker<'s> {
                 Vec::new()
             }
             None => {
-                self.unknown_name(name, Wanted::Value, &[], None);
+                self.unknown_name(name, ExpectedName::Value, &[], None);
                 Vec::new()
             }
         }

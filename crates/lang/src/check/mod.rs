@@ -123,7 +123,7 @@ enum Value {
 
 /// The expected kind of a name.
 #[derive(Clone, Copy, Debug)]
-enum Wanted {
+enum ExpectedName {
     Value,
     Lock,
     Proc,
@@ -286,7 +286,7 @@ impl<'s> Checker<'s> {
     fn unknown_name(
         &mut self,
         name: Name<'s>,
-        wanted: Wanted,
+        wanted: ExpectedName,
         locals: &[&'s str],
         note: Option<(Span, String)>,
     ) {
@@ -327,17 +327,17 @@ impl<'s> Checker<'s> {
             self.unknown.insert(name.text);
             let text = name.text;
             diagnostic = diagnostic.help(match wanted {
-                Wanted::Value => format!(
+                ExpectedName::Value => format!(
                     "declare it: `var {text}: int = 0` if it is shared, `let {text} = 0` if it is local"
                 ),
-                Wanted::Lock => format!("declare it outside of all blocks: `lock {text}`"),
-                Wanted::Proc => {
+                ExpectedName::Lock => format!("declare it outside of all blocks: `lock {text}`"),
+                ExpectedName::Proc => {
                     format!("declare it outside of all blocks: `proc {text}() {{ … }}`")
                 }
-                Wanted::Object => format!(
+                ExpectedName::Object => format!(
                     "declare it outside of all blocks: `semaphore {text} = 1`, `rwlock {text}`, `cond {text}` or `barrier {text} = 2`"
                 ),
-                Wanted::Process => {
+                ExpectedName::Process => {
                     format!("keep the process where it is started: `let {text} = spawn …`")
                 }
             });

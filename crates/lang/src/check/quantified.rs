@@ -118,7 +118,7 @@ impl<'s> Body<'_, 's> {
         let ast::ExprKind::Name(name) = array.kind else {
             return self.no_array(span);
         };
-        let meaning = self.resolve(name, super::Wanted::Value);
+        let meaning = self.resolve(name, super::ExpectedName::Value);
         match meaning {
             Meaning::Poison => None,
             Meaning::Table(id) => {

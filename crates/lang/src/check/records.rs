@@ -11,7 +11,7 @@ use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
 use super::body::{Body, Meaning};
 use super::types::{Ty, Typed};
-use super::{Checker, Wanted};
+use super::{Checker, ExpectedName};
 use crate::check::hir::{
     BinaryOp, Expr, ExprKind, LocalId, Place, Property, Shape, Table, Type, Var, VarId,
 };
@@ -440,7 +440,7 @@ impl<'s> Body<'_, 's> {
         behind: &[SelectorPart<'_, 's>],
         span: Span,
     ) -> Selected {
-        let meaning = self.resolve(name, Wanted::Value);
+        let meaning = self.resolve(name, ExpectedName::Value);
         let mut indices = Vec::new();
         let mut part = match meaning {
             Meaning::Poison => {

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Wanted;
+use super::ExpectedName;
 use super::atomics::{Target, is_update};
 use super::body::{Body, Meaning};
 use super::initial::{Filled, Mode};
@@ -319,7 +319,7 @@ impl<'s> Body<'_, 's> {
     }
 
     fn handle(&mut self, name: Name<'s>) -> Option<LocalId> {
-        let meaning = self.resolve(name, Wanted::Process);
+        let meaning = self.resolve(name, ExpectedName::Process);
         match meaning {
             Meaning::Poison => None,
             Meaning::Local(id) if self.frame.locals[id.0 as usize].ty == Type::Process => Some(id),
@@ -345,7 +345,7 @@ impl<'s> Body<'_, 's> {
         if self.misspelt_operation(name, args) {
             return None;
         }
-        let meaning = self.resolve(name, Wanted::Proc);
+        let meaning = self.resolve(name, ExpectedName::Proc);
         let Meaning::Proc(id) = meaning else {
             if !matches!(meaning, Meaning::Poison) {
                 let help = format!(
@@ -422,7 +422,7 @@ impl<'s> Body<'_, 's> {
         name: Name<'s>,
         index: Option<&ast::Expr<'s>>,
     ) -> Option<(LockId, Option<Expr>)> {
-        let meaning = self.resolve(name, Wanted::Lock);
+        let meaning = self.resolve(name, ExpectedName::Lock);
         let index = index.map(|index| self.index(index));
         let Meaning::Lock(id) = meaning else {
             if !matches!(meaning, Meaning::Poison) {
@@ -677,7 +677,7 @@ impl<'s> Body<'_, 's> {
         else {
             return (None, None);
         };
-        let meaning = self.resolve(*name, Wanted::Value);
+        let meaning = self.resolve(*name, ExpectedName::Value);
         let (depth, len) = match meaning {
             Meaning::Local(id) => {
                 let local = &self.frame.locals[id.0 as usize];

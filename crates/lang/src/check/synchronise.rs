@@ -9,7 +9,7 @@ use mazurka_diagnostics::{Diagnostic, Span, nearest};
 use super::body::{Body, Meaning};
 use super::objects::{CurrentProcess, Kind};
 use super::records::{Part, number, read};
-use super::{Global, Wanted};
+use super::{ExpectedName, Global};
 use crate::check::hir::{
     BinaryOp, Expr, ExprKind, LocalId, LockId, Message, MessagePart, Place, Stmt, StmtKind, Type,
     UnaryOp, VarId,
@@ -172,7 +172,7 @@ impl<'s> Body<'_, 's> {
         verb: &'static str,
         span: Span,
     ) -> Option<StmtKind> {
-        let Meaning::Object(_) = self.resolve(name, Wanted::Lock) else {
+        let Meaning::Object(_) = self.resolve(name, ExpectedName::Lock) else {
             return None;
         };
         let indices: Vec<Expr> = index.into_iter().map(|e| self.index(e)).collect();
@@ -240,7 +240,7 @@ impl<'s> Body<'_, 's> {
         let span = operation.span;
         match &operation.kind {
             ast::StmtKind::Lock(name, index) => {
-                let Meaning::Object(_) = self.resolve(*name, Wanted::Lock) else {
+                let Meaning::Object(_) = self.resolve(*name, ExpectedName::Lock) else {
                     // The declaration has a mistake, or this is not a lock: `lock` reports it.
                     self.lock(*name, index.as_ref());
                     return None;
@@ -567,7 +567,7 @@ impl<'s> Body<'_, 's> {
                 return None;
             }
         };
-        if let Meaning::Object(_) = self.resolve(name, Wanted::Lock) {
+        if let Meaning::Object(_) = self.resolve(name, ExpectedName::Lock) {
             let indices = index.into_iter().map(|e| self.index(e)).collect();
             let object = self.object_at(name, indices, expr.span)?;
             return match object.kind {
@@ -618,7 +618,7 @@ impl<'s> Body<'_, 's> {
     }
 
     fn object_at(&mut self, name: Name<'s>, indices: Vec<Expr>, span: Span) -> Option<Operand> {
-        let meaning = self.resolve(name, Wanted::Object);
+        let meaning = self.resolve(name, ExpectedName::Object);
         let Meaning::Object(id) = meaning else {
             if !matches!(meaning, Meaning::Poison) {
                 let help = "declare it outside of all blocks: `semaphore s = 1`, `rwlock l`, `cond c`, `barrier b = 2`";

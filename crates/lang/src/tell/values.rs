@@ -47,7 +47,7 @@ pub(crate) fn watched_by(machine: &Machine, property: Temporal) -> Vec<Binding> 
     let mut found = Vec::new();
     for condition in property.parts() {
         let condition = &code.program.conditions[condition];
-        facts.collect([condition, condition], Look::Anywhere, &mut found);
+        facts.collect([condition, condition], FactScope::Anywhere, &mut found);
     }
     // The shared variables are shown with every state.
     found.retain(|one| {
@@ -61,7 +61,7 @@ pub(crate) fn watched_by(machine: &Machine, property: Temporal) -> Vec<Binding> 
 
 /// Which mentioned variables can be shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum FactScope {
     Anywhere,
     /// Shared variables were read earlier, and may have changed since.
     LocalsOnly,
@@ -72,7 +72,7 @@ impl Facts<'_> {
     /// as evaluated: with temporaries for values read in earlier steps.
     pub fn mentioned(&self, condition: &Expr, read: &Expr) -> Vec<Binding> {
         let mut found = Vec::new();
-        self.collect([condition, read], Look::Anywhere, &mut found);
+        self.collect([condition, read], FactScope::Anywhere, &mut found);
         found
     }
 
@@ -93,7 +93,7 @@ impl Facts<'_> {
         })
     }
 
-    fn collect(&self, [said, read]: [&Expr; 2], look: Look, found: &mut Vec<Binding>) {
+    fn collect(&self, [said, read]: [&Expr; 2], look: FactScope, found: &mut Vec<Binding>) {
         match (&said.kind, &read.kind) {
             (ExprKind::Const(_), _) => {}
             (ExprKind::Local(_) | ExprKind::Shared(_), _) => {
@@ -133,7 +133,7 @@ impl Facts<'_> {
                 }
             }
             // It was computed as a whole in an earlier step.
-            (_, ExprKind::Local(_)) => self.collect([said, said], Look::LocalsOnly, found),
+            (_, ExprKind::Local(_)) => self.collect([said, said], FactScope::LocalsOnly, found),
             _ => {}
         }
     }
@@ -152,9 +152,9 @@ impl Facts<'_> {
         known
     }
 
-    fn add(&self, [said, read]: [&Expr; 2], look: Look, found: &mut Vec<Binding>) {
+    fn add(&self, [said, read]: [&Expr; 2], look: FactScope, found: &mut Vec<Binding>) {
         let shared = matches!(said.kind, ExprKind::Shared(_) | ExprKind::Element(..));
-        if shared && look == Look::LocalsOnly {
+        if shared && look == FactScope::LocalsOnly {
             return;
         }
         if let (Some(name), Some(value)) = (self.name(said), self.value(read))
