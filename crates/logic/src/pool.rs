@@ -58,8 +58,8 @@ pub(crate) struct Thread<'p> {
     /// Numbers of its outcomes of `choose` and of its inputs.
     pub asked: u32,
     pub inputs: u32,
-    /// Number of boxes around the one that it runs in: values asked for in an inner box are other
-    /// values.
+    /// Number of boxes around the box that the thread runs in. Outcomes and inputs of an inner box
+    /// have different variables.
     pub depth: u32,
     /// Number of its events.
     pub events: u32,
@@ -81,8 +81,8 @@ impl<'p> Thread<'p> {
         }
     }
 
-    /// Makes a process that this one starts; its name is that of this one and the number of earlier
-    /// children.
+    /// Makes a process that this one starts. Its name consists of the name of this process and the
+    /// number of earlier children.
     pub fn child(
         &mut self,
         table: &mut ProcessTable,
@@ -348,7 +348,7 @@ impl<'p> State<'p> {
 pub(crate) struct Layout {
     /// For each shared variable, its first cell and its number of cells.
     pub vars: Vec<(usize, usize)>,
-    /// The same for locks, which are numbered separately.
+    /// For each lock, its first cell and its number of cells. Locks are numbered separately.
     pub locks: Vec<(usize, usize)>,
     pub cells: usize,
     pub lock_cells: usize,

@@ -51,7 +51,7 @@ fn peer(name: &str, flags: &[&str]) -> (u64, u64) {
     (found.executions, found.deadlocks)
 }
 
-/// The figures of the same programs in `corpus/maz`.
+/// The counts of the same programs in `corpus/maz`.
 #[test]
 fn programs_have_the_executions_of_their_models() {
     if !has_compiler() {

@@ -1,5 +1,5 @@
-//! The end of the process: it is a step, the first one counts, and what other threads do after it
-//! is not observed.
+//! The end of the process is a step: the first one counts, and what other threads do after it is
+//! not observed.
 
 use crate::support::{Compiled, Found, How, has_compiler};
 
@@ -8,7 +8,8 @@ const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdl
     static pthread_t a, b;\n\
     #define START(t, f) pthread_create(&t, 0, f, 0)\n#line 1\n";
 
-/// What interleavings and, unless variables are observed, rc11 have shown.
+/// Returns the results of the interleavings. Unless variables are observed, rc11 must have the
+/// same.
 fn observed(body: &str, observed: &str) -> Vec<Found> {
     let source = format!("{HEAD}{body}");
     let compiled = Compiled::new("t.c", &source, &How::default());
@@ -28,7 +29,7 @@ fn observed(body: &str, observed: &str) -> Vec<Found> {
     memories.into_iter().map(explore).collect()
 }
 
-/// There is no failure, and so many different results.
+/// Requires that there is no failure, and this number of different results.
 #[track_caller]
 fn results(body: &str, what: &str, finals: u64) {
     for (at, found) in observed(body, what).into_iter().enumerate() {
@@ -48,7 +49,7 @@ fn the_first_end_of_the_process_counts() {
     results(&both, "code", 2);
     let same = format!("{thread}int main(void) {{ START(a, f); return 3; }}");
     results(&same, "code,output", 1);
-    // No join of a thread that has called `exit` ends.
+    // No join of a thread that has called `exit` returns.
     let joined = format!("{thread}int main(void) {{ START(a, f); pthread_join(a, 0); return 0; }}");
     results(&joined, "code,output", 1);
     let two = "void *f(void *p) { exit(1); }\nvoid *g(void *p) { _exit(2); }\n\
@@ -73,7 +74,7 @@ fn what_is_printed_after_the_end_is_lost() {
     results(&cut, "code,output", 3);
     results(&cut, "code", 1);
     let also = format!("{thread}int main(void) {{ START(a, f); puts(\"m\"); return 0; }}");
-    // m at one of three places, and what is left of xy.
+    // m at one of three places, and the remaining letters of xy.
     results(&also, "output", 3 + 2 + 1);
     let waits = format!("{thread}int main(void) {{ START(a, f); pthread_join(a, 0); return 0; }}");
     results(&waits, "code,output", 1);
@@ -121,7 +122,7 @@ fn no_join_of_main_ends_when_it_returns() {
     }
 }
 
-/// A thread that fails while the process ends can fail before it.
+/// A thread that fails while the process ends can fail before the end.
 #[test]
 fn failures_are_found_in_threads_that_are_cut_off() {
     if !has_compiler() {

@@ -1,4 +1,4 @@
-//! What is wrong with programs is found, with its line; and nothing else.
+//! The explorer reports each error of a program with its line, and reports no other error.
 
 use crate::support::{Found, How, explore, has_compiler};
 
@@ -10,7 +10,8 @@ fn found(body: &str) -> Found {
     explore("t.c", &format!("{HEAD}{body}"), How::default())
 }
 
-/// Two threads with these bodies after some declarations, and what `main` does at the end.
+/// Returns a program of two threads with these bodies after some declarations. `main` ends with
+/// `end`.
 fn two(declarations: &str, one: &str, two: &str, end: &str) -> Found {
     found(&format!(
         "{declarations}\nvoid *f(void *p) {{\n{one}\nreturn p; }}\nvoid *g(void *p) {{\n{two}\nreturn p; }}\n\
@@ -49,8 +50,8 @@ fn races_have_both_places() {
     assert!(copied.says("data race on `a+40`"), "{copied:?}");
 }
 
-/// Accesses of a thread to its own stack are noted only where another thread accesses it, too: also
-/// those that were made before that showed.
+/// Accesses of a thread to its own stack are recorded only once another thread accesses it. Those
+/// that were made earlier are recorded, too.
 #[test]
 fn stacks_are_shared() {
     if !has_compiler() {
@@ -113,7 +114,7 @@ fn races_say_which_order_is_missing() {
         "int x; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;";
     let locked =
         |lock: &str| format!("pthread_mutex_lock(&{lock}); x++; pthread_mutex_unlock(&{lock});");
-    // Which access is named first depends on how the compiler lays the code out.
+    // The access that is named first depends on the compiler's layout of the code.
     let either = |found: String, one: &str, other: &str| {
         let words = |a: &str, b: &str| format!("{a} is held at the first, {b} at the second");
         assert!(
@@ -238,7 +239,7 @@ fn loops_that_spin_wait() {
         "",
     );
     assert!(handed.is_right(), "{handed:?}");
-    // One more if the compiler has made two loads of the one.
+    // There is one more execution if the compiler has made two loads of the one.
     assert!((2..=3).contains(&handed.executions), "{handed:?}");
     let never = two(flag, "while (!atomic_load(&flag)) ;", "data = 1;", "");
     assert_eq!((never.executions, never.deadlocks), (1, 1), "{never:?}");
@@ -248,7 +249,7 @@ fn loops_that_spin_wait() {
     let cas = "int no = 0; while (!atomic_compare_exchange_strong(&flag, &no, 1)) no = 0; data++; atomic_store(&flag, 0);";
     let spinning = two(flag, cas, cas, "assert(data == 2);");
     assert!(spinning.is_right(), "{spinning:?}");
-    // A loop that counts is no loop that spins.
+    // A loop that counts does not spin.
     let counted = two(
         flag,
         "for (int k = 0; k < 3 && !atomic_load(&flag); k++) ;",

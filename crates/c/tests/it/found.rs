@@ -1,4 +1,4 @@
-//! Programs that were once judged wrongly, refused or explored without an end.
+//! Regression tests: programs that were once judged wrongly, rejected or explored without an end.
 
 use crate::support::{Compiled, Found, How, explore, has_compiler};
 
@@ -10,7 +10,7 @@ fn c(body: &str) -> Found {
     explore("t.c", &format!("{C}{body}"), How::default())
 }
 
-/// A thread runs `g`, and `main` does this meanwhile.
+/// Returns a program in which a thread runs `g` and `main` does this meanwhile.
 fn beside(declarations: &str, g: &str, meanwhile: &str, end: &str) -> Found {
     c(&format!(
         "{declarations}\nvoid *g(void *p) {{ {g} return p; }}\nint main(void) {{ pthread_t t; \
@@ -18,8 +18,8 @@ fn beside(declarations: &str, g: &str, meanwhile: &str, end: &str) -> Found {
     ))
 }
 
-/// What a compare-exchange expects was written by code that is not instrumented: the second round
-/// of the loop was taken for the first, and for a deadlock.
+/// The expected value of a compare-exchange was written by code that is not instrumented: the
+/// second round of the loop was taken for the first, and for a deadlock.
 #[test]
 fn an_expected_value_on_the_heap_changes() {
     if !has_compiler() {
@@ -158,7 +158,8 @@ fn large_atomics_and_blocks_that_are_not_there() {
 }
 
 /// `std::counting_semaphore::acquire` as in the library of GCC 12 (its bug 104928): a thread waits
-/// while the count is what it read first, and not while it is 0. The deadlock is real.
+/// while the count equals the first value that it read, rather than while the count is 0. The
+/// deadlock is real.
 #[test]
 fn a_semaphore_that_waits_for_what_it_read_first() {
     if !has_compiler() {
@@ -184,7 +185,7 @@ fn a_semaphore_that_waits_for_what_it_read_first() {
     assert!(right.is_right() && right.executions == 24, "{right:?}");
 }
 
-/// The cost of a test in C++ is compiling its headers: `main` runs one of the functions.
+/// Compiling the headers dominates the cost of a test in C++, so `main` runs one of the functions.
 const SEVERAL: &str = r#"
 #include <atomic>
 #include <cassert>
@@ -308,7 +309,8 @@ fn the_library_of_cxx() {
     assert!(timed.says("future_status::ready` failed"), "{timed:?}");
 }
 
-/// Rounds of a loop differ if a clock has moved, also where it is looked at only behind the loop.
+/// Two rounds of a loop differ if a clock has moved, even if the program reads the clock only after
+/// the loop.
 #[test]
 fn a_clock_that_is_read_later_has_moved() {
     if !has_compiler() {
@@ -321,6 +323,6 @@ fn a_clock_that_is_read_later_has_moved() {
          struct timespec now; clock_gettime(CLOCK_MONOTONIC, &now); assert(now.tv_nsec < 20000);",
         "",
     );
-    // There are as many rounds as one likes, so that a limit ends the search.
+    // The number of rounds is not bounded, so a limit ends the search.
     assert!(found.bounds.contains("MaxDepth"), "{found:?}");
 }

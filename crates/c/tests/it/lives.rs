@@ -1,5 +1,5 @@
-//! Objects of the thread library that end too early, are used twice or begin anew; and waits with a
-//! time limit. Each program is explored as interleavings and under rc11.
+//! Objects of the thread library that end too early, are used twice or are initialised again; and
+//! waits with a time limit. Each program is explored as interleavings and under rc11.
 
 use crate::support::{Compiled, Found, How, has_compiler};
 
@@ -40,7 +40,7 @@ fn wrong(body: &str, words: &str) {
     );
 }
 
-/// A thread uses what `main` has allocated when it may be freed already.
+/// Returns a program in which a thread uses an object that `main` has allocated and may have freed.
 fn freed(object: &str, init: &str, before: &str, last: &str) -> String {
     format!(
         "{object} *m; atomic_int x; void *t(void *p) {{ {before} x = 1; {last}; return p; }}\n\
@@ -123,7 +123,7 @@ fn objects_must_not_be_freed_before_their_last_use() {
         &done("pthread_mutex_unlock(&w->m); pthread_cond_signal(&w->c);"),
         "uses a condition variable in a block of ",
     );
-    // The last one to count down frees it, which the mutex orders.
+    // The last thread to count down frees it. The mutex orders this.
     let last = "pthread_mutex_lock(&m->l); int last = --m->n == 0; pthread_mutex_unlock(&m->l);\n\
                 if (last) { pthread_mutex_destroy(&m->l); free(m); }";
     right(&format!(
@@ -131,7 +131,7 @@ fn objects_must_not_be_freed_before_their_last_use() {
          int main(void) {{ m = malloc(sizeof *m); pthread_mutex_init(&m->l, 0); m->n = 2; START\n\
          t(0); END }}"
     ));
-    // All have left the barrier when one of them destroys it.
+    // All threads have left the barrier when one of them destroys it.
     right(
         "pthread_barrier_t b; void *t(void *p) { int last = pthread_barrier_wait(&b);\n\
          if (last) pthread_barrier_destroy(&b); return p; }\n\
@@ -211,7 +211,7 @@ fn waits_with_a_time_limit_end() {
         "pthread_rwlock_rdlock",
         "pthread_rwlock_timedwrlock",
     ));
-    // Whether it times out depends on when the other thread is done.
+    // Whether the wait times out depends on when the other thread finishes.
     let either = |result: &str| {
         format!(
             "sem_t s; void *t(void *p) {{ sem_post(&s); return p; }}\n\
@@ -393,8 +393,8 @@ fn what_was_destroyed_is_not_used() {
     );
 }
 
-/// What goes wrong only after a step that nothing orders before is shown with that step: the worker
-/// looks whether the schedule that was found shows the failure.
+/// A failure that occurs only after an unordered step is shown with that step: the worker replays
+/// the schedule that was found, and checks that it shows the failure.
 #[test]
 fn failures_have_the_steps_of_others_in_their_schedules() {
     if !has_compiler() {

@@ -1,4 +1,4 @@
-//! Programs in C, compiled, loaded and explored. Each is in a process of its own: the test program,
+//! Programs in C, compiled, loaded and explored. Each runs in a separate process: the test program,
 //! started again with the test `worker`.
 
 mod counts;

@@ -1,4 +1,4 @@
-//! Programs under memory models, with the figures of shared programs.
+//! Programs under memory models, with the counts of shared programs.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use mazurka_memory::{End, Ending, Failure, Memory, visit};
 
 use crate::support::{Compiled, Found, How, explore, has_compiler};
 
-/// Explores the program that was loaded, in the process of the worker.
+/// Explores the loaded program, in the process of the worker.
 pub fn explore_weakly(memory: &str) {
     let memory: Memory = memory.parse().expect("a model");
     let mut program = WeakProgram::of_loaded().expect("a program");
@@ -107,8 +107,8 @@ fn under(memory: &str, source: &str) -> Found {
     explore("t.c", source, how)
 }
 
-/// The graphs of a program under rc11 and under sc, and its traces, which the engines for
-/// interleavings count.
+/// The numbers of graphs of a program under rc11 and under sc, and its number of traces, which the
+/// engines for interleavings count.
 struct Counts {
     rc11: u64,
     sc: u64,
@@ -137,8 +137,8 @@ fn counts_of(source: &str, flags: &[&str]) -> Counts {
     }
 }
 
-/// The executions under rc11 and under sc of programs none of whose updates fail: then the traces
-/// are as many as the graphs under sc.
+/// Returns the numbers of executions under rc11 and under sc of a program in which no update fails:
+/// there are as many traces as graphs under sc.
 fn counts(threads: &[&str]) -> (u64, u64) {
     counts_with("atomic_int x, y, z;", threads)
 }
@@ -149,7 +149,7 @@ fn counts_with(declarations: &str, threads: &[&str]) -> (u64, u64) {
     (found.rc11, found.sc)
 }
 
-/// Figures that are published, or follow in closed form: executions under rc11 and under sc.
+/// Counts that are published or follow in closed form: executions under rc11 and under sc.
 #[test]
 fn litmus_tests_have_their_executions() {
     if !has_compiler() {
@@ -310,8 +310,8 @@ fn litmus_tests_have_their_executions() {
     }
 }
 
-/// One release store of 2, and so many threads that exchange it for 3. An exchange that fails is a
-/// read here and a write in a trace.
+/// One release store of 2, and this number of threads that exchange it for 3. An exchange that
+/// fails is a read here and a write in a trace.
 fn wcas(threads: usize) -> (u64, u64) {
     let exchange = "int e = 2; atomic_compare_exchange_strong_explicit(&x, &e, 3, rlx, rlx);";
     let mut all = vec!["S(x, 2, rel);"];
@@ -339,7 +339,7 @@ fn fib(rounds: usize) -> (u64, u64) {
     counts(&[&one, &other])
 }
 
-/// The same with a thread that looks at both.
+/// `fib` with a thread that reads both variables.
 fn fib_bench(rounds: usize) -> (u64, u64) {
     let [one, other] = additions(rounds);
     let look = "if (L(x, acq) <= 144) L(y, acq);";
@@ -352,7 +352,8 @@ fn lockinc(threads: usize) -> (u64, u64) {
     counts_with(declared, &vec![body; threads])
 }
 
-/// A program of `peers/c`, with acquire loads and release stores where it asks for its orders.
+/// Returns a program of `peers/c`, with acquire loads and release stores where it leaves its orders
+/// open.
 fn peer(name: &str, threads: usize) -> (u64, u64) {
     let path = format!("{}/../../peers/c/{name}.c", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(path).expect("a program of peers/c");
@@ -430,7 +431,7 @@ fn long_figures() {
     assert_eq!(fib_bench(5), (525_630, 218_243));
 }
 
-/// What is wrong with these threads under rc11.
+/// Returns the error of these threads under rc11.
 fn weak(declarations: &str, threads: &[&str], end: &str) -> Found {
     under("rc11", &program(declarations, threads, end))
 }
@@ -464,7 +465,7 @@ fn races_and_stale_values_are_found() {
         "{:?}",
         buffer("ar")
     );
-    // Bytes beside each other, and a copy of all of them.
+    // Adjacent bytes, and a copy of all of them.
     let parts = weak(
         "char c[8], all[8]; void *memcpy(void *, const void *, unsigned long);",
         &["c[0] = 1;", "c[1] = 2;"],
@@ -477,7 +478,8 @@ fn races_and_stale_values_are_found() {
         "",
     );
     assert!(copied.says("data race on c"), "{copied:?}");
-    // The last of two relaxed stores, read by plain code; and an atomic that plain code has made.
+    // The last of two relaxed stores, read by plain code; and an atomic that plain code has
+    // initialised.
     let mixed = weak(
         "atomic_int x; int y; void *memcpy(void *, const void *, unsigned long);",
         &["S(x, 1, rlx);", "S(x, 2, rlx);"],

@@ -1,11 +1,10 @@
 //! Random programs with orders of C11, fences, a lock and plain variables: which accesses race?
 //!
-//! The second generator beside `random.rs`, and another kind of oracle: it makes all interleavings
-//! one by one, and decides by the definition of happens-before (a graph, and a search in it) which
-//! accesses race. A thread that meets a race ends there, as it does in the tool. Where there is no
-//! race the results must be the same. What races under interleavings races under rc11.
-//!
-//! CI runs a slice; more as `random.rs` says.
+//! This is the second generator beside `random.rs`, with another kind of oracle. The oracle makes
+//! all interleavings one by one. It decides by the definition of happens-before (a graph, and a
+//! search in it) which accesses race. A thread that meets a race ends there, as it does in the
+//! tool. Programs without a race must have the same results. An access that races under
+//! interleavings races under rc11. CI runs a slice; `random.rs` says how to run more.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +41,7 @@ impl Order {
     }
 }
 
-/// A statement. `v` is what the thread has read last.
+/// A statement. `v` is the value that the thread has read last.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     /// Plain variables.
@@ -57,7 +56,7 @@ enum Op {
     Unlock,
 }
 
-/// A statement, and whether it is made only if `v` is not 0.
+/// A statement, and whether it runs only if `v` is not 0.
 type Line = (Op, bool);
 type Threads = Vec<Vec<Line>>;
 
@@ -108,7 +107,7 @@ fn line_of(thread: usize, at: usize) -> usize {
     100 * (thread + 1) + at
 }
 
-/// The plain variables are volatile, so that the compiler leaves out none of their accesses.
+/// The plain variables are volatile, so that the compiler keeps all their accesses.
 fn text(threads: &Threads) -> String {
     let mut text = String::from(
         "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\n\
@@ -173,12 +172,12 @@ struct State {
     /// The last write of each atomic.
     last: [Option<usize>; 2],
     holder: Option<usize>,
-    /// Where each thread is, `r`, `v`, and whether a race has ended it.
+    /// The position of each thread, `r`, `v`, and whether a race has ended it.
     threads: Vec<(usize, i64, i64, bool)>,
 }
 
 impl State {
-    /// The events right before an event, by program order and synchronisation.
+    /// Returns the events right before an event, by program order and synchronisation.
     fn before(&self, event: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..event)
             .filter(|&at| self.events[at].thread == self.events[event].thread)
@@ -202,7 +201,7 @@ impl State {
         all
     }
 
-    /// The events that a read synchronises with, if it acquires.
+    /// Returns the events that a read synchronises with if it acquires.
     fn sources(&self, read: usize) -> Vec<usize> {
         let mut all = Vec::new();
         let mut from = self.events[read].from;
@@ -218,7 +217,7 @@ impl State {
                 let fence = matches!(self.events[at].op, Op::Fence(order) if order.releases());
                 fence && self.events[at].thread == self.events[write].thread
             }));
-            // An update continues the release sequence of what it has read from.
+            // An update continues the release sequence of the write that it reads from.
             from = match self.events[write].op {
                 Op::Add(..) => self.events[write].from,
                 _ => None,
@@ -227,7 +226,7 @@ impl State {
         all
     }
 
-    /// The lines of the accesses that the last event, a plain one, races with.
+    /// Returns the lines of the accesses that race with the last event, a plain one.
     fn races(&self) -> Vec<usize> {
         let last = self.events.len() - 1;
         let (mut open, mut seen) = (vec![last], BTreeSet::from([last]));
@@ -406,8 +405,8 @@ fn races_are_those_of_the_definition() {
     }
 }
 
-/// A program whose plain write must not be seen in memory before it is an event: a thread that
-/// races with it would do something else when the same events are made again.
+/// A program whose plain write must not be visible in memory before it is an event: a thread that
+/// races with it would behave differently when the same events are made again.
 #[test]
 fn a_write_is_made_when_it_is_an_event() {
     if has_compiler() {

@@ -29,7 +29,7 @@ fn plain_variables_are_explored_like_atomics() {
         "for (int k = 0; k < 2; k++) j += i;",
         "assert(i < 8 && j < 8);",
     );
-    // The figure of fib with N = 2; the last assertion reads no race.
+    // The count of fib with N = 2; the last assertion reads no race.
     assert_eq!(fib.executions, 19, "{fib:?}");
     assert!(fib.says("assertion"), "{fib:?}");
     let right = two(

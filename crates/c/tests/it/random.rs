@@ -1,12 +1,11 @@
-//! Random programs against an interpreter of interleavings that is written for them.
+//! Random programs, compared with an interpreter of interleavings that is written for them.
 //!
-//! Three generators: atomics and updates; locks, semaphores, plain variables behind locks and loops
-//! that wait; and plain variables that race. The interpreter goes through all states of all
-//! interleavings; the final states, the deadlocks and the failed assertions must be the same.
-//! Programs whose atomics are all sequentially consistent have the same under rc11.
-//!
-//! CI runs a slice. More: `MAZURKA_PROGRAMS=2000 MAZURKA_SEED=7 cargo test --release -p mazurka-c
-//! --test it random:: -- --ignored`.
+//! There are three generators: atomics and updates; locks, semaphores, plain variables behind locks
+//! and loops that wait; and plain variables that race. The interpreter visits all states of all
+//! interleavings. The final states, the deadlocks and the failed assertions must be the same.
+//! Programs whose atomics are all sequentially consistent have the same results under rc11. CI runs
+//! a slice. More: `MAZURKA_PROGRAMS=2000 MAZURKA_SEED=7 cargo test --release -p mazurka-c --test it
+//! random:: -- --ignored`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +13,7 @@ use mazurka_core::Random;
 
 use crate::support::{How, explore, has_compiler};
 
-/// A step of a thread. `r` is its register; what it reads is added to three times `r`.
+/// A step of a thread. `r` is its register: a value that it reads is added to three times `r`.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Load(usize),
@@ -30,7 +29,7 @@ enum Op {
     Wait,
     /// Waits until a variable has this value.
     Spin(usize, i64),
-    /// Leaves out the next one if `r` is odd.
+    /// Skips the next operation if `r` is odd.
     SkipIfOdd,
     /// `r` is not this.
     Assert(i64),
@@ -90,7 +89,7 @@ fn racing(random: &mut Random) -> Op {
     }
 }
 
-/// Variable 0 is behind lock 0 and variable 1 behind lock 1; variable 2 is atomic.
+/// Lock 0 protects variable 0 and lock 1 protects variable 1; variable 2 is atomic.
 fn locks(random: &mut Random) -> Vec<Op> {
     let mut all = Vec::new();
     for _ in 0..2 {
@@ -143,7 +142,7 @@ fn text(program: &Program) -> String {
     for (number, ops) in program.threads.iter().enumerate() {
         text += &format!("static void *t{number}(void *p) {{ int r = 0;\n");
         for (at, op) in ops.iter().enumerate() {
-            // One that is left out leaves nothing out.
+            // A skipped operation skips no other.
             let before = ops[..at].iter().rev();
             let skips = before.take_while(|op| matches!(op, Op::SkipIfOdd)).count() % 2 == 1;
             if skips {
@@ -188,7 +187,7 @@ fn text(program: &Program) -> String {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     x: [i64; VARIABLES],
-    /// The thread that holds each lock, from 1.
+    /// The thread that holds each lock, counted from 1.
     held: [usize; 2],
     semaphore: i64,
     threads: Vec<(usize, i64, bool)>,
@@ -202,7 +201,8 @@ struct Outcomes {
     failures: BTreeSet<String>,
 }
 
-/// Makes the next step of a thread; none if it has to wait. An attempt at a lock is two steps.
+/// Makes the next step of a thread. Returns `None` if the thread has to wait. An attempt at a lock
+/// is two steps.
 fn step(program: &Program, state: &State, number: usize, all: &mut Outcomes) -> Option<State> {
     let mut next = state.clone();
     let (at, r, _) = state.threads[number];
@@ -322,7 +322,7 @@ fn compare(kind: Kind, seed: u64) {
             expected.failures.clone(),
             "[]",
         );
-        // A `trylock` that fails may have read of a lock that was given back meanwhile: with two of
+        // A `trylock` that fails may have read from a lock that was released meanwhile: with two of
         // them a memory model has more results than interleavings.
         let more = memory.is_some() && source.contains("trylock");
         let same = if more {

@@ -26,7 +26,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether nothing is wrong, and everything was explored.
+    /// Returns whether there is no error and everything was explored.
     pub fn is_right(&self) -> bool {
         self.failures.is_empty()
             && self.deadlocks == 0
@@ -40,14 +40,14 @@ impl Found {
     }
 }
 
-/// The compilers of C and C++: those that the environment names, or gcc.
+/// Returns the compilers of C and C++: those that the environment names, or gcc.
 fn compilers() -> [String; 2] {
     let named = |name: &str, otherwise: &str| std::env::var(name).unwrap_or(otherwise.to_owned());
     [named("CC", "gcc"), named("CXX", "g++")]
 }
 
-/// The optional flags that a compiler takes. The first one keeps values that are not initialised
-/// from the program; tests have none.
+/// Returns the optional flags that a compiler takes. The first one hides uninitialised values from
+/// the program; tests have none.
 fn optional_flags(cxx: bool) -> &'static [&'static str] {
     static TAKEN: [OnceLock<Vec<&str>>; 2] = [OnceLock::new(), OnceLock::new()];
     TAKEN[usize::from(cxx)].get_or_init(|| {
@@ -67,7 +67,7 @@ fn takes(compiler: &str, flags: &[&str]) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// Whether there is a compiler; if not, the test says that it is skipped.
+/// Returns whether there is a compiler; if not, the test prints that it is skipped.
 pub fn has_compiler() -> bool {
     let [cc, _] = compilers();
     let there = Command::new(&cc).arg("--version").output();
@@ -156,7 +156,7 @@ fn compile(name: &str, source: &str, how: &How<'_>, folder: &Path) -> PathBuf {
     object
 }
 
-/// Explores a program in a process of its own. `name` is that of its file.
+/// Explores a program in a separate process. `name` is that of its file.
 pub fn explore(name: &str, source: &str, how: How<'_>) -> Found {
     Compiled::new(name, source, &how).explore(&how)
 }
@@ -170,7 +170,7 @@ pub struct Compiled {
 
 impl Drop for Compiled {
     fn drop(&mut self) {
-        // A folder that is left behind does no harm.
+        // A folder that remains does no harm.
         let _gone = fs::remove_dir_all(&self.folder);
     }
 }
@@ -188,7 +188,7 @@ impl Compiled {
         }
     }
 
-    /// Explores it in a process of its own.
+    /// Explores the program in a separate process.
     pub fn explore(&self, how: &How<'_>) -> Found {
         explore_object(&self.name, &self.object, how)
     }
@@ -245,7 +245,7 @@ fn explore_object(name: &str, object: &Path, how: &How<'_>) -> Found {
     found
 }
 
-/// Does what another process asks for; as a test alone it does nothing.
+/// Serves the requests of another process; as a test alone it does nothing.
 #[test]
 fn worker() {
     let Ok(object) = std::env::var("MAZURKA_C_OBJECT") else {

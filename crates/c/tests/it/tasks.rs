@@ -1,14 +1,14 @@
-//! The programs of `corpus/c`: their algorithms are those of tasks that are well known, and each
-//! says what is to be found. `// case: FLAGS verified`, or `violated` and words of the failure.
+//! The programs of `corpus/c`. Their algorithms are those of well-known tasks, and each program
+//! states its expected result: `// case: FLAGS verified`, or `violated` and words of the failure.
 
 use std::fs;
 
 use crate::support::{Found, How, explore, has_compiler};
 
-/// A line of a program that says what is to be found.
+/// A line of a program that states an expected result.
 struct Case {
     flags: Vec<String>,
-    /// Words of the failure, or `deadlock`; none if nothing is wrong.
+    /// Words of the failure, or `deadlock`; `None` if the program is correct.
     wrong: Option<String>,
 }
 

@@ -15,7 +15,7 @@ const FIB: &str = concat!(
 /// Published for fib(6), as the corpus says.
 const TRACES: u64 = 73_789;
 
-/// The words for a search that is cut into some hundred parts.
+/// Returns the arguments of a search that is cut into some hundred parts.
 fn fib(n: u32, server: &str) -> Vec<String> {
     let n = format!("N={n}");
     let words = [
@@ -43,7 +43,7 @@ fn timeless(record: &str) -> String {
     lines.join("\n")
 }
 
-/// What one process finds that explores the same parts.
+/// Returns the findings of one process that explores the same parts.
 fn alone(n: u32) -> CommandResult {
     let alone = said(mazurka(&fib(n, "here")));
     assert_eq!(alone.code, 0, "{alone:?}");
@@ -82,7 +82,7 @@ fn one_process_alone_finds_the_same() {
     let plain = said(mazurka(&words));
     let read = |record: &str| -> serde_json::Value {
         let mut record: serde_json::Value = serde_json::from_str(record).expect("a record");
-        // Times, workers, and what depends on the cuts.
+        // Times, workers, and the fields that depend on the cuts.
         for word in ["seconds", "options", "steps", "events", "blocked"] {
             record[word] = serde_json::Value::Null;
         }
@@ -132,7 +132,8 @@ fn a_message_that_is_deleted_only_delays() {
     let alone = alone(5);
     let Some(nats) = Nats::start(&[]) else { return };
     let coordinator = mazurka(&fib(5, &nats.url));
-    // The order for the whole is deleted, and later, when it was sent again, all that wait.
+    // The order of the whole search is deleted, and later, when it was sent again, all waiting
+    // orders.
     nats.wait_for(0, 1);
     nats.tell("$JS.API.STREAM.MSG.DELETE.mazurka-orders", r#"{"seq":1}"#);
     let _worker = worker(&nats.url, &[]);

@@ -113,7 +113,7 @@ pub struct Nats {
 }
 
 impl Nats {
-    /// Starts a server, if there is one to start.
+    /// Starts a server, if one is installed.
     pub fn start(words: &[&str]) -> Option<Self> {
         let there = Command::new("nats-server").arg("--version").output();
         if there.is_err() {
@@ -134,7 +134,7 @@ impl Nats {
         })
     }
 
-    /// Kills it, and starts it again with the same data.
+    /// Kills the server, and starts it again with the same data.
     pub fn restart(&mut self) {
         self.process.kill();
         self.process = serve(self.port, &self.folder, &self.words);
@@ -154,7 +154,7 @@ impl Nats {
         assert!(answered, "{subject}");
     }
 
-    /// Waits until the only search has so many parts done, and so many open, at least.
+    /// Waits until the only search has at least these numbers of parts done and of parts open.
     pub fn wait_for(&self, done: u64, open: u64) -> CommandResult {
         let start = Instant::now();
         loop {
@@ -190,7 +190,7 @@ fn serve(port: u16, folder: &tempfile::TempDir, words: &[String]) -> Process {
     process
 }
 
-/// Numbers that are always the same (a generator of no quality).
+/// A reproducible sequence of numbers (a simple generator).
 pub struct Random(pub u64);
 
 impl Random {

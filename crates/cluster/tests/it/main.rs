@@ -1,7 +1,6 @@
-//! The network alone, with a real server on a loopback port: the work is to add numbers.
-//!
-//! An order is a number. One above [`LARGE`] is cut into four that are less by one and together
-//! the same, any other is a result.
+//! The network alone, with a real server on a loopback port. The work is to add numbers, and an
+//! order is a number. An order above [`LARGE`] is cut into four orders that are each less by one
+//! and have the same total. Any other order is a result.
 
 use std::net::{TcpListener, TcpStream};
 use std::ops::ControlFlow;
@@ -101,7 +100,7 @@ impl Plan for Numbers {
     }
 }
 
-/// All numbers, in the order of the tree.
+/// Returns all numbers, in the order of the tree.
 fn expected() -> Vec<u64> {
     let (mut all, mut open) = (Vec::new(), vec![WHOLE]);
     while let Some(next) = open.pop() {
@@ -116,7 +115,7 @@ fn expected() -> Vec<u64> {
     all
 }
 
-/// A server, which is killed when this is dropped.
+/// A server. It is killed when this is dropped.
 struct Nats {
     child: Child,
     port: u16,

@@ -480,7 +480,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             assert!(possible, "a schedule of the net cannot be followed");
             let end = End::classify(session.program);
             if end != End::Deadlock && session.program.has_conditions() {
-                // A step that stays may have been made too late (`deadlocks`).
+                // The step of the process that stays may have been made too late (`deadlocks`).
                 continue;
             }
             let run = || Schedule::from_run(session.program.events(), session.program.processes());

@@ -223,7 +223,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Declares a shared variable, or those that one of a `struct` type is lowered to. Sizes are
+    /// Declares a shared variable. A variable of a `struct` type is lowered to several. Sizes are
     /// not known yet.
     fn declare_var(&mut self, name: Name<'s>, ty: &TypeExpr<'s>, declared: Declared) {
         let shape = Shape::plain(name.text, vec![1; ty.dims.len()]);

@@ -14,8 +14,8 @@
 //!
 //! Another order costs nothing at run time, so such changes come first. The others make processes
 //! wait, and guards come last, because they may wait for ever. Within these groups, changes that
-//! add no trace come first, then those that keep more traces, then shorter ones. Regions that
-//! contain those of a change that works are not tried.
+//! add no trace come first, then those that keep more traces, then shorter ones. If a change works,
+//! no region that contains its regions is tried.
 //!
 //! ```
 //! use mazurka::repair::ChangeKind;

@@ -176,7 +176,8 @@ pub enum Kept {
 #[allow(missing_docs)]
 pub enum Alternative {
     When(Expr, Vec<Stmt>),
-    /// An operation, which opens the alternative if it need not wait, and what follows it.
+    /// An operation, and the statements after it. The alternative is open if the operation need not
+    /// wait.
     Does(Box<Stmt>, Vec<Stmt>),
 }
 
@@ -257,7 +258,7 @@ impl Stmt {
 
     /// Whether all of it belongs to the step of its guard, even under `atomicity access`.
     pub fn is_simple(&self) -> bool {
-        // Only the first step of a `wait` does.
+        // Of a `wait`, only the first step belongs to the step of its guard.
         let waits = matches!(&self.kind, Kind::Operate(verb, _) if verb == "wait");
         !waits
             && !matches!(

@@ -1,5 +1,5 @@
-//! Reduced exploration of states, by one worker and by several: compared with brute force, and with
-//! the same search without the reduction where runs may be infinite.
+//! Reduced exploration of states, by one worker and by several. It is compared with brute force,
+//! and with the same search without the reduction where runs may be infinite.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use mazurka_explore::{Algorithm, Findings, Goal, Merging, Search, Workers};
 use mazurka_testkit::swarm::{messages, models, swarm, synchronised};
 use mazurka_testkit::{Config, Limit, States, every_state, generate, machine};
 
-/// Searches to the end, without looking for cycles.
+/// Returns a search to the end that does not look for cycles.
 fn stateful(reduced: bool) -> Search<Algorithm> {
     Search {
         algorithm: Algorithm::StatefulAs(Merging {
@@ -22,7 +22,7 @@ fn stateful(reduced: bool) -> Search<Algorithm> {
     }
 }
 
-/// Searches with one worker, and returns all that it sees.
+/// Searches with one worker, and returns all observations.
 fn alone(text: &str, search: &Search<Algorithm>) -> Option<(States, Findings)> {
     let mut seen = States::default();
     let most = Search {
@@ -44,7 +44,7 @@ fn together(text: &str, search: &Search<Algorithm>, count: usize) -> Findings {
     search.share_states_after(0, &Workers { count, programs }, go_on)
 }
 
-/// Returns what is wrong about a program, if anything.
+/// Returns the first difference for a program, if there is one.
 fn wrong(text: &str, brute: bool) -> Option<String> {
     let (all, found_all) = alone(text, &stateful(false))?;
     let (few, found) = alone(text, &stateful(true))?;
@@ -119,7 +119,7 @@ fn of_swarms(first: u64, count: u64) -> impl Iterator<Item = (u64, String)> {
     })
 }
 
-/// A false `assume` before the first step of a process belongs to the step that starts it.
+/// A false `assume` before the first step of a process belongs to the step that starts the process.
 #[test]
 fn what_is_discarded_at_its_start_puts_nothing_off() {
     let text = "var x, y: int = 0
@@ -130,7 +130,7 @@ fn what_is_discarded_at_its_start_puts_nothing_off() {
     assert_eq!(seen.sites.len(), 1);
 }
 
-/// A loop that runs alone must not keep other processes from failing.
+/// A loop that runs alone must not hide the failures of other processes.
 #[test]
 fn a_loop_puts_nothing_off() {
     let text = "var x, y: int = 0
@@ -156,7 +156,7 @@ fn the_run_to_the_only_final_state_is_that_of_one_worker() {
     }
 }
 
-/// Releasing a lock is enough alone, even if the lock is not held.
+/// The release of a lock is sufficient alone, even if the lock is not held.
 #[test]
 fn a_lock_is_given_back_at_once() {
     let text = "lock m

@@ -1,4 +1,5 @@
-//! States up to permutations of interchangeable processes: against the same search of all states.
+//! States up to permutations of interchangeable processes, compared with the same search of all
+//! states.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +11,7 @@ use mazurka_testkit::machine;
 use mazurka_testkit::planted::{Mistake, Permuting};
 use mazurka_testkit::swarm::symmetric;
 
-/// Searches to the end; cycles are not looked at.
+/// Returns a search to the end that does not look for cycles.
 fn stateful(reduced: bool, symmetric: bool) -> Search<Algorithm> {
     Search {
         algorithm: Algorithm::StatefulAs(Merging {
@@ -43,7 +44,7 @@ fn together(text: &str, search: &Search<Algorithm>, count: usize) -> Findings {
     all.share_states_after(0, &Workers { count, programs }, go_on)
 }
 
-/// Makes a run. None if it is no run of the program.
+/// Makes a run. Returns `None` if it is not a run of the program.
 fn replay(program: &mut Machine, schedule: &Schedule) -> Option<()> {
     program.back_to(0);
     for step in &schedule.0 {
@@ -59,7 +60,7 @@ fn is_dead(program: &Machine) -> bool {
     !program.is_final() && all.all(|status| status != Status::Ready)
 }
 
-/// What is wrong about the runs that are shown, if anything.
+/// Returns an error of the runs that are shown, if there is one.
 fn wrong_runs(text: &str, found: &Findings) -> Option<String> {
     let mut program = machine(text).ok()?;
     for failure in &found.failures {
@@ -100,8 +101,9 @@ fn sites(found: &Findings) -> Vec<u32> {
     all
 }
 
-/// What a search up to symmetry gets wrong about a program, if anything; else whether it has found
-/// a symmetry. None if there is too much to explore.
+/// Compares a search up to symmetry with a search of all states. Returns a difference, if there is
+/// one; else whether the search has found a symmetry. Returns `None` if the program has too many
+/// states.
 fn compare<E: Semantics>(
     text: &str,
     program: &mut E,
@@ -127,8 +129,8 @@ fn compare<E: Semantics>(
             false => wrong("no symmetry, and other counts"),
         };
     };
-    // The stubborn sets of the two searches may be different ones of the same size, so that either
-    // may meet a few states more.
+    // The two searches may choose different stubborn sets of the same size, so either may meet a
+    // few states more.
     let more = few.counts.states > all.counts.states || few.counts.steps > all.counts.steps;
     if !reduced && more {
         return wrong("more");
@@ -142,7 +144,8 @@ fn compare<E: Semantics>(
     }
 }
 
-/// What is wrong about a program, if anything; else the factor by which there are fewer states.
+/// Returns a difference for a program, if there is one; else the factor by which there are fewer
+/// states.
 fn wrong(text: &str) -> Option<Result<Option<f64>, String>> {
     let mut factor = None;
     for reduced in [false, true] {
@@ -197,14 +200,14 @@ fn check(seeds: std::ops::Range<u64>) {
     );
 }
 
-/// The sizes of the groups of members that a program has.
+/// Returns the sizes of the groups of members of a program.
 fn groups(text: &str) -> Vec<u32> {
     let machine = machine(text).unwrap_or_else(|mistake| panic!("{mistake}\n{text}"));
     let symmetry = machine.symmetry();
     symmetry.map_or(Vec::new(), |one| one.groups().to_vec())
 }
 
-/// What a search without stubborn sets finds: all states, and those up to symmetry.
+/// Returns the findings of a search without stubborn sets: of all states, and up to symmetry.
 fn found(text: &str) -> Findings {
     match compare(text, &mut machine(text).expect("a program"), false) {
         Some(Ok(Some(found))) => found,
@@ -212,7 +215,7 @@ fn found(text: &str) -> Findings {
     }
 }
 
-/// Programs of three processes, and the groups of these that are interchangeable.
+/// Programs of three processes, and the sizes of the groups of interchangeable ones.
 const PROGRAMS: &[(&str, &[u32])] = &[
     ("var x: int = 0 process p (i in 0..3) { x := x + 1 }", &[3]),
     (
@@ -286,7 +289,7 @@ const PROGRAMS: &[(&str, &[u32])] = &[
         "var x: int = 0 process p (i in 0..3) { x := 1 } process q (i in 0..2) { x := 2 }",
         &[3, 2],
     ),
-    // One of them is not like the others.
+    // One of the processes is not like the others.
     ("var t: int = 0 process p (i in 0..3) { t := i }", &[2]),
     (
         "var x: int = 0 process p (i in 0..3) { if i == 0 { x := 1 } }",
@@ -367,7 +370,7 @@ const PROGRAMS: &[(&str, &[u32])] = &[
 fn members_are_found_from_the_program() {
     for (text, expected) in PROGRAMS {
         assert_eq!(groups(text), *expected, "{text}");
-        // A program that always fails, or too large a one, would be no test.
+        // A program that always fails, or is too large, would test nothing.
         assert!(
             matches!(wrong(text), Some(Ok(_))),
             "{:?}\n{text}",
@@ -376,7 +379,7 @@ fn members_are_found_from_the_program() {
     }
 }
 
-/// Of n processes each has made 0, 1 or 2 steps: 3ⁿ states, and (n + 2)(n + 1) / 2 up to symmetry.
+/// Each of n processes has made 0, 1 or 2 steps: 3ⁿ states, and (n + 2)(n + 1) / 2 up to symmetry.
 #[test]
 fn counts_are_those_of_multisets() {
     for n in 2..9u64 {
@@ -389,8 +392,9 @@ fn counts_are_those_of_multisets() {
     }
 }
 
-/// Each process chooses one: functions on n points up to conjugation are OEIS A001372. Their cycles
-/// are what views alone do not tell apart. A process is at its test, at its choice or has chosen.
+/// Each process chooses one: functions on n points up to conjugation are OEIS A001372. Views alone
+/// do not distinguish the cycles of these functions. A process is at its test, at its choice or has
+/// chosen.
 #[test]
 fn counts_are_those_of_functions() {
     for (n, functions) in [(2u64, 3), (3, 7), (4, 19), (5, 47)] {
@@ -405,7 +409,7 @@ fn counts_are_those_of_functions() {
     }
 }
 
-/// Which process wins is a result, though all are alike.
+/// The process that wins is a result, though all processes are alike.
 #[test]
 fn the_winner_is_not_determined() {
     let text = "var winner: int = -1 process p (i in 0..3) { winner == -1 |> winner := i }
@@ -425,14 +429,14 @@ fn the_winner_is_not_determined() {
     assert_eq!(result.finals.len(), 2);
 }
 
-/// A failure of one process is one of each of them, at its own place.
+/// A failure of one process is a failure of each of them, at its own place.
 #[test]
 fn every_process_fails_at_its_own_place() {
     let text = "var x: int = 0 process p (i in 0..3) { x := x + 1; assert x < 3 }";
     assert_eq!(found(text).failures.len(), 3);
 }
 
-/// After how many programs a mistake is caught, if it is.
+/// Returns the number of programs after which a mistake is caught, if it is.
 fn caught_after(mistake: Mistake) -> Option<u64> {
     let is_wrong = |seed: &u64| {
         let text = symmetric(*seed);
@@ -445,7 +449,7 @@ fn caught_after(mistake: Mistake) -> Option<u64> {
     (0..150).find(is_wrong)
 }
 
-/// A harness that does not catch these would be worth little.
+/// A harness that misses these mistakes would be of little use.
 #[test]
 fn wrong_symmetries_are_caught() {
     assert_eq!(caught_after(Mistake::None), None);

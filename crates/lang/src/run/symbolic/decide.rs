@@ -54,7 +54,8 @@ impl TermDomain<'_> {
         step.burn(DECISION)?;
         let opposite = self.logic.not(condition);
         let (value, end) = match step.given() {
-            // A given outcome was offered before; a solver that was sure then may not be now.
+            // A given outcome was possible when it was offered. The solver may not decide that a
+            // second time.
             Some(1) if self.possible(condition) != Ok(false) => (1, 2),
             Some(0) if self.possible(opposite) != Ok(false) => {
                 (0, 1 + i64::from(self.possible(condition) == Ok(true)))
