@@ -259,7 +259,8 @@ impl Machine {
         Ok(&self.run[depth])
     }
 
-    /// Whether the order of a task is explored, if only that of some objects is.
+    /// Whether the order of a task is explored. With a choice of objects, only the order of their
+    /// tasks is.
     fn chosen(&self, task: &Task) -> bool {
         self.names.object(self.cog(task)).chosen || self.names.object(task.object).chosen
     }

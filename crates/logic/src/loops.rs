@@ -12,17 +12,19 @@
 //! Suppose some goal of the graph were false, so that an execution from it ends in a state without
 //! Ψ. Take a shortest such execution. Every rule except SCHEDULE passes the same execution on to
 //! another goal, and these rules alone form no cycle: a goal reached by *generalise* or *back* is
-//! always one that is scheduled, or one in which every thread has ended, whose boxes are of inner
-//! contexts, from which nothing leads back. SCHEDULE passes on an execution with one step fewer.
-//! That is a contradiction. So the proof shows that an invariant holds on entry, is preserved by
-//! the body, and is stable under the steps of all other threads while its thread stands before the
-//! test: each of these comes back to a goal that assumes it. An invariant is assumed only after it
-//! has been shown, so a wrong invariant leaves a goal open and proves nothing.
+//! always one that is scheduled, or one in which every thread has ended. The boxes of the latter
+//! are of inner contexts, and no rule leads back from these. SCHEDULE passes on an execution with
+//! one step fewer. That is a contradiction. So the proof shows that an invariant holds on entry, is
+//! preserved by the body, and is stable under the steps of all other threads while its thread
+//! stands before the test: each of these paths comes back to a goal that assumes the invariant. An
+//! invariant is assumed only after it has been shown, so a wrong invariant leaves a goal open and
+//! proves nothing.
 //!
-//! When to generalise is a heuristic and does not affect soundness: if a thread stands before the
-//! test of a loop with an invariant, and the path has been at the same points since the last goal
-//! that was generalised. The values that have changed since then are replaced. If others turn out
-//! to change too, they are replaced the next time, so this terminates.
+//! A heuristic decides when to generalise, which does not affect soundness. A goal is generalised
+//! if a thread stands before the test of a loop with an invariant, and the path has been at the
+//! same points since the last goal that was generalised. The values that have changed since then
+//! are replaced. If others turn out to change too, they are replaced the next time, so this
+//! terminates.
 
 use mazurka_lang::hir::{Expr, ExprKind, Program, Stmt, StmtKind};
 use mazurka_smt::{Kind, Term, Terms};

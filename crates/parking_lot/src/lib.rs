@@ -26,8 +26,8 @@
 //! ```
 //!
 //! Differences:
-//! - Time does not pass in a model. `try_lock_for` and its kin fail exactly if the lock is held
-//!   when the thread tries, and every moment to try is explored.
+//! - Time does not pass in a model. `try_lock_for` and the other methods with a time limit try
+//!   once: they fail if the lock is held at that moment. The exploration covers every such moment.
 //! - Any thread that can take a lock may do so, whether or not others wait. So `unlock_fair` is
 //!   `unlock` and [`FairMutex`] is [`Mutex`]. As in parking_lot, an [`RwLock`] keeps new readers
 //!   out while a writer waits for the others to leave: a thread that reads and calls

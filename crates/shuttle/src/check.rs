@@ -74,7 +74,7 @@ pub enum FailurePersistence {
 pub enum MaxSteps {
     /// It continues up to the limit of `mazurka-rt`, which is a failure.
     None,
-    /// The same as `None`; the number is ignored.
+    /// It continues up to the limit of `mazurka-rt`, too; the number is ignored.
     FailAfter(usize),
     /// It is cut, and the summary says so.
     ContinueAfter(usize),

@@ -82,7 +82,8 @@ pub fn hunt(hunt: &Hunt, engine: impl Fn(&mut Machine) -> Summary) -> Option<Cat
     None
 }
 
-/// Panics with a shrunk program at the first random one about which `wrong` says something.
+/// Tries random programs. Panics at the first one for which `wrong` returns an error, with a shrunk
+/// program.
 pub fn assert_right(
     seeds: std::ops::Range<u64>,
     config: &Config,

@@ -49,7 +49,7 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
         Ok(match format {
             Format::Text => mazurka_report::verdict(record, &view(&Limits::default())),
             Format::Html => {
-                // The record also has what its command added.
+                // The record also has the fields that its command added.
                 let whole: serde_json::Value =
                     serde_json::from_str(&text).map_err(|error| error.to_string())?;
                 let shown = Shown {

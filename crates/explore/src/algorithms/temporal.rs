@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(found(&[0, 0], &edges, EVENTUALLY), Some((vec![0, 1], None)));
         assert_eq!(found(&[0, 2], &edges, LEADS), Some((vec![0, 1], None)));
         assert_eq!(found(&[2, 1], &edges, LEADS), None);
-        // The same state is enough.
+        // A state that satisfies both conditions is enough.
         assert_eq!(found(&[3, 0], &edges, LEADS), None);
     }
 

@@ -22,7 +22,7 @@ struct Mark {
     readers: u32,
 }
 
-/// Examines sets of events. It keeps its memory from one set to the next.
+/// Examines sets of events. It reuses its allocations from one set to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Examiner {
     round: u32,

@@ -155,7 +155,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             }
             let end = End::classify(self.session.program);
             if end != End::Deadlock && self.conditional {
-                // A step that stays may have been made too late (`deadlocks`).
+                // The step of the process that stays may have been made too late (`deadlocks`).
                 continue;
             }
             let run = || {
@@ -439,7 +439,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         ledger.mishaps_after(*program, &causes);
     }
 
-    /// Goes on until no process can, with new steps if there are any.
+    /// Continues until no process can make a step, with new steps if there are any.
     fn go_on(&mut self) -> ControlFlow<Bound> {
         let mut look_further = true;
         loop {

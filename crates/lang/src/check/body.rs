@@ -30,8 +30,9 @@ pub(super) struct Body<'c, 's> {
     pub whole: bool,
     /// Whether locals of processes can be named.
     pub temporal: bool,
-    /// Whether there is an enclosing loop, and a procedure, to leave.
+    /// Whether a loop encloses the current statement.
     pub in_loop: bool,
+    /// Whether the current statement is in a procedure.
     pub in_procedure: bool,
     /// Statements that follow the current one in the same step.
     pub after: Vec<Stmt>,

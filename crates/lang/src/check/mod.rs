@@ -180,7 +180,7 @@ struct Checker<'s> {
     signatures: Vec<Rc<[Declared]>>,
     types: FxHashMap<&'s str, (TypeName, Span)>,
     structs: Vec<Struct<'s>>,
-    /// The variables of a `struct` type, and their parts that are of one too.
+    /// The variables of `struct` types, and their parts of `struct` types.
     records: Vec<Record>,
     functions: Vec<Inlined<'s>>,
     /// The constant arrays.

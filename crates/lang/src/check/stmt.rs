@@ -191,8 +191,8 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    /// Records the place of a labelled statement. A process with several instances, or a procedure,
-    /// has it once.
+    /// Records the place of a labelled statement, once for all instances of a process and for all
+    /// calls of a procedure.
     pub(super) fn label(&mut self, name: Name<'s>, span: Span) {
         let known = self.c.program.labels.insert(name.text.to_owned(), span);
         if let Some(first) = known.filter(|first| *first != span) {

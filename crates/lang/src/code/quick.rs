@@ -24,7 +24,7 @@ pub(crate) enum QuickAction {
     Unlock,
 }
 
-/// An element of the array whose first cell is the one of the access.
+/// An element of the array whose first cell is the cell of the access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Element {
     /// The slot of the index.

@@ -1,7 +1,7 @@
 //! Formats a program: indentation, blanks between tokens, blank lines.
 //!
-//! The author chooses the line breaks, as in gofmt: no line is joined or split. So a carefully
-//! arranged model stays so, the lines of diagnostics and witnesses stay the same, and the parser,
+//! The author chooses the line breaks, as in gofmt: no line is joined or split. So a careful
+//! arrangement is preserved, the lines of diagnostics and witnesses stay the same, and the parser,
 //! which treats some line breaks as significant, reads the same program. Everything else follows
 //! from the tokens alone: [`spacing`] says what is between two of them on one line, [`layout`]
 //! where a line begins. So formatting is idempotent.

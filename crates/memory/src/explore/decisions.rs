@@ -55,8 +55,8 @@ fn collect(graph: &Graph, into: &mut Vec<Decision>, counts: impl Fn(&Event) -> b
 }
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {
-    /// Returns the first outcome of a question that is feasible in the graph, or the next one after
-    /// another.
+    /// Returns the first outcome of a question that is feasible in the graph; with `after`, the
+    /// first one behind that outcome.
     pub(super) fn feasible(&mut self, question: u32, after: Option<Value>) -> Option<Value> {
         collect(&self.graph, &mut self.decisions, |_| true);
         self.runner.decide(&self.decisions, question, after)

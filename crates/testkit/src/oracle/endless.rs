@@ -12,7 +12,7 @@ struct After {
     next: bool,
     /// Nothing: the process ends.
     nothing: bool,
-    /// The same statements again, in an endless loop.
+    /// The statements themselves, in an endless loop.
     itself: bool,
     /// In order: the statement after the enclosing loop, its next round, the statement after the
     /// call.

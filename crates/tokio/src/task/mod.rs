@@ -109,12 +109,12 @@ impl Future for YieldNow {
     }
 }
 
-/// A future without a budget. There is no budget here.
+/// A future without a budget. The model has no budgets, so this is the future itself.
 #[derive(Debug)]
 #[must_use = "Unconstrained does nothing unless polled"]
 pub struct Unconstrained<F>(Pin<Box<F>>);
 
-/// Runs a future without a budget. There is no budget here.
+/// Runs a future without a budget. The model has no budgets, so this only polls the future.
 pub fn unconstrained<F>(inner: F) -> Unconstrained<F> {
     Unconstrained(Box::pin(inner))
 }

@@ -11,8 +11,8 @@
 //!
 //! Deviations:
 //! - A decision about an unknown condition is an *outcome* of the step, like the value of a
-//!   `choose`. So every explorer runs here unchanged. A side that the solver finds infeasible is
-//!   not an outcome. Nor is one that it cannot decide: that becomes a doubt, and if both sides are
+//!   `choose`. So every explorer runs here unchanged. A side is an outcome only if the solver finds
+//!   it feasible. A side that the solver cannot decide becomes a doubt, and if both sides are
 //!   undecided, the process halts. There is an outcome whenever the term is not constant, even if
 //!   only one side is feasible: terms are the same in equivalent runs (Corollary 3), but
 //!   feasibility depends on all earlier decisions.
@@ -20,7 +20,8 @@
 //!   considers the open side). So the step of such a process has an outcome in which it *stays*:
 //!   only the path condition changes. Then the process waits until something that its step may
 //!   touch has another value. Whether it can make such a step depends only on the terms. So for
-//!   each valuation of the variables this is a concrete program that tests its guards now and then.
+//!   each valuation of the variables this is a concrete program whose processes sometimes test a
+//!   guard that is closed.
 //! - What a process does before its first step may depend on an input. Then this is a separate step
 //!   without accesses; all such steps come before all others, in the order of the processes.
 //! - For nets, a condition over inputs that a step meets in the local work after its access is a
