@@ -18,7 +18,7 @@ const MAX_RATIO_BITS: u64 = 1 << 15;
 
 /// Why an operation has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum ArithmeticError {
     DivisionByZero,
     /// The result is too large.
     TooLarge,
@@ -69,17 +69,17 @@ pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-fn bounded(value: BigInt) -> Result<Value, Trouble> {
+fn bounded(value: BigInt) -> Result<Value, ArithmeticError> {
     if value.bits() > MAX_BITS {
-        Err(Trouble::TooLarge)
+        Err(ArithmeticError::TooLarge)
     } else {
         Ok(Value::integer(value))
     }
 }
 
-fn bounded_rational(value: BigRational) -> Result<Value, Trouble> {
+fn bounded_rational(value: BigRational) -> Result<Value, ArithmeticError> {
     if bits(&value) > MAX_RATIO_BITS {
-        Err(Trouble::TooLarge)
+        Err(ArithmeticError::TooLarge)
     } else {
         Ok(Value::rational(value))
     }
@@ -116,7 +116,7 @@ fn small_ratio(a: i64, b: i64) -> Value {
 }
 
 /// Computes `+ - * / %` on numbers.
-pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Trouble> {
+pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, ArithmeticError> {
     if let (Value::Int(a), Value::Int(b)) = (a, b) {
         let quick = match operator {
             Binary::Add => a.checked_add(*b),
@@ -135,16 +135,18 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Tr
     }
     if matches!(a, Value::Float(_)) || matches!(b, Value::Float(_)) {
         let (Some(a), Some(b)) = (float(a), float(b)) else {
-            return Err(Trouble::Mistyped);
+            return Err(ArithmeticError::Mistyped);
         };
         let value = match operator {
             Binary::Add => a + b,
             Binary::Subtract => a - b,
             Binary::Multiply => a * b,
-            Binary::Divide | Binary::Modulo if b == 0.0 => return Err(Trouble::DivisionByZero),
+            Binary::Divide | Binary::Modulo if b == 0.0 => {
+                return Err(ArithmeticError::DivisionByZero);
+            }
             Binary::Divide => a / b,
             Binary::Modulo => a % b,
-            _ => return Err(Trouble::Mistyped),
+            _ => return Err(ArithmeticError::Mistyped),
         };
         return Ok(Value::Float(value));
     }
@@ -153,25 +155,25 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Tr
             Binary::Add => bounded(a + b),
             Binary::Subtract => bounded(a - b),
             Binary::Multiply => bounded(a * b),
-            Binary::Modulo if b.is_zero() => Err(Trouble::DivisionByZero),
+            Binary::Modulo if b.is_zero() => Err(ArithmeticError::DivisionByZero),
             Binary::Modulo => bounded(a % b),
-            _ => Err(Trouble::Mistyped),
+            _ => Err(ArithmeticError::Mistyped),
         };
     }
     let (Some(a), Some(b)) = (rational(a), rational(b)) else {
-        return Err(Trouble::Mistyped);
+        return Err(ArithmeticError::Mistyped);
     };
     if bits(&a).max(bits(&b)) > MAX_RATIO_BITS {
-        return Err(Trouble::TooLarge);
+        return Err(ArithmeticError::TooLarge);
     }
     match operator {
         Binary::Add => bounded_rational(a + b),
         Binary::Subtract => bounded_rational(a - b),
         Binary::Multiply => bounded_rational(a * b),
-        Binary::Divide | Binary::Modulo if b.is_zero() => Err(Trouble::DivisionByZero),
+        Binary::Divide | Binary::Modulo if b.is_zero() => Err(ArithmeticError::DivisionByZero),
         Binary::Divide => bounded_rational(a / b),
         Binary::Modulo => bounded_rational(&a - &b * (&a / &b).trunc()),
-        _ => Err(Trouble::Mistyped),
+        _ => Err(ArithmeticError::Mistyped),
     }
 }
 
@@ -189,32 +191,32 @@ pub(crate) fn steps_between(from: &Value, to: &Value, unit: &Value) -> Option<i6
 }
 
 /// Returns a number plus this many steps of a unit.
-pub(crate) fn stepped(from: &Value, steps: i64, unit: &Value) -> Result<Value, Trouble> {
+pub(crate) fn stepped(from: &Value, steps: i64, unit: &Value) -> Result<Value, ArithmeticError> {
     let more = binary(Binary::Multiply, &Value::Int(steps), unit)?;
     binary(Binary::Add, from, &more)
 }
 
 /// Computes `-` and `!`.
-pub(crate) fn unary(operator: Unary, value: &Value) -> Result<Value, Trouble> {
+pub(crate) fn unary(operator: Unary, value: &Value) -> Result<Value, ArithmeticError> {
     match (operator, value) {
         (Unary::Not, Value::Bool(value)) => Ok(Value::Bool(!value)),
         (Unary::Negate, Value::Float(value)) => Ok(Value::Float(-value)),
         (Unary::Negate, value) => binary(Binary::Subtract, &Value::Int(0), value),
-        _ => Err(Trouble::Mistyped),
+        _ => Err(ArithmeticError::Mistyped),
     }
 }
 
 /// Returns a float as an integer, rounded by the given function.
-pub(crate) fn rounded(value: &Value, round: impl Fn(f64) -> f64) -> Result<Value, Trouble> {
-    let value = float(value).ok_or(Trouble::Mistyped)?;
+pub(crate) fn rounded(value: &Value, round: impl Fn(f64) -> f64) -> Result<Value, ArithmeticError> {
+    let value = float(value).ok_or(ArithmeticError::Mistyped)?;
     match BigInt::from_f64(round(value)) {
         Some(value) => bounded(value),
-        None => Err(Trouble::TooLarge),
+        None => Err(ArithmeticError::TooLarge),
     }
 }
 
 /// Returns a rational as an integer, rounded towards zero.
-pub(crate) fn truncated(value: &Value) -> Result<Value, Trouble> {
+pub(crate) fn truncated(value: &Value) -> Result<Value, ArithmeticError> {
     match value {
         Value::Rat(value) => match (value.numer().to_i64(), value.denom().to_i64()) {
             // Only the least number divided by -1 would not fit, and denominators are positive.
@@ -241,7 +243,7 @@ pub(crate) fn written(value: &Value) -> Option<String> {
 }
 
 /// Returns the absolute value of a number.
-pub(crate) fn absolute(value: Value) -> Result<Value, Trouble> {
+pub(crate) fn absolute(value: Value) -> Result<Value, ArithmeticError> {
     match compare(&value, &Value::Int(0)) {
         Ordering::Less => unary(Unary::Negate, &value),
         _ => Ok(value),

@@ -12,7 +12,7 @@ use mazurka_core::{
 use crate::Machine;
 use crate::code::Op;
 use crate::heap::{CLOCK_PROCESS, Life, Task};
-use crate::step::{Happening, resolved};
+use crate::step::{StepAction, resolved};
 use crate::text::{object_name, shown};
 use crate::value::Value;
 
@@ -139,7 +139,7 @@ impl Machine {
     }
 
     /// Returns the actions of a step in words; writes of fields are described as changes.
-    fn actions(&self, happenings: &[Happening]) -> (Vec<String>, Vec<Change>) {
+    fn actions(&self, happenings: &[StepAction]) -> (Vec<String>, Vec<Change>) {
         let mut actions = Vec::new();
         let mut changes: Vec<Change> = Vec::new();
         let path = |task: &u32| self.names.tasks.path(ProcessId(*task)).to_string();
@@ -147,8 +147,8 @@ impl Machine {
         for happening in happenings {
             actions.push(match happening {
                 // The initial values of a new object are not changes.
-                Happening::Wrote { object, .. } if new.contains(object) => continue,
-                Happening::Wrote {
+                StepAction::Wrote { object, .. } if new.contains(object) => continue,
+                StepAction::Wrote {
                     object,
                     field,
                     from,
@@ -164,22 +164,22 @@ impl Machine {
                     }
                     continue;
                 }
-                Happening::Created(object) => {
+                StepAction::Created(object) => {
                     new.push(*object);
                     format!("new {}", object_name(*object, &self.code, &self.names))
                 }
-                Happening::Sent { task } => {
+                StepAction::Sent { task } => {
                     format!("{} is {}", self.message(ProcessId(*task)), path(task))
                 }
-                Happening::Waits { task } => format!("waits for {}", path(task)),
-                Happening::Until(time) => format!("waits until {}", self.shown(time)),
-                Happening::Took { task } => format!("takes the result of {}", path(task)),
-                Happening::Released => "releases".to_owned(),
-                Happening::Printed(text) => format!("prints {text:?}"),
-                Happening::Ended(Value::Unit) => "ends".to_owned(),
-                Happening::Ended(value) => format!("returns {}", self.shown(value)),
-                Happening::Threw(value) => format!("throws {}", self.shown(value)),
-                Happening::Died(object) => {
+                StepAction::Waits { task } => format!("waits for {}", path(task)),
+                StepAction::Until(time) => format!("waits until {}", self.shown(time)),
+                StepAction::Took { task } => format!("takes the result of {}", path(task)),
+                StepAction::Released => "releases".to_owned(),
+                StepAction::Printed(text) => format!("prints {text:?}"),
+                StepAction::Ended(Value::Unit) => "ends".to_owned(),
+                StepAction::Ended(value) => format!("returns {}", self.shown(value)),
+                StepAction::Threw(value) => format!("throws {}", self.shown(value)),
+                StepAction::Died(object) => {
                     format!("{} dies", object_name(*object, &self.code, &self.names))
                 }
             });
@@ -189,7 +189,7 @@ impl Machine {
     }
 
     /// Returns the messages of a step.
-    fn actor(&self, process: ProcessId, starts: bool, happenings: &[Happening]) -> Actor {
+    fn actor(&self, process: ProcessId, starts: bool, happenings: &[StepAction]) -> Actor {
         let path = |task: u32| self.names.tasks.path(ProcessId(task)).to_string();
         let parts = |process: ProcessId| {
             let name = self.task_name(process);
@@ -220,7 +220,7 @@ impl Machine {
         };
         for happening in happenings {
             match happening {
-                Happening::Sent { task } => {
+                StepAction::Sent { task } => {
                     let (object, method) = parts(ProcessId(*task));
                     actor.sends.push(Message {
                         process: path(*task),
@@ -229,15 +229,15 @@ impl Machine {
                         arguments: self.arguments(ProcessId(*task)),
                     });
                 }
-                Happening::Created(object) => {
+                StepAction::Created(object) => {
                     let name = object_name(*object, &self.code, &self.names);
                     actor.creates.push(name);
                 }
-                Happening::Waits { task } => actor.waits_for = Some(path(*task)),
-                Happening::Until(time) => actor.until = Some(self.shown(time)),
-                Happening::Ended(Value::Unit) => {}
-                Happening::Ended(value) => actor.result = Some(self.shown(value)),
-                Happening::Threw(value) if !alive => actor.throws = Some(self.shown(value)),
+                StepAction::Waits { task } => actor.waits_for = Some(path(*task)),
+                StepAction::Until(time) => actor.until = Some(self.shown(time)),
+                StepAction::Ended(Value::Unit) => {}
+                StepAction::Ended(value) => actor.result = Some(self.shown(value)),
+                StepAction::Threw(value) if !alive => actor.throws = Some(self.shown(value)),
                 _ => {}
             }
         }

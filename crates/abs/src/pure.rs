@@ -1,6 +1,6 @@
 //! Evaluates pure code, which reads fields and changes nothing but the stack.
 
-use crate::arithmetic::{self, Trouble};
+use crate::arithmetic::{self, ArithmeticError};
 use crate::code::{Builtin, Code, Op};
 use crate::heap::{Names, Object};
 use crate::labels::Trail;
@@ -259,11 +259,13 @@ impl Evaluator<'_> {
         Fault::Exception(Value::constant(constructor))
     }
 
-    fn trouble(&self, trouble: Trouble) -> Fault {
+    fn trouble(&self, trouble: ArithmeticError) -> Fault {
         match trouble {
-            Trouble::DivisionByZero => self.exception(self.code.exceptions.division_by_zero),
-            Trouble::TooLarge => Fault::TooMuch,
-            Trouble::Mistyped => self.exception(self.code.exceptions.pattern_match_failed),
+            ArithmeticError::DivisionByZero => {
+                self.exception(self.code.exceptions.division_by_zero)
+            }
+            ArithmeticError::TooLarge => Fault::TooMuch,
+            ArithmeticError::Mistyped => self.exception(self.code.exceptions.pattern_match_failed),
         }
     }
 
@@ -312,8 +314,9 @@ impl Evaluator<'_> {
         fuel: &mut u64,
     ) -> Result<(), Fault> {
         let trouble = |t| self.trouble(t);
-        let mistyped = || self.trouble(Trouble::Mistyped);
-        let float = |value: &Value| arithmetic::float(value).ok_or(self.trouble(Trouble::Mistyped));
+        let mistyped = || self.trouble(ArithmeticError::Mistyped);
+        let float =
+            |value: &Value| arithmetic::float(value).ok_or(self.trouble(ArithmeticError::Mistyped));
         let value = match builtin {
             Builtin::ToString => {
                 let mut all = String::new();

@@ -46,7 +46,7 @@ impl From<Obstacle> for StepError {
 
 /// An action within a step, for descriptions of it.
 #[derive(Clone, Debug)]
-pub(crate) enum Happening {
+pub(crate) enum StepAction {
     Wrote {
         object: u32,
         field: u32,
@@ -74,22 +74,22 @@ pub(crate) enum Happening {
 
 /// Receives the actions within a step.
 pub(crate) trait Listener {
-    fn hear(&mut self, happening: impl FnOnce() -> Happening);
+    fn hear(&mut self, happening: impl FnOnce() -> StepAction);
 }
 
 impl Listener for () {
     #[inline]
-    fn hear(&mut self, _happening: impl FnOnce() -> Happening) {}
+    fn hear(&mut self, _happening: impl FnOnce() -> StepAction) {}
 }
 
-impl Listener for Vec<Happening> {
-    fn hear(&mut self, happening: impl FnOnce() -> Happening) {
+impl Listener for Vec<StepAction> {
+    fn hear(&mut self, happening: impl FnOnce() -> StepAction) {
         self.push(happening());
     }
 }
 
 /// Where a run ends.
-enum Rest {
+enum RunEnd {
     /// It keeps the cog, at a `get` or a `println`.
     Holding(u32),
     /// It has released the cog.
@@ -121,7 +121,7 @@ pub(crate) struct Cpu<'a, L> {
 /// The result of an instruction: the next one, or the end of the run.
 enum Next {
     At(u32),
-    Rest(Rest),
+    Rest(RunEnd),
 }
 
 /// Why an instruction stops.
@@ -156,12 +156,12 @@ impl<L: Listener> Cpu<'_, L> {
         let mut task = std::mem::replace(&mut self.state.tasks[process.index()], Task::unborn());
         let result = self.run_task(&mut task);
         let holds = match &result {
-            Ok(Rest::Holding(pc)) => {
+            Ok(RunEnd::Holding(pc)) => {
                 task.pc = *pc;
                 self.forget(&mut task, *pc + 1);
                 true
             }
-            Ok(Rest::Released(pc)) => {
+            Ok(RunEnd::Released(pc)) => {
                 task.pc = *pc;
                 self.forget(&mut task, *pc);
                 false
@@ -251,7 +251,7 @@ impl<L: Listener> Cpu<'_, L> {
         })
     }
 
-    fn run_task(&mut self, task: &mut Task) -> Result<Rest, Obstacle> {
+    fn run_task(&mut self, task: &mut Task) -> Result<RunEnd, Obstacle> {
         let mut pc = task.pc;
         let cogs = task.frames.iter().skip(1);
         self.inits
@@ -259,16 +259,16 @@ impl<L: Listener> Cpu<'_, L> {
         let dead = Value::constant(self.code.exceptions.object_dead);
         let idle = self.code.is_idle(pc);
         if self.state.objects[task.object as usize].dead && !idle {
-            self.listener.hear(|| Happening::Threw(dead.clone()));
+            self.listener.hear(|| StepAction::Threw(dead.clone()));
             task.life = Life::Thrown;
             self.end(task, Some(dead));
-            return Ok(Rest::Over);
+            return Ok(RunEnd::Over);
         }
         let top = task.frames.last().map_or(0, |frame| frame.object);
         if self.state.objects[top as usize].dead && !idle {
             match self.throw(pc, dead, task) {
                 Some(handler) => pc = handler,
-                None => return Ok(Rest::Over),
+                None => return Ok(RunEnd::Over),
             }
         } else if self.code.ops[pc as usize] == Op::Get {
             let Some(Value::Future(future)) = task.stack.last() else {
@@ -305,7 +305,7 @@ impl<L: Listener> Cpu<'_, L> {
                 Err(Halt::Obstacle(obstacle)) => return Err(obstacle),
                 Err(Halt::Fault(Fault::TooMuch)) => {
                     self.halt(task, MishapKind::LocalLimit, pc, None);
-                    return Ok(Rest::Over);
+                    return Ok(RunEnd::Over);
                 }
                 Err(Halt::Fault(Fault::Exception(exception))) => {
                     match self.throw(pc, exception, task) {
@@ -315,7 +315,7 @@ impl<L: Listener> Cpu<'_, L> {
                             }
                             pc = handler;
                         }
-                        None => return Ok(Rest::Over),
+                        None => return Ok(RunEnd::Over),
                     }
                 }
             }
@@ -373,7 +373,7 @@ impl<L: Listener> Cpu<'_, L> {
                 let old = std::mem::replace(&mut fields[field as usize], value);
                 touch(self.event, Access::write(cell));
                 let new = &self.state.objects[this as usize].fields[field as usize];
-                self.listener.hear(|| Happening::Wrote {
+                self.listener.hear(|| StepAction::Wrote {
                     object: this,
                     field,
                     from: old.clone(),
@@ -402,15 +402,15 @@ impl<L: Listener> Cpu<'_, L> {
                     _ => return Err(self.null()),
                 };
                 if !self.event.joined.contains(&ProcessId(future)) {
-                    self.listener.hear(|| Happening::Waits { task: future });
-                    return Ok(Next::Rest(Rest::Holding(pc)));
+                    self.listener.hear(|| StepAction::Waits { task: future });
+                    return Ok(Next::Rest(RunEnd::Holding(pc)));
                 }
                 self.take(task)?;
             }
             Op::Take => self.take(task)?,
             Op::Await | Op::Suspend => {
-                self.listener.hear(|| Happening::Released);
-                return Ok(Next::Rest(Rest::Released(pc + 1)));
+                self.listener.hear(|| StepAction::Released);
+                return Ok(Next::Rest(RunEnd::Released(pc + 1)));
             }
             Op::Claim => {
                 let Value::Future(future) = pop(&mut task.stack) else {
@@ -433,7 +433,7 @@ impl<L: Listener> Cpu<'_, L> {
                 }
             }
             Op::Wake => self.wake(task)?,
-            Op::Block => return Ok(Next::Rest(Rest::Holding(pc))),
+            Op::Block => return Ok(Next::Rest(RunEnd::Holding(pc))),
             Op::Deadline(slot) => {
                 let base = task.frames.last().map_or(0, |frame| frame.base);
                 let end = match &task.stack[(base + slot) as usize] {
@@ -458,7 +458,7 @@ impl<L: Listener> Cpu<'_, L> {
             }
             Op::Print { line } => {
                 if self.is_noticed() && !self.code.observed.no_output {
-                    return Ok(Next::Rest(Rest::Holding(pc)));
+                    return Ok(Next::Rest(RunEnd::Holding(pc)));
                 }
                 if let Value::Text(text) = pop(&mut task.stack) {
                     let text = if line {
@@ -466,7 +466,7 @@ impl<L: Listener> Cpu<'_, L> {
                     } else {
                         text
                     };
-                    self.listener.hear(|| Happening::Printed(text.clone()));
+                    self.listener.hear(|| StepAction::Printed(text.clone()));
                     if !self.code.observed.no_output {
                         touch(self.event, Access::write(OUTPUT));
                         self.state.output.push(text);
@@ -480,26 +480,26 @@ impl<L: Listener> Cpu<'_, L> {
                 let exception = pop(&mut task.stack);
                 return Ok(match self.die(exception, task) {
                     Some(handler) => Next::At(handler),
-                    None => Next::Rest(Rest::Over),
+                    None => Next::Rest(RunEnd::Over),
                 });
             }
             Op::Recovered => {
                 task.life = Life::Thrown;
                 let exception = std::mem::replace(&mut task.stack[0], Value::Unit);
                 self.end(task, Some(exception));
-                return Ok(Next::Rest(Rest::Over));
+                return Ok(Next::Rest(RunEnd::Over));
             }
             Op::Leave => {
                 let value = pop(&mut task.stack);
                 let Some(frame) = task.frames.pop() else {
-                    return Ok(Next::Rest(Rest::Over));
+                    return Ok(Next::Rest(RunEnd::Over));
                 };
                 task.stack.truncate(frame.base as usize);
                 if task.frames.is_empty() {
-                    self.listener.hear(|| Happening::Ended(value.clone()));
+                    self.listener.hear(|| StepAction::Ended(value.clone()));
                     task.life = Life::Ended;
                     self.end(task, Some(value));
-                    return Ok(Next::Rest(Rest::Over));
+                    return Ok(Next::Rest(RunEnd::Over));
                 }
                 task.stack.push(value);
                 return Ok(Next::At(frame.call + 2));
@@ -515,7 +515,7 @@ impl<L: Listener> Cpu<'_, L> {
         let Value::Future(future) = pop(&mut task.stack) else {
             return Err(Halt::Fault(Fault::TooMuch));
         };
-        self.listener.hear(|| Happening::Took { task: future });
+        self.listener.hear(|| StepAction::Took { task: future });
         let other = &self.state.tasks[future as usize];
         let value = other.result.clone().unwrap_or(Value::Unit);
         match other.life {
@@ -548,7 +548,7 @@ impl<L: Listener> Cpu<'_, L> {
         };
         let wake = binary(Binary::Add, &self.state.now, &chosen);
         let wake = wake.map_err(|_| Halt::Fault(Fault::TooMuch))?;
-        self.listener.hear(|| Happening::Until(wake.clone()));
+        self.listener.hear(|| StepAction::Until(wake.clone()));
         // Of several durations of one guard, the last one to be over matters.
         let later = |known: &Value| compare(known, &wake) == std::cmp::Ordering::Greater;
         if !task.wake.as_ref().is_some_and(later) {
@@ -624,7 +624,7 @@ impl<L: Listener> Cpu<'_, L> {
         let first = self.names.object(object).cells;
         let all = Access::write(first).over(info.fields.len() as u32 + 2);
         self.event.touched.push(all);
-        self.listener.hear(|| Happening::Created(object));
+        self.listener.hear(|| StepAction::Created(object));
         Ok(object)
     }
 
@@ -648,7 +648,7 @@ impl<L: Listener> Cpu<'_, L> {
     /// Ends the init block: an active object starts.
     fn created(&mut self, task: &mut Task) -> Next {
         let Some(frame) = task.frames.pop() else {
-            return Next::Rest(Rest::Over);
+            return Next::Rest(RunEnd::Over);
         };
         task.stack.truncate(frame.base as usize);
         task.stack.push(Value::Object(frame.object));
@@ -708,7 +708,7 @@ impl<L: Listener> Cpu<'_, L> {
         new.result = None;
         self.event.spawned.push(child);
         self.undo.push(Undo::TaskBorn(child.0));
-        self.listener.hear(|| Happening::Sent { task: child.0 });
+        self.listener.hear(|| StepAction::Sent { task: child.0 });
         child.0
     }
 

@@ -3,7 +3,7 @@
 use mazurka_core::{Access, MishapKind};
 
 use crate::heap::{Frame, Life, Task};
-use crate::step::{Cpu, Happening, Listener, Undo, touch};
+use crate::step::{Cpu, Listener, StepAction, Undo, touch};
 use crate::value::Value;
 
 impl<L: Listener> Cpu<'_, L> {
@@ -26,7 +26,7 @@ impl<L: Listener> Cpu<'_, L> {
             && !task.recovers
             && (!failed || class.recovers_assertions)
         {
-            self.listener.hear(|| Happening::Threw(exception.clone()));
+            self.listener.hear(|| StepAction::Threw(exception.clone()));
             task.recovers = true;
             task.stack.clear();
             task.stack.push(exception);
@@ -46,7 +46,7 @@ impl<L: Listener> Cpu<'_, L> {
             _ => exception,
         };
         if task.kept && !self.is_assertion(&exception) {
-            self.listener.hear(|| Happening::Threw(exception.clone()));
+            self.listener.hear(|| StepAction::Threw(exception.clone()));
             task.life = Life::Thrown;
             self.end(task, Some(exception));
         } else {
@@ -73,7 +73,7 @@ impl<L: Listener> Cpu<'_, L> {
             }
             return Some(handler);
         }
-        self.listener.hear(|| Happening::Threw(exception.clone()));
+        self.listener.hear(|| StepAction::Threw(exception.clone()));
         task.life = Life::Thrown;
         self.end(task, Some(exception));
         None
@@ -91,7 +91,7 @@ impl<L: Listener> Cpu<'_, L> {
         }
         self.state.objects[object as usize].dead = true;
         self.undo.push(Undo::Died(object));
-        self.listener.hear(|| Happening::Died(object));
+        self.listener.hear(|| StepAction::Died(object));
         let name = self.names.object(object);
         let cell = self.code.classes[name.class as usize].life_cell();
         touch(self.event, Access::write(name.cells + cell));

@@ -43,7 +43,7 @@ unsafe extern "C" {
 }
 
 /// The data that `dl_iterate_phdr` collects.
-struct Wanted {
+struct CollectedImage {
     base: usize,
     found: Vec<(usize, usize)>,
     relro: (usize, usize),
@@ -52,9 +52,10 @@ struct Wanted {
 }
 
 extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut libc::c_void) -> i32 {
-    // SAFETY: the loader passes the description of an object, and `data` is the `Wanted` of `open`.
+    // SAFETY: the loader passes the description of an object, and `data` is the `CollectedImage` of
+    // `open`.
     unsafe {
-        let (info, wanted) = (&*info, &mut *data.cast::<Wanted>());
+        let (info, wanted) = (&*info, &mut *data.cast::<CollectedImage>());
         if info.dlpi_addr as usize != wanted.base {
             return 0;
         }
@@ -120,7 +121,7 @@ impl Image {
             let mut info: libc::Dl_info = std::mem::zeroed();
             libc::dladdr(main, &mut info);
             let base = info.dli_fbase as usize;
-            let mut wanted = Wanted {
+            let mut wanted = CollectedImage {
                 base,
                 found: Vec::new(),
                 relro: (0, 0),

@@ -27,14 +27,14 @@ pub(crate) enum Trap {
 }
 
 /// A cell for the one thread that runs programs, and for the handlers that interrupt it.
-struct Alone<T>(Cell<T>);
+struct RunnerCell<T>(Cell<T>);
 
 // SAFETY: programs run on one thread (`world.rs`). Handlers of other threads find no coroutine on
 // their stack, and change nothing (`end`).
-unsafe impl<T> Sync for Alone<T> {}
+unsafe impl<T> Sync for RunnerCell<T> {}
 
-static RUNNING: Alone<Option<CoroutineTrapHandler<()>>> = Alone(Cell::new(None));
-static TRAPPED: Alone<Option<Trap>> = Alone(Cell::new(None));
+static RUNNING: RunnerCell<Option<CoroutineTrapHandler<()>>> = RunnerCell(Cell::new(None));
+static TRAPPED: RunnerCell<Option<Trap>> = RunnerCell(Cell::new(None));
 
 /// Counts resumptions, for the timer.
 static BEATS: AtomicU64 = AtomicU64::new(0);

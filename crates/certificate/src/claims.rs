@@ -121,7 +121,7 @@ impl Steps {
 
 /// A position of the walk.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct At {
+struct WalkPosition {
     pc: u32,
     open: bool,
     merged: bool,
@@ -133,15 +133,15 @@ struct At {
 
 /// The values that are known at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Known {
+struct KnownValues {
     /// The slots of the frames that the step has been in, the current one last.
     frames: Vec<Vec<Option<i64>>>,
     operands: Vec<Option<i64>>,
 }
 
-impl Known {
+impl KnownValues {
     /// Keeps the values that are also known on another path. Returns whether any was dropped.
-    fn meet(&mut self, other: &Known) -> Result<bool, Obstacle> {
+    fn meet(&mut self, other: &KnownValues) -> Result<bool, Obstacle> {
         let same = self.operands.len() == other.operands.len();
         if !same || self.frames.len() != other.frames.len() {
             return Err(Obstacle::Beyond("two ways to one instruction do not agree"));
@@ -167,13 +167,13 @@ impl Known {
 struct Walk<'w, 'a> {
     machine: &'w Machine<'a>,
     flat: Flat<'a>,
-    seen: HashMap<At, Known>,
-    work: Vec<At>,
+    seen: HashMap<WalkPosition, KnownValues>,
+    work: Vec<WalkPosition>,
     claims: Vec<Claim>,
     /// The instructions that can wait.
     waits: Vec<u32>,
     mark: u32,
-    start: Known,
+    start: KnownValues,
     returns: Vec<u32>,
     /// The size of the largest frame, which is used for all frames.
     frame: usize,
@@ -208,7 +208,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             claims: Vec::new(),
             waits: Vec::new(),
             mark: thread.pc,
-            start: Known {
+            start: KnownValues {
                 frames: vec![slots],
                 operands: Vec::new(),
             },
@@ -220,7 +220,7 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     /// Follows all paths, and collects their claims.
     fn all(mut self) -> Result<Next, Obstacle> {
-        let first = At {
+        let first = WalkPosition {
             pc: self.mark + 1,
             open: matches!(self.flat.ops[self.mark as usize], Op::Open(_)),
             merged: false,
@@ -261,7 +261,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         })
     }
 
-    fn reach(&mut self, at: At, known: Known) -> Result<(), Obstacle> {
+    fn reach(&mut self, at: WalkPosition, known: KnownValues) -> Result<(), Obstacle> {
         let goes_on = match self.seen.get_mut(&at) {
             Some(old) => old.meet(&known)?,
             None => {
@@ -276,7 +276,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Follows one instruction.
-    fn follow(&mut self, mut at: At, mut known: Known) -> Result<(), Obstacle> {
+    fn follow(&mut self, mut at: WalkPosition, mut known: KnownValues) -> Result<(), Obstacle> {
         const UNBALANCED: Obstacle = Obstacle::Beyond("an instruction lacks its operand");
         let op = self.flat.ops[at.pc as usize];
         at.pc += 1;
@@ -332,7 +332,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 let condition = known.operands.pop().ok_or(UNBALANCED)?;
                 let decided = condition.filter(|_| !self.flat.is_branch(at.pc - 1));
                 if decided != Some(1) {
-                    let other = At {
+                    let other = WalkPosition {
                         pc: to,
                         ..at.clone()
                     };
@@ -343,7 +343,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 }
             }
             Op::JumpUnlessLess { to, .. } => {
-                let other = At {
+                let other = WalkPosition {
                     pc: to,
                     ..at.clone()
                 };

@@ -141,7 +141,7 @@ impl Missing {
 
 /// How a thread was reached.
 #[derive(Clone, Copy)]
-struct Reached {
+struct ReachedThread {
     /// The thread before it, and the write and the read between them; `None` where one thread
     /// directly orders another.
     from: Option<(u32, Option<(usize, usize)>)>,
@@ -172,9 +172,9 @@ fn chain(
     (first, position): (u32, usize),
     second: u32,
 ) -> Vec<(usize, usize, usize)> {
-    let mut reached: BTreeMap<u32, Reached> = BTreeMap::new();
+    let mut reached: BTreeMap<u32, ReachedThread> = BTreeMap::new();
     let at = position;
-    reached.insert(first, Reached { from: None, at });
+    reached.insert(first, ReachedThread { from: None, at });
     // For each step that continues a release sequence, the write at its head.
     let mut heads: BTreeMap<usize, usize> = BTreeMap::new();
     for (at, step) in steps.iter().enumerate().skip(position) {
@@ -189,7 +189,7 @@ fn chain(
             SyncAction::Orders { thread: other } => {
                 if reached.contains_key(&thread) {
                     let from = Some((thread, None));
-                    reached.entry(other).or_insert(Reached { from, at });
+                    reached.entry(other).or_insert(ReachedThread { from, at });
                 }
                 continue;
             }
@@ -198,7 +198,7 @@ fn chain(
         let known = reached.contains_key(&thread);
         if let (Some(head), false) = (head, known) {
             let from = Some((steps[head].thread, Some((head, at))));
-            reached.insert(thread, Reached { from, at });
+            reached.insert(thread, ReachedThread { from, at });
         }
         if writes && known {
             heads.insert(at, at);
@@ -209,7 +209,7 @@ fn chain(
     let mut links = Vec::new();
     let mut thread = second;
     while thread != first {
-        let Some(Reached {
+        let Some(ReachedThread {
             from: Some((before, link)),
             ..
         }) = reached.get(&thread)

@@ -2,7 +2,7 @@
 
 use std::fmt::{Debug, Display, Formatter, Result};
 
-use crate::history::{Happening, History};
+use crate::history::{History, OperationEvent};
 
 /// The chart.
 ///
@@ -46,9 +46,9 @@ impl<O: Debug, R: Debug> History<O, R> {
         let columns = 2 * self.happenings.len();
         let mut text = String::new();
         for (((id, operation), name), process) in self.operations().zip(&names).zip(&lanes) {
-            let place = |wanted: Happening| self.happenings.iter().position(|&h| h == wanted);
-            let start = place(Happening::Called(id)).map_or(0, |at| 2 * at);
-            let end = place(Happening::Ended(id)).map(|at| 2 * at);
+            let place = |wanted: OperationEvent| self.happenings.iter().position(|&h| h == wanted);
+            let start = place(OperationEvent::Called(id)).map_or(0, |at| 2 * at);
+            let end = place(OperationEvent::Ended(id)).map(|at| 2 * at);
             let length = end.unwrap_or(columns) - start - 1;
             let (bar, tail) = ("─".repeat(length), if end.is_some() { "┤" } else { "" });
             let bar = format!("{}├{bar}{tail}", " ".repeat(start));

@@ -58,7 +58,7 @@ pub struct Operation<O, R> {
 
 /// What happened to an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Happening {
+pub(crate) enum OperationEvent {
     Called(OperationId),
     Ended(OperationId),
 }
@@ -68,7 +68,7 @@ pub(crate) enum Happening {
 #[derive(Clone, Debug)]
 pub struct History<O, R> {
     pub(crate) operations: Vec<Operation<O, R>>,
-    pub(crate) happenings: Vec<Happening>,
+    pub(crate) happenings: Vec<OperationEvent>,
 }
 
 impl<O, R> Default for History<O, R> {
@@ -150,7 +150,7 @@ impl<O, R> History<O, R> {
             result: None,
             before,
         });
-        self.happenings.push(Happening::Called(id));
+        self.happenings.push(OperationEvent::Called(id));
         Ok(id)
     }
 
@@ -167,7 +167,7 @@ impl<O, R> History<O, R> {
         let known = &mut self.operations[id.index()].result;
         if known.is_none() {
             *known = Some(result);
-            self.happenings.push(Happening::Ended(id));
+            self.happenings.push(OperationEvent::Ended(id));
         }
     }
 

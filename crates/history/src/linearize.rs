@@ -22,7 +22,7 @@ use std::hash::Hash;
 
 use rustc_hash::FxHashSet;
 
-use crate::history::{Happening, History, OperationId};
+use crate::history::{History, OperationEvent, OperationId};
 
 /// The greatest number of pairs of applied operations and state that a search visits.
 pub const MOST_STATES: usize = 1 << 16;
@@ -123,8 +123,8 @@ impl<O, R: PartialEq> History<O, R> {
             .happenings
             .iter()
             .filter_map(|happening| match happening {
-                Happening::Ended(id) => Some(*id),
-                Happening::Called(_) => None,
+                OperationEvent::Ended(id) => Some(*id),
+                OperationEvent::Called(_) => None,
             });
         let ends: Vec<OperationId> = ends.collect();
         match self.order_of(&ends, start, &apply) {

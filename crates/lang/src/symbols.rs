@@ -8,8 +8,8 @@ use mazurka_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
 use crate::syntax::ast::{
-    Alternative, Base, Cases, Expr, ExprKind, Gate, Init, Item, Kept, Name, Over, Param, Range,
-    Selector, Spawned, Stmt, StmtKind, Text, TypeExpr,
+    Alternative, Base, Cases, Expr, ExprKind, Gate, Init, Item, Kept, Name, Param,
+    QuantifierDomain, Range, Selector, Spawned, Stmt, StmtKind, Text, TypeExpr,
 };
 use crate::syntax::include::without_includes;
 use crate::syntax::parser::parse;
@@ -720,8 +720,8 @@ impl<'s> Walk<'s> {
             }
             ExprKind::Quantified(quantified) => {
                 match &quantified.over {
-                    Over::Range(from, to) => self.exprs([from, to]),
-                    Over::Array(array) => self.expr(array),
+                    QuantifierDomain::Range(from, to) => self.exprs([from, to]),
+                    QuantifierDomain::Array(array) => self.expr(array),
                 }
                 self.scoped(|walk| {
                     walk.local(quantified.name, SymbolKind::Local);

@@ -124,12 +124,12 @@ pub(crate) struct ThreadStep {
     pub rule: Rule,
     /// The conditions under which it does not fail.
     pub leaves: Vec<Leaf>,
-    pub ways: Vec<Way>,
+    pub ways: Vec<StepChoice>,
 }
 
 /// One way that a step can go.
 #[derive(Debug)]
-pub(crate) struct Way {
+pub(crate) struct StepChoice {
     /// The invariants after it.
     pub leaves: Vec<Leaf>,
     pub to: usize,
@@ -497,7 +497,7 @@ impl<'p, 's> Search<'p, 's> {
                     event,
                 };
                 let to = self.follow(at, successor, &mut hasher);
-                ways.push(Way { leaves, to });
+                ways.push(StepChoice { leaves, to });
             }
             steps.push(ThreadStep {
                 process,

@@ -137,9 +137,9 @@ impl Checked {
 }
 
 /// Records the tree of an engine.
-struct Growing(Tree);
+struct TreeRecorder(Tree);
 
-impl Observer<Machine> for Growing {
+impl Observer<Machine> for TreeRecorder {
     fn start(&mut self, program: &Machine) {
         self.0 = Tree::new(program.code().program().processes.len() as u32);
     }
@@ -158,14 +158,14 @@ impl Observer<Machine> for Growing {
 }
 
 /// Asks whether to continue, and remembers the answer.
-struct Looking<'a, 'w> {
+struct ContinueWatch<'a, 'w> {
     options: &'a Options,
     watch: &'a mut Watch<'w>,
     start: Instant,
     bound: Option<Bound>,
 }
 
-impl<'a, 'w> Looking<'a, 'w> {
+impl<'a, 'w> ContinueWatch<'a, 'w> {
     fn new(options: &'a Options, watch: &'a mut Watch<'w>, start: Instant) -> Self {
         Self {
             options,
@@ -217,7 +217,7 @@ pub fn check(
         ))
     })?;
     program.can_certify(options)?;
-    let mut looking = Looking::new(options, watch, Instant::now());
+    let mut looking = ContinueWatch::new(options, watch, Instant::now());
     let checked = certificate.check(&mut || looking.go_on());
     let facts = checked.map_err(|why| looking.or_bound(why))?;
     let counted = program.counted(options);
@@ -245,7 +245,7 @@ fn tree(
             let asked = short.limits.depth.unwrap_or(MOST_STEPS_OF_A_RUN);
             short.limits.depth = Some(asked.min(MOST_STEPS_OF_A_RUN));
         }
-        let mut growing = Growing(Tree::new(0));
+        let mut growing = TreeRecorder(Tree::new(0));
         let mut machine = code.machine(&short);
         let search = everything(Algorithm::Optimal, &short);
         let found = search.run(&mut machine, watch, &mut growing);
@@ -290,7 +290,7 @@ impl Program {
         } else {
             tree(code, options, watch)?
         };
-        let mut looking = Looking::new(options, watch, start);
+        let mut looking = ContinueWatch::new(options, watch, start);
         let mut added = 0;
         match tree {
             Some(evidence) => {

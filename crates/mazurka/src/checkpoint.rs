@@ -67,7 +67,7 @@ struct Saved {
     checksum: String,
     mazurka: String,
     program: ProgramRecord,
-    options: Way,
+    options: FindingOptions,
     /// The combined fingerprints of one run.
     sample: Hex,
     seconds: f64,
@@ -84,7 +84,7 @@ struct Saved {
     /// digits for each instruction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reached: Option<String>,
-    left: Vec<Left>,
+    left: Vec<RemainingPart>,
 }
 
 /// The fields that determine which version can read the rest.
@@ -98,15 +98,15 @@ struct Header {
 
 /// The options that affect the findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Way {
+struct FindingOptions {
     algorithm: String,
     max_depth: u64,
     max_local: u64,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for FindingOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Way {
+        let FindingOptions {
             algorithm,
             max_depth,
             max_local,
@@ -120,7 +120,7 @@ impl fmt::Display for Way {
 
 /// A part that is left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Left {
+struct RemainingPart {
     prefix: String,
     asleep: Vec<String>,
     share: f64,
@@ -214,8 +214,8 @@ pub enum ResumeError {
     Engine(Algorithm),
 }
 
-fn way(algorithm: Stateless, options: &Options) -> Way {
-    Way {
+fn way(algorithm: Stateless, options: &Options) -> FindingOptions {
+    FindingOptions {
         algorithm: algorithm.to_string(),
         max_depth: options.limits.depth(),
         max_local: options.limits.local,
@@ -400,7 +400,7 @@ impl Checkpoint {
             broken_ensures: seen.broken_ensures,
             traces,
             reached: None,
-            left: left.iter().map(Left::new).collect(),
+            left: left.iter().map(RemainingPart::new).collect(),
         })
     }
 
@@ -453,7 +453,7 @@ impl Checkpoint {
             left: saved
                 .left
                 .iter()
-                .map(Left::part)
+                .map(RemainingPart::part)
                 .collect::<Result<_, _>>()?,
             most_steps: None,
         };
@@ -532,7 +532,7 @@ impl Saved {
     }
 }
 
-impl Left {
+impl RemainingPart {
     fn new(part: &Part) -> Self {
         Self {
             prefix: part.prefix.to_string(),

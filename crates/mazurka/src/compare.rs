@@ -182,13 +182,13 @@ impl<M: Narrator> Observer<M> for Outcomes {
 }
 
 /// The result of a search through one of the programs.
-struct Met<T> {
+struct SearchedProgram<T> {
     algorithm: Algorithm,
     found: Findings,
     outcomes: T,
 }
 
-impl<T> Met<T> {
+impl<T> SearchedProgram<T> {
     fn is_whole(&self) -> bool {
         self.found.stopped == StopReason::Complete
     }
@@ -201,7 +201,7 @@ fn explore<M: Narrator + Semantics>(
     names: &[String],
     options: &Options,
     watch: &mut Watch<'_>,
-) -> Met<Outcomes> {
+) -> SearchedProgram<Outcomes> {
     let all = Budget::new(&options.limits);
     let mut engines = vec![Algorithm::Optimal, Algorithm::Stateful];
     if machine.may_repeat() {
@@ -238,7 +238,7 @@ fn explore<M: Narrator + Semantics>(
                 )
             });
             if found.stopped == StopReason::Complete || engines.is_empty() || stopped_all {
-                return Met {
+                return SearchedProgram {
                     algorithm,
                     found,
                     outcomes,
@@ -498,7 +498,7 @@ fn classes(
     names: &[String],
     options: &Options,
     watch: &mut Watch<'_>,
-) -> Met<Vec<Class>> {
+) -> SearchedProgram<Vec<Class>> {
     let mut classes = Classes {
         names: names.to_vec(),
         all: Vec::new(),
@@ -506,7 +506,7 @@ fn classes(
     let algorithm = Algorithm::Optimal;
     let mut found = everything(algorithm, options).run(machine, watch, &mut classes);
     doubt(machine, options, &mut found, watch);
-    Met {
+    SearchedProgram {
         algorithm,
         found,
         outcomes: classes.all,

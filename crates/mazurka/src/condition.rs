@@ -46,7 +46,7 @@ use mazurka_smt::{Answer, Model, Readable, Reader, Term, Terms};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::{Hurry, retell};
+use crate::evidence::{EvidenceTime, retell};
 use crate::reach::{BadProperty, StateProperty};
 use crate::search::{Head, everything};
 use crate::unknowns::{doubt, follow, gives_up, symbolic_machine};
@@ -168,7 +168,7 @@ struct Outcome {
 }
 
 /// Collects the conditions of runs.
-struct Gathered<'a> {
+struct ConditionCollector<'a> {
     wanted: &'a Wanted,
     classes: Vec<Class>,
     known: FxHashSet<Term>,
@@ -185,7 +185,7 @@ fn is_failure(mishap: &&Mishap) -> bool {
     mishap.kind == MishapKind::Failure
 }
 
-impl Gathered<'_> {
+impl ConditionCollector<'_> {
     fn add(&mut self, program: &SymbolicMachine, condition: Term) {
         if condition != Term::FALSE && self.known.insert(condition) {
             let schedule = Schedule::from_run(program.whole(), program.processes());
@@ -211,7 +211,7 @@ impl Gathered<'_> {
     }
 }
 
-impl Observer<SymbolicMachine> for Gathered<'_> {
+impl Observer<SymbolicMachine> for ConditionCollector<'_> {
     fn start(&mut self, program: &SymbolicMachine) {
         let failed = program.initial_mishaps().iter().filter(is_failure);
         let counted = failed.filter(|mishap| program.counts(mishap));
@@ -293,7 +293,7 @@ impl Observer<SymbolicMachine> for Gathered<'_> {
 }
 
 /// Makes a class of each pair of results that can differ. Returns whether all pairs were compared.
-fn add_differences(machine: &SymbolicMachine, gathered: &mut Gathered<'_>) -> bool {
+fn add_differences(machine: &SymbolicMachine, gathered: &mut ConditionCollector<'_>) -> bool {
     let results = std::mem::take(&mut gathered.results).into_iter();
     let results: Vec<(Observed, Runs)> = results
         .map(|result| (result.observed, Rc::new(result.runs)))
@@ -343,7 +343,7 @@ struct ShownFormula {
 /// The work after the search.
 struct Describer<'a> {
     machine: &'a SymbolicMachine,
-    hurry: &'a Hurry,
+    evidence_time: &'a EvidenceTime,
 }
 
 impl Describer<'_> {
@@ -366,7 +366,7 @@ impl Describer<'_> {
 
     fn tell(&self, formula: Term, given: Term) -> ShownFormula {
         let readable = self.machine.with_terms(|terms, solver| {
-            let mut go_on = || !self.hurry.is_over();
+            let mut go_on = || !self.evidence_time.is_over();
             Reader::new(terms, solver, given, &mut go_on).read(formula)
         });
         let readable = readable.flatten();
@@ -381,7 +381,7 @@ impl Describer<'_> {
     }
 
     /// Returns the formulas. `bounded`: the runs of any value may have been cut.
-    fn formulas(&self, start: Term, gathered: &Gathered<'_>, bounded: bool) -> Formulas {
+    fn formulas(&self, start: Term, gathered: &ConditionCollector<'_>, bounded: bool) -> Formulas {
         let classes = gathered.classes.iter().map(|class| class.condition);
         let sorted = |terms: &FxHashSet<Term>| {
             let mut sorted: Vec<Term> = terms.iter().copied().collect();
@@ -481,7 +481,7 @@ impl Program {
         let options = &options.started();
         let budget = Budget::new(&options.limits);
         let mut machine = symbolic_machine(code, options, options.patience.clone())?;
-        let mut gathered = Gathered {
+        let mut gathered = ConditionCollector {
             wanted,
             classes: Vec::new(),
             known: FxHashSet::default(),
@@ -503,10 +503,10 @@ impl Program {
             found.add_bound(Bound::Undecided);
         }
         options.show();
-        let hurry = Hurry::after(&found, &options.limits);
+        let evidence_time = EvidenceTime::after(&found, &options.limits);
         let telling = Describer {
             machine: &machine,
-            hurry: &hurry,
+            evidence_time: &evidence_time,
         };
         let formulas = telling.formulas(start, &gathered, bounded);
         let instances = telling.instances(&formulas, &gathered.classes);
@@ -576,7 +576,7 @@ fn is_localised(bounds: &[Bound]) -> bool {
 }
 
 /// Returns all conditions that were collected.
-fn conditions(gathered: &Gathered<'_>) -> Vec<Term> {
+fn conditions(gathered: &ConditionCollector<'_>) -> Vec<Term> {
     let classes = gathered.classes.iter().map(|class| class.condition);
     let sets = gathered.counted.iter().chain(&gathered.cut).copied();
     classes.chain(sets).collect()

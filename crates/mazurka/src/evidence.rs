@@ -108,7 +108,7 @@ pub(crate) fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Narra
 }
 
 /// The time that is left to make evidence readable.
-pub(crate) struct Hurry {
+pub(crate) struct EvidenceTime {
     start: Instant,
     left: Option<Duration>,
 }
@@ -119,7 +119,7 @@ const AFTER_THE_LIMIT: Duration = Duration::from_millis(300);
 /// The least number of runs that are tried to make one more readable.
 const TRIED: u32 = 16;
 
-impl Hurry {
+impl EvidenceTime {
     /// Starts the clock with the time that a search has left, if there is a limit.
     pub fn after(found: &Findings, limits: &Limits) -> Self {
         let start = Instant::now();
@@ -149,7 +149,7 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
     machine: &mut M,
     found: &Findings,
     counted: Kinds,
-    hurry: &Hurry,
+    evidence_time: &EvidenceTime,
 ) -> Vec<Witness> {
     let mut all = Vec::new();
     let counts = |kind: Kind| counted.contains(kind);
@@ -157,13 +157,18 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
         if let Some(mishap) = &finding.mishap
             && counts(Kind::Failure)
         {
-            all.push(found_failure(machine, &finding.schedule, mishap, hurry));
+            all.push(found_failure(
+                machine,
+                &finding.schedule,
+                mishap,
+                evidence_time,
+            ));
         }
     }
     for broken in &found.broken {
         if counts(Kind::Property) {
             // Otherwise the graph of states was complete, and the run is a shortest one.
-            let shorter = if found.broken_off && hurry.allows(Duration::ZERO) {
+            let shorter = if found.broken_off && evidence_time.allows(Duration::ZERO) {
                 temporal::shorter(machine, broken)
             } else {
                 None
@@ -180,7 +185,7 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
     if let Some(finding) = &found.deadlock
         && counts(Kind::Deadlock)
     {
-        all.push(found_deadlock(machine, &finding.schedule, hurry));
+        all.push(found_deadlock(machine, &finding.schedule, evidence_time));
     }
     if let Some(finding) = &found.livelock
         && counts(Kind::Livelock)
@@ -196,7 +201,7 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
     }
     if let ([first, second], true) = (&found.finals[..], counts(Kind::Nondeterminism)) {
         let schedules = (&first.schedule, &second.schedule);
-        all.push(found_difference(machine, schedules, hurry));
+        all.push(found_difference(machine, schedules, evidence_time));
     }
     all
 }
@@ -207,13 +212,13 @@ pub(crate) fn found_failure<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
     mishap: &Mishap,
-    hurry: &Hurry,
+    evidence_time: &EvidenceTime,
 ) -> Witness {
     let violation = Violation::Failure(mishap.site);
-    let (told, took) = least(machine, schedule, |_| violation.clone(), hurry);
+    let (told, took) = least(machine, schedule, |_| violation.clone(), evidence_time);
     let same = told.failures.iter().find(|m| m.site == mishap.site);
     let mishap = *same.unwrap_or_else(|| panic!("a failure does not come again: {schedule}"));
-    if hurry.allows(took) {
+    if evidence_time.allows(took) {
         failure(machine, told.run, &mishap)
     } else {
         explained(machine, told.run, &mishap)
@@ -225,10 +230,10 @@ pub(crate) fn found_failure<M: Narrator + Semantics>(
 pub(crate) fn found_deadlock<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
-    hurry: &Hurry,
+    evidence_time: &EvidenceTime,
 ) -> Witness {
     let stuck = |machine: &M| Violation::Deadlock(with_status(machine, Status::Waiting));
-    let (told, _) = least(machine, schedule, stuck, hurry);
+    let (told, _) = least(machine, schedule, stuck, evidence_time);
     assert!(
         told.deadlocked,
         "a deadlock does not come again: {schedule}"
@@ -240,12 +245,12 @@ pub(crate) fn found_deadlock<M: Narrator + Semantics>(
 pub(crate) fn found_difference<M: Narrator + Semantics>(
     machine: &mut M,
     (one, other): (&Schedule, &Schedule),
-    hurry: &Hurry,
+    evidence_time: &EvidenceTime,
 ) -> Witness {
     let start = Instant::now();
     retell(machine, one);
     retell(machine, other);
-    if hurry.allows(start.elapsed()) {
+    if evidence_time.allows(start.elapsed()) {
         let (one, other) = closest(machine, one, other);
         nondeterminism(machine, &one, &other)
     } else {
@@ -259,12 +264,12 @@ fn least<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
     violation: impl FnOnce(&M) -> Violation,
-    hurry: &Hurry,
+    evidence_time: &EvidenceTime,
 ) -> (NarratedRun, Duration) {
     let start = Instant::now();
     let told = retell(machine, schedule);
     let took = start.elapsed();
-    if !hurry.allows(took) {
+    if !evidence_time.allows(took) {
         return (told, took);
     }
     drop(told);

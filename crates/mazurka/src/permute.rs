@@ -163,7 +163,7 @@ impl Program {
         let up_to =
             (bound.is_some() && !finished && !wanted.complete).then_some(schedule.0.len() as u64);
         let found = match up_to {
-            None => permute.run(&mut labelled, watch, &mut Whole(&mut collecting)),
+            None => permute.run(&mut labelled, watch, &mut CompleteRuns(&mut collecting)),
             Some(length) => {
                 permute.limits.depth = Some(length.saturating_add(1));
                 let mut prefix = UpTo::current_run(&mut labelled);
@@ -582,9 +582,9 @@ impl<M: Narrator> Collecting<M> {
 }
 
 /// Collects permutations of complete runs.
-struct Whole<'a, M>(&'a mut Collecting<M>);
+struct CompleteRuns<'a, M>(&'a mut Collecting<M>);
 
-impl<L: Labelled, M: Narrator> Observer<L> for Whole<'_, M> {
+impl<L: Labelled, M: Narrator> Observer<L> for CompleteRuns<'_, M> {
     fn complete(&mut self, program: &L) {
         self.0.add(program);
     }

@@ -523,7 +523,7 @@ impl ProofSubject<'_> {
         let subject = posed.subject(self.record);
         let theorem = subject.theorem(goal, &posed.formula);
         let start = self.start(no)?;
-        let mut trial = Trial {
+        let mut trial = RefutationRunner {
             subject,
             start: &start,
             no,
@@ -539,7 +539,7 @@ impl ProofSubject<'_> {
             &mut solver,
             &mut |depth, processes, cells| trial.run(depth, processes, cells),
         )?;
-        let Trial {
+        let RefutationRunner {
             mut runs, wrong, ..
         } = trial;
         runs.truncate(boxes);
@@ -628,7 +628,7 @@ struct Evidence {
 }
 
 /// Runs the boxes of a refutation.
-struct Trial<'a> {
+struct RefutationRunner<'a> {
     subject: ProofSubject<'a>,
     /// The initial values.
     start: &'a [i64],
@@ -642,7 +642,7 @@ struct Trial<'a> {
     wrong: Option<Witness>,
 }
 
-impl Trial<'_> {
+impl RefutationRunner<'_> {
     /// Runs the processes of a box from these values.
     fn run(&mut self, depth: usize, processes: &[usize], cells: &[i64]) -> Ran {
         self.runs.truncate(depth);

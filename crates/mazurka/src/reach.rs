@@ -115,7 +115,7 @@ pub struct StateProperty {
 }
 
 /// The question to a net.
-struct Asked<'a> {
+struct NetQuestion<'a> {
     property: &'a Property,
     processes: Vec<ProcessPath>,
     /// The budget for the answer.
@@ -124,7 +124,7 @@ struct Asked<'a> {
     out_of_range: Cell<bool>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> NetQuestion<'a> {
     fn new(property: &'a Property, budget: Budget<'a>) -> Self {
         let points = property.points().iter();
         let mut processes: Vec<_> = points.map(|(process, _)| process.clone()).collect();
@@ -173,7 +173,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl Question<Machine> for Asked<'_> {
+impl Question<Machine> for NetQuestion<'_> {
     type Value = i64;
 
     fn cells(&self) -> &[u32] {
@@ -206,7 +206,7 @@ impl Question<Machine> for Asked<'_> {
 }
 
 /// The question for some inputs: values are terms over them.
-impl Question<SymbolicMachine> for Asked<'_> {
+impl Question<SymbolicMachine> for NetQuestion<'_> {
     type Value = Option<Term>;
 
     fn cells(&self) -> &[u32] {
@@ -246,7 +246,7 @@ impl Question<SymbolicMachine> for Asked<'_> {
 
 /// The result of a search: a run to the state, if there is one, and the number of markings
 /// examined.
-struct Looked {
+struct ReachSearch {
     run: Option<Run>,
     markings: u64,
 }
@@ -282,7 +282,7 @@ impl Program {
         self.tells_returns_apart(how.net.kind)?;
         let options = &options.started();
         let budget = Budget::new(&options.limits);
-        let asked = Asked::new(&wanted.property, budget);
+        let asked = NetQuestion::new(&wanted.property, budget);
         let code = self.language.maz().ok_or(Refused::NotMaz)?;
         let (looked, mut found) = match self.language.for_all() {
             Some(program) => reach_for_all(program, &asked, how, options, watch)?,
@@ -323,11 +323,11 @@ impl Program {
 /// Decides it for a program whose values are all known.
 fn reach_with_numbers(
     code: &Arc<Code>,
-    asked: &Asked<'_>,
+    asked: &NetQuestion<'_>,
     how: Reach,
     options: &Options,
     watch: &mut Watch<'_>,
-) -> Result<(Looked, Findings), Refused> {
+) -> Result<(ReachSearch, Findings), Refused> {
     let mut machine = code.machine_for_a_search(options);
     let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
     let mut tick = ticker(asked.budget, &net.found, watch);
@@ -345,7 +345,7 @@ fn reach_with_numbers(
     if asked.out_of_range.get() {
         net.found.add_bound(Bound::IntRange);
     }
-    let looked = Looked {
+    let looked = ReachSearch {
         run: shown,
         markings: looked.1,
     };
@@ -355,11 +355,11 @@ fn reach_with_numbers(
 /// Decides it for some inputs, which the solver finds.
 fn reach_for_all(
     program: &ForAll,
-    asked: &Asked<'_>,
+    asked: &NetQuestion<'_>,
     how: Reach,
     options: &Options,
     watch: &mut Watch<'_>,
-) -> Result<(Looked, Findings), Refused> {
+) -> Result<(ReachSearch, Findings), Refused> {
     let mut machine = program.whole_for_nets(options)?;
     let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
     let mut tick = ticker(asked.budget, &net.found, watch);
@@ -401,7 +401,7 @@ fn reach_for_all(
         fits.then(|| shown(&mut machine, &run.schedule, asked, &mut net.found))?
     });
     doubt(&machine, options, &mut net.found, watch);
-    Ok((Looked { run, markings }, net.found))
+    Ok((ReachSearch { run, markings }, net.found))
 }
 
 /// Returns a function that checks the limits at intervals.
@@ -468,7 +468,7 @@ fn note(
 }
 
 /// Returns the shortest schedule to the state that is found with a fixed effort, if there is time.
-fn nearest(machine: &mut Machine, schedule: &Schedule, asked: &Asked<'_>) -> Schedule {
+fn nearest(machine: &mut Machine, schedule: &Schedule, asked: &NetQuestion<'_>) -> Schedule {
     if asked.budget.time().is_break() {
         return schedule.clone();
     }
@@ -485,7 +485,7 @@ fn nearest(machine: &mut Machine, schedule: &Schedule, asked: &Asked<'_>) -> Sch
 fn shown(
     machine: &mut Machine,
     schedule: &Schedule,
-    asked: &Asked<'_>,
+    asked: &NetQuestion<'_>,
     found: &mut Findings,
 ) -> Option<Run> {
     let schedule = &nearest(machine, schedule, asked);

@@ -44,11 +44,11 @@ use mazurka_core::{Narrator, Semantics, Verdict};
 use mazurka_explore::{Account, Budget, Findings, Goal, Parts, Saver, Search, Workers};
 
 use crate::checkpoint::{Checkpoint, ResumeError};
-use crate::evidence::Hurry;
+use crate::evidence::EvidenceTime;
 use crate::front::{Front, on_any_front, on_front};
 use crate::pick::Task;
 use crate::unknowns::Asked;
-use crate::weak::Wanted;
+use crate::weak::WeakRequest;
 use crate::{Options, Program, Refused, evidence, pick};
 
 pub use crate::export::{TestCoverage, TestSink};
@@ -83,8 +83,8 @@ pub(crate) fn shown<M: Narrator + Semantics>(
     head: Head<'_>,
 ) -> Vec<Witness> {
     head.options.show();
-    let hurry = Hurry::after(found, &head.options.limits);
-    evidence::witnesses(machine, found, head.counted, &hurry)
+    let evidence_time = EvidenceTime::after(found, &head.options.limits);
+    evidence::witnesses(machine, found, head.counted, &evidence_time)
 }
 
 /// Searches a program that can only be run again. The search is repeated from the start when it has
@@ -218,7 +218,7 @@ impl Program {
         let asked = self.asked(options);
         match options.weak_memory() {
             Some(memory) => {
-                let wanted = Wanted {
+                let wanted = WeakRequest {
                     command: "check",
                     memory,
                     draws: None,
@@ -405,7 +405,7 @@ impl Program {
     ) -> Result<Record, Refused> {
         let asked = self.asked(options);
         if let Some(memory) = options.weak_memory() {
-            let wanted = Wanted {
+            let wanted = WeakRequest {
                 command: tour.command,
                 memory,
                 draws: tour.algorithm.sample(),

@@ -206,12 +206,12 @@ struct Collecting {
     open: Vec<SymbolicStateRecord>,
     open_runs: Vec<Schedule>,
     /// All mishaps.
-    mishaps: Vec<Wrong>,
+    mishaps: Vec<WrongState>,
     /// The first run that ended in a deadlock.
     deadlock: Option<Schedule>,
 }
 
-struct Wrong {
+struct WrongState {
     mishap: Mishap,
     run: Schedule,
     record: SymbolicMishap,
@@ -253,7 +253,7 @@ impl Audience<SymbolicMachine> for Collecting {
     fn failed(&mut self, machine: &SymbolicMachine, mishap: Mishap, leads_here: &dyn LeadsHere) {
         let what = machine.explain(&mishap).0;
         if !self.mishaps.iter().any(|known| known.record.what == what) {
-            self.mishaps.push(Wrong {
+            self.mishaps.push(WrongState {
                 mishap,
                 record: SymbolicMishap {
                     what,

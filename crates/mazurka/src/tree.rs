@@ -128,10 +128,10 @@ fn grown<E: Semantics>(
     most: u64,
     options: &Options,
     watch: &mut Watch<'_>,
-) -> Result<(Growing, Findings), TreeTooLarge> {
-    let mut growing = Growing {
+) -> Result<(TreeObserver, Findings), TreeTooLarge> {
+    let mut growing = TreeObserver {
         most,
-        ..Growing::default()
+        ..TreeObserver::default()
     };
     let mut stopped = false;
     let mut look = |progress: &Progress| {
@@ -259,7 +259,7 @@ impl TreeState {
 
 /// Observes the search, and records the tree while it is small.
 #[derive(Default)]
-struct Growing {
+struct TreeObserver {
     nodes: Vec<TreeState>,
     /// The states of the current run.
     path: Vec<usize>,
@@ -269,7 +269,7 @@ struct Growing {
     most: u64,
 }
 
-impl<E: Execution> Observer<E> for Growing {
+impl<E: Execution> Observer<E> for TreeObserver {
     fn start(&mut self, _: &E) {
         *self = Self {
             nodes: vec![TreeState::at(None, None)],
@@ -334,7 +334,7 @@ pub(crate) fn named(run: &Run, step: &Step) -> String {
     }
 }
 
-impl Growing {
+impl TreeObserver {
     /// Returns the tree, with descriptions. Runs of length `depth` were cut.
     fn tree(&self, depth: usize, mut tell: impl FnMut(usize) -> StateText) -> Tree {
         let races = self.races();

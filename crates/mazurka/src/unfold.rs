@@ -25,7 +25,7 @@ use mazurka_explore::{Drawing, Drawn, Findings, Observer, Unfolding};
 use mazurka_lang::{Code, LastStep, Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::Hurry;
+use crate::evidence::EvidenceTime;
 use crate::front::{Front, on_front};
 use crate::run::Plan;
 use crate::search::{Head, TestSink, everything};
@@ -147,14 +147,14 @@ impl Program {
                         Ok((_, run)) => test(run.schedule, &run.values),
                         Err(bounds) => unwritten.extend(bounds),
                     };
-                let observer = &mut Each(complete);
+                let observer = &mut EachRun(complete);
                 let mut net = SymbolicNet::build(program, wanted, options, watch, observer)?;
                 let mut record = self.symbolic_net_record(wanted, &mut net, watch);
                 record.record.add_bounds(unwritten);
                 record
             }
             None => on_front!(self.language, front => {
-                let observer = &mut Each(|machine: &_| test(schedule_of(machine), &[]));
+                let observer = &mut EachRun(|machine: &_| test(schedule_of(machine), &[]));
                 let options = &options.started();
                 let mut machine = front.machine_for_nets(options)?;
                 let mut net = everything(wanted, options).run(&mut machine, watch, observer);
@@ -340,9 +340,9 @@ impl Program {
         self.leave_final_states(found);
         doubt(machine, options, found, watch);
         options.show();
-        let hurry = Hurry::after(found, &options.limits);
+        let evidence_time = EvidenceTime::after(found, &options.limits);
         let counted = self.counted_in_nets(options);
-        let shown = failures_and_deadlock(machine, options, found, &hurry, counted);
+        let shown = failures_and_deadlock(machine, options, found, &evidence_time, counted);
         let head = Head::new("unfold", Algorithm::Optimal, options, counted);
         let mut record = self.record_of(head, found, shown);
         // Results are terms here, and different terms may have equal values.
@@ -395,9 +395,9 @@ impl SymbolicNet {
 }
 
 /// Passes on every complete run.
-struct Each<F>(F);
+struct EachRun<F>(F);
 
-impl<E: Execution, F: FnMut(&E)> Observer<E> for Each<F> {
+impl<E: Execution, F: FnMut(&E)> Observer<E> for EachRun<F> {
     fn complete(&mut self, program: &E) {
         (self.0)(program);
     }

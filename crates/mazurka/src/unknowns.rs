@@ -27,7 +27,7 @@ use mazurka_lang::{
 };
 use mazurka_smt::Solver;
 
-use crate::evidence::Hurry;
+use crate::evidence::EvidenceTime;
 use crate::front::Front;
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Refused, Watch, evidence};
@@ -471,13 +471,13 @@ fn witnesses(
     results: &Results<'_>,
     counted: Kinds,
 ) -> Vec<Witness> {
-    let hurry = Hurry::after(found, &options.limits);
-    let mut all = failures_and_deadlock(machine, options, found, &hurry, counted);
+    let evidence_time = EvidenceTime::after(found, &options.limits);
+    let mut all = failures_and_deadlock(machine, options, found, &evidence_time, counted);
     if counted.contains(Kind::Livelock) {
         all.extend(livelock(machine, options, found));
     }
     if let (Some(pair), true) = (&results.differ, counted.contains(Kind::Nondeterminism)) {
-        all.extend(difference(machine, options, found, pair, &hurry));
+        all.extend(difference(machine, options, found, pair, &evidence_time));
     }
     all
 }
@@ -502,7 +502,7 @@ pub(crate) fn failures_and_deadlock(
     machine: &mut SymbolicMachine,
     options: &Options,
     found: &mut Findings,
-    hurry: &Hurry,
+    evidence_time: &EvidenceTime,
     counted: Kinds,
 ) -> Vec<Witness> {
     let mut all = Vec::new();
@@ -513,14 +513,14 @@ pub(crate) fn failures_and_deadlock(
         if !counted.contains(Kind::Failure) {
             continue;
         }
-        if !all.is_empty() && hurry.is_over() {
+        if !all.is_empty() && evidence_time.is_over() {
             // Further findings are left out, and the verdict says why.
             found.add_bound(broken_by(&options.limits));
             return all;
         }
         let again = with_values(machine, options, found, &finding);
         if let Some((mut machine, schedule)) = again {
-            let shown = evidence::found_failure(&mut machine, &schedule, &mishap, hurry);
+            let shown = evidence::found_failure(&mut machine, &schedule, &mishap, evidence_time);
             all.push(shown);
         }
     }
@@ -531,7 +531,11 @@ pub(crate) fn failures_and_deadlock(
         // Over numbers a guard may exceed 64 bits.
         let bounds = evidence::bounds_of_next_steps(&mut machine, &options.limits);
         if bounds.is_empty() {
-            all.push(evidence::found_deadlock(&mut machine, &schedule, hurry));
+            all.push(evidence::found_deadlock(
+                &mut machine,
+                &schedule,
+                evidence_time,
+            ));
         }
         bounds.into_iter().for_each(|bound| found.add_bound(bound));
     }
@@ -545,7 +549,7 @@ fn difference(
     options: &Options,
     found: &mut Findings,
     pair: &Pair,
-    hurry: &Hurry,
+    evidence_time: &EvidenceTime,
 ) -> Option<Witness> {
     follow(machine, &pair.other.1);
     let other = machine.concrete_with(&pair.valuation);
@@ -561,7 +565,7 @@ fn difference(
         }
     }
     let schedules = (&one.schedule, &other.schedule);
-    let mut witness = evidence::found_difference(&mut machine, schedules, hurry);
+    let mut witness = evidence::found_difference(&mut machine, schedules, evidence_time);
     assert!(
         !witness.differs.is_empty(),
         "two results do not differ again: {} and {}",

@@ -80,11 +80,11 @@ impl Program {
     /// Performs `check`, `explore` or `orders` under a weak memory model.
     pub(crate) fn search_weakly(
         &self,
-        wanted: Wanted,
+        wanted: WeakRequest,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
-        let Wanted {
+        let WeakRequest {
             command, memory, ..
         } = wanted;
         if self.is_native() {
@@ -151,7 +151,7 @@ impl Program {
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     fn search_native(
         &self,
-        wanted: Wanted,
+        wanted: WeakRequest,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
@@ -161,7 +161,7 @@ impl Program {
             return Err(Refused::NativeDrawn);
         }
         let (counted, stops) = self.decisive(wanted.command, options);
-        let asked = native::Asked {
+        let asked = native::NativeQuestion {
             counted,
             stops,
             limits: &options.limits,
@@ -174,7 +174,7 @@ impl Program {
     #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
     fn search_native(
         &self,
-        _wanted: Wanted,
+        _wanted: WeakRequest,
         _options: &Options,
         _watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
@@ -184,7 +184,7 @@ impl Program {
     /// Returns the question of a command.
     fn question<'a>(
         &self,
-        wanted: Wanted,
+        wanted: WeakRequest,
         code: &'a Arc<Code>,
         options: &'a Options,
     ) -> Question<'a> {
@@ -455,7 +455,7 @@ impl Program {
 
 /// A request for a search under a weak memory model.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct WeakRequest {
     pub command: &'static str,
     pub memory: Memory,
     /// How to draw executions, instead of exploring all.

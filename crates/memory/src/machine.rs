@@ -18,7 +18,7 @@ use crate::program::{Action, Decision, Effect, Loc, Program, ThreadId, Value};
 
 /// The change that an answer has made.
 #[derive(Clone, Copy, Debug)]
-enum Made {
+enum AnswerChange {
     /// A step, with the lock that it acquired (true) or released.
     Step(ThreadId, Option<(u32, bool)>),
     /// One of several processes that a join waits for has been joined.
@@ -27,7 +27,7 @@ enum Made {
     Nothing(ThreadId),
 }
 
-impl Made {
+impl AnswerChange {
     fn thread(self) -> ThreadId {
         match self {
             Self::Step(thread, _) | Self::Joined(thread) | Self::Nothing(thread) => thread,
@@ -58,7 +58,7 @@ struct NextStep {
 pub struct Threads<M, const APART: bool> {
     /// One machine for each thread, or one for all.
     machines: Vec<M>,
-    logs: Vec<Vec<Made>>,
+    logs: Vec<Vec<AnswerChange>>,
     initial: Vec<Value>,
     initial_threads: u32,
     /// The locks that each thread holds.
@@ -156,7 +156,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         if self.joins_more(thread) {
             self.count_answer(thread);
             self.joined[thread.index()] += 1;
-            self.logs[log].push(Made::Joined(thread));
+            self.logs[log].push(AnswerChange::Joined(thread));
             return;
         }
         let claim = self.claim(thread);
@@ -178,7 +178,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         if several || !made {
             self.note_several(thread);
             self.count_answer(thread);
-            self.logs[log].push(Made::Nothing(thread));
+            self.logs[log].push(AnswerChange::Nothing(thread));
             return;
         }
         self.count_answer(thread);
@@ -186,7 +186,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         if let Some((cell, acquired)) = lock {
             self.change_lock(thread, cell, acquired);
         }
-        self.logs[log].push(Made::Step(thread, lock));
+        self.logs[log].push(AnswerChange::Step(thread, lock));
     }
 
     /// Counts an answer. The known properties of steps after other answers are now useless.
@@ -470,9 +470,9 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             self.known.iter_mut().for_each(Vec::clear);
         }
         match made {
-            Made::Joined(_) => self.joined[thread.index()] -= 1,
-            Made::Nothing(_) => {}
-            Made::Step(_, lock) => {
+            AnswerChange::Joined(_) => self.joined[thread.index()] -= 1,
+            AnswerChange::Nothing(_) => {}
+            AnswerChange::Step(_, lock) => {
                 let machine = &mut self.machines[log];
                 let depth = machine.events().len() - 1;
                 machine.back_to(depth);
@@ -491,7 +491,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             .iter()
             .rev()
             .filter(|made| made.thread() == thread);
-        own.take_while(|made| matches!(made, Made::Joined(_)))
+        own.take_while(|made| matches!(made, AnswerChange::Joined(_)))
             .count() as u32
     }
 }

@@ -9,9 +9,9 @@ use mazurka_history::History;
 use crate::{View, counted};
 
 /// A text whose `Debug` output is the text itself.
-struct Shown(String);
+struct RawText(String);
 
-impl fmt::Debug for Shown {
+impl fmt::Debug for RawText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -33,7 +33,7 @@ pub(crate) fn chart(run: Option<&Run>, calls: &[HistoryOperation]) -> String {
     let mut open: Vec<(&HistoryOperation, _)> = Vec::new();
     for (_, returned, call) in happenings {
         if !returned {
-            let name = Shown(call.call.clone());
+            let name = RawText(call.call.clone());
             let called = history.call(number(call).unwrap_or(0), name);
             open.extend(called.ok().map(|id| (call, id)));
         } else if let Some((_, id)) = open.iter().find(|(known, _)| *known == call) {
@@ -41,7 +41,7 @@ pub(crate) fn chart(run: Option<&Run>, calls: &[HistoryOperation]) -> String {
                 "" => "has ended",
                 result => result,
             };
-            history.end(*id, Shown(result.to_owned()));
+            history.end(*id, RawText(result.to_owned()));
         }
     }
     let chart = history.chart(|process| {

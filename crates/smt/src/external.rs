@@ -97,7 +97,12 @@ impl External {
         }
     }
 
-    fn ask(&mut self, terms: &Terms, constraints: &[Term], bounded: bool) -> Result<Asked, Why> {
+    fn ask(
+        &mut self,
+        terms: &Terms,
+        constraints: &[Term],
+        bounded: bool,
+    ) -> Result<ExternalAnswer, Why> {
         let mut conversation = self.talk()?;
         let wait = self.wait();
         let variables = terms.variables_of(constraints);
@@ -112,7 +117,7 @@ impl External {
         script += "(check-sat)\n";
         conversation.say(script)?;
         let asked = match conversation.hear(&wait)?.as_str() {
-            "unsat" => Asked::Unsat,
+            "unsat" => ExternalAnswer::Unsat,
             "unknown" => {
                 return self.keep(
                     conversation,
@@ -122,7 +127,7 @@ impl External {
                     ))),
                 );
             }
-            "sat" if variables.is_empty() => Asked::Sat(Model::new()),
+            "sat" if variables.is_empty() => ExternalAnswer::Sat(Model::new()),
             "sat" => {
                 let names: Vec<String> =
                     variables.iter().map(|&v| smtlib::name(terms, v)).collect();
@@ -139,8 +144,10 @@ impl External {
                 let sorts: Vec<Sort> = variables.iter().map(|&v| terms.sort(v)).collect();
                 match smtlib::values(&answer, &sorts) {
                     None => return Err(self.strange(&answer)),
-                    Some(Err(TooLarge)) => Asked::TooLarge,
-                    Some(Ok(values)) => Asked::Sat(variables.into_iter().zip(values).collect()),
+                    Some(Err(TooLarge)) => ExternalAnswer::TooLarge,
+                    Some(Ok(values)) => {
+                        ExternalAnswer::Sat(variables.into_iter().zip(values).collect())
+                    }
                 }
             }
             other => return Err(self.strange(other)),
@@ -154,13 +161,13 @@ impl External {
         terms: &Terms,
         constraints: &[Term],
         universal: &[(Term, Term)],
-    ) -> Result<Asked, Why> {
+    ) -> Result<ExternalAnswer, Why> {
         let mut conversation = self.talk()?;
         let wait = self.wait();
         let script = smtlib::quantified(terms, constraints, universal);
         conversation.say(format!("(push 1)\n{script}(check-sat)\n"))?;
         let asked = match conversation.hear(&wait)?.as_str() {
-            "unsat" => Ok(Asked::Unsat),
+            "unsat" => Ok(ExternalAnswer::Unsat),
             "sat" | "unknown" => Err(Why::Failed(format!(
                 "{} does not refute it",
                 self.program.name()
@@ -174,8 +181,8 @@ impl External {
     fn keep(
         &mut self,
         mut conversation: Conversation,
-        asked: Result<Asked, Why>,
-    ) -> Result<Asked, Why> {
+        asked: Result<ExternalAnswer, Why>,
+    ) -> Result<ExternalAnswer, Why> {
         conversation.say("(pop 1)\n".to_owned())?;
         self.conversation = Some(conversation);
         asked
@@ -190,7 +197,7 @@ impl External {
     }
 }
 
-enum Asked {
+enum ExternalAnswer {
     Sat(Model),
     Unsat,
     /// Satisfiable, but a value does not fit into 64 bits.
@@ -201,18 +208,18 @@ impl Solver for External {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
         self.asked += 1;
         let mut asked = self.ask(terms, constraints, false);
-        let unbounded = matches!(asked, Ok(Asked::TooLarge));
+        let unbounded = matches!(asked, Ok(ExternalAnswer::TooLarge));
         if unbounded {
             asked = self.ask(terms, constraints, true);
         }
         match asked {
             Err(why) => Answer::Unknown(why),
-            Ok(Asked::Unsat) if !unbounded => Answer::Unsat,
-            Ok(Asked::Unsat | Asked::TooLarge) => {
+            Ok(ExternalAnswer::Unsat) if !unbounded => Answer::Unsat,
+            Ok(ExternalAnswer::Unsat | ExternalAnswer::TooLarge) => {
                 let why = "only integers beyond 64 bits satisfy it".to_owned();
                 Answer::Unknown(Why::Failed(why))
             }
-            Ok(Asked::Sat(model)) => validate(terms, constraints, Evaluator::new(model)),
+            Ok(ExternalAnswer::Sat(model)) => validate(terms, constraints, Evaluator::new(model)),
         }
     }
 
@@ -224,7 +231,7 @@ impl Solver for External {
     ) -> Answer {
         self.asked += 1;
         match self.ask_for_all(terms, constraints, universal) {
-            Ok(Asked::Unsat) => Answer::Unsat,
+            Ok(ExternalAnswer::Unsat) => Answer::Unsat,
             Ok(_) => Answer::Unknown(Why::Failed("no answer".to_owned())),
             Err(why) => Answer::Unknown(why),
         }

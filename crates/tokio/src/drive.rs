@@ -32,7 +32,7 @@ pub(crate) struct Timer {
 }
 
 /// A timer that a loop waits for, and the waker to call when it ends.
-struct Armed {
+struct ArmedTimer {
     timer: Weak<Timer>,
     waker: Waker,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Context {
     /// Where the future has yielded, if it has.
     yielded: Cell<Option<Place>>,
     waker: Waker,
-    timers: RefCell<Vec<Armed>>,
+    timers: RefCell<Vec<ArmedTimer>>,
     /// The time up to which its timers have ended, in a model.
     pub now: Cell<Duration>,
     /// Identifies the context within the process.
@@ -165,14 +165,14 @@ impl Timer {
         let known = timers.iter_mut().find(|armed| self.is(armed));
         match known {
             Some(armed) => armed.waker.clone_from(waker),
-            None => timers.push(Armed {
+            None => timers.push(ArmedTimer {
                 timer: Arc::downgrade(self),
                 waker: waker.clone(),
             }),
         }
     }
 
-    fn is(self: &Arc<Self>, armed: &Armed) -> bool {
+    fn is(self: &Arc<Self>, armed: &ArmedTimer) -> bool {
         Weak::ptr_eq(&armed.timer, &Arc::downgrade(self))
     }
 }

@@ -118,7 +118,7 @@ enum Experiment {
 
 /// One way to search.
 #[derive(Clone, Debug)]
-enum Way {
+enum SearchMethod {
     Check,
     Explore(Algorithm),
     Unfold(NetKind),
@@ -151,7 +151,7 @@ struct State {
 struct Planned {
     file: String,
     set: Vec<(String, String)>,
-    ways: Vec<Way>,
+    ways: Vec<SearchMethod>,
     /// Its entry in a list.
     listed: Option<Listed>,
 }
@@ -180,7 +180,7 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
         let program = sources.load(&one.set)?;
         for way in &one.ways {
             let row = match way {
-                Way::Reach(property, net, method) => {
+                SearchMethod::Reach(property, net, method) => {
                     let wanted = sources.state(&one.set, property)?;
                     let net = Unfold {
                         kind: *net,
@@ -314,7 +314,7 @@ fn no_column(name: &str, sheet: &Sheet) -> Refusal {
 }
 
 /// The ways to search, given by a command and the names of engines, nets and reductions.
-struct Ways<'a> {
+struct SearchMethods<'a> {
     command: Experiment,
     algorithms: &'a [Algorithm],
     nets: &'a [NetKind],
@@ -324,8 +324,8 @@ struct Ways<'a> {
     methods: &'a [Method],
 }
 
-impl Ways<'_> {
-    fn all(&self) -> Result<Vec<Way>, Refusal> {
+impl SearchMethods<'_> {
+    fn all(&self) -> Result<Vec<SearchMethod>, Refusal> {
         let (algorithms, nets) = (!self.algorithms.is_empty(), !self.nets.is_empty());
         let reach = !self.properties.is_empty() || !self.methods.is_empty();
         let symbolic = !self.reductions.is_empty() || !self.feasible;
@@ -363,17 +363,25 @@ impl Ways<'_> {
         };
         let feasible = self.feasible;
         Ok(match self.command {
-            Experiment::Check => vec![Way::Check],
+            Experiment::Check => vec![SearchMethod::Check],
             Experiment::Symbolic if !self.reductions.is_empty() => {
                 let forms = self.reductions.iter();
-                forms.map(|&form| Way::Symbolic(form, feasible)).collect()
+                forms
+                    .map(|&form| SearchMethod::Symbolic(form, feasible))
+                    .collect()
             }
-            Experiment::Symbolic => vec![Way::Symbolic(Reduction::default(), feasible)],
-            Experiment::Explore if algorithms => {
-                self.algorithms.iter().copied().map(Way::Explore).collect()
-            }
-            Experiment::Explore => vec![Way::Explore(Algorithm::Optimal)],
-            Experiment::Unfold => or(self.nets).into_iter().map(Way::Unfold).collect(),
+            Experiment::Symbolic => vec![SearchMethod::Symbolic(Reduction::default(), feasible)],
+            Experiment::Explore if algorithms => self
+                .algorithms
+                .iter()
+                .copied()
+                .map(SearchMethod::Explore)
+                .collect(),
+            Experiment::Explore => vec![SearchMethod::Explore(Algorithm::Optimal)],
+            Experiment::Unfold => or(self.nets)
+                .into_iter()
+                .map(SearchMethod::Unfold)
+                .collect(),
             Experiment::Reach => {
                 if self.properties.is_empty() {
                     return Err("--command reach needs a --property".to_owned().into());
@@ -386,7 +394,9 @@ impl Ways<'_> {
                 for property in self.properties {
                     for &net in &or(self.nets) {
                         let all = methods.iter();
-                        ways.extend(all.map(|&how| Way::Reach(property.clone(), net, how)));
+                        ways.extend(
+                            all.map(|&how| SearchMethod::Reach(property.clone(), net, how)),
+                        );
                     }
                 }
                 ways
@@ -434,7 +444,7 @@ impl TableArgs {
                 );
             }
         }
-        let ways = Ways {
+        let ways = SearchMethods {
             command: self.command.unwrap_or(Experiment::Explore),
             algorithms: &self.algorithm,
             nets: &self.net,
@@ -483,7 +493,7 @@ impl TableArgs {
         let reductions = named(&list.por)?;
         refuse_lost_figures(list)?;
         let ways = |properties: &[String]| {
-            let ways = Ways {
+            let ways = SearchMethods {
                 command,
                 algorithms: &algorithms,
                 nets: &nets,
@@ -545,12 +555,17 @@ impl TableArgs {
     }
 
     /// Runs one search, and counts.
-    fn counted(&self, program: &Program, way: &Way, options: &Options) -> Result<Row, Refusal> {
+    fn counted(
+        &self,
+        program: &Program,
+        way: &SearchMethod,
+        options: &Options,
+    ) -> Result<Row, Refusal> {
         let done = watched(&options.limits, self.quiet, |watch| match *way {
-            Way::Reach(..) => unreachable!("it is looked for by `reached`"),
-            Way::Check => program.check(options, watch),
-            Way::Explore(algorithm) => program.explore(algorithm, options, watch),
-            Way::Unfold(kind) => {
+            SearchMethod::Reach(..) => unreachable!("it is looked for by `reached`"),
+            SearchMethod::Check => program.check(options, watch),
+            SearchMethod::Explore(algorithm) => program.explore(algorithm, options, watch),
+            SearchMethod::Unfold(kind) => {
                 let net = program.unfold(Unfold { kind, seed: 0 }, options, watch);
                 net.map(|unfolded| {
                     let mut record = unfolded.record;
@@ -558,7 +573,7 @@ impl TableArgs {
                     record
                 })
             }
-            Way::Symbolic(por, feasible) => {
+            SearchMethod::Symbolic(por, feasible) => {
                 let wanted = SymbolicOptions {
                     por,
                     feasible,

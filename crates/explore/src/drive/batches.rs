@@ -52,7 +52,7 @@ impl Search<Sample> {
             stopped: AtomicBool::new(false),
             drawing: (0..count).map(|_| BatchCounts::default()).collect(),
         };
-        let mut gathered = Gathered::default();
+        let mut gathered = GatheredFindings::default();
         let (sender, receiver) = channel();
         std::thread::scope(|scope| {
             for worker in &shared.drawing {
@@ -108,7 +108,7 @@ impl SharedSample<'_> {
     }
 
     /// Returns the counts so far, over all batches.
-    fn counts(&self, gathered: &Gathered) -> Counts {
+    fn counts(&self, gathered: &GatheredFindings) -> Counts {
         let sum = |of: fn(&BatchCounts) -> &AtomicU64| -> u64 {
             let all = self.drawing.iter();
             all.map(|worker| of(worker).load(Ordering::Relaxed)).sum()
@@ -179,7 +179,7 @@ impl SharedSample<'_> {
 
 /// The findings of batches that were finished in any order.
 #[derive(Default)]
-struct Gathered {
+struct GatheredFindings {
     /// The findings of all batches before `next`.
     found: Option<Findings>,
     /// The first batch that is missing.
@@ -193,7 +193,7 @@ struct Gathered {
     stopped_by: Option<Bound>,
 }
 
-impl Gathered {
+impl GatheredFindings {
     /// Adds a batch, and merges all batches for which none before is missing.
     fn add(&mut self, batch: u64, found: Findings) {
         self.executions += found.counts.executions;

@@ -293,7 +293,7 @@ fn least(known: &mut Option<Finding>, finding: Finding) {
 
 /// The events that lead to a failure, as positions of the whole run; the event itself is the last.
 #[derive(Clone, Copy)]
-enum Past<'a> {
+enum FailurePast<'a> {
     /// The failure is one of the initial or the final state.
     Empty,
     /// The events that happen before the event at a position.
@@ -398,7 +398,7 @@ impl<'a> Ledger<'a> {
     pub fn initial_mishaps<E: Execution>(&mut self, program: &E) {
         for &mishap in program.initial_mishaps() {
             let key = Fingerprint::EMPTY.then(u64::from(mishap.site));
-            self.mishap(program, mishap, Past::Empty, key);
+            self.mishap(program, mishap, FailurePast::Empty, key);
         }
     }
 
@@ -416,7 +416,7 @@ impl<'a> Ledger<'a> {
             return;
         }
         for &mishap in &program.whole()[at].mishaps {
-            self.mishap(program, mishap, Past::Of(at), key);
+            self.mishap(program, mishap, FailurePast::Of(at), key);
         }
     }
 
@@ -434,7 +434,7 @@ impl<'a> Ledger<'a> {
             return;
         }
         for &mishap in &program.whole()[causes[causes.len() - 1]].mishaps {
-            self.mishap(program, mishap, Past::Causes(causes), key);
+            self.mishap(program, mishap, FailurePast::Causes(causes), key);
         }
     }
 
@@ -449,7 +449,7 @@ impl<'a> Ledger<'a> {
         &mut self,
         program: &E,
         mishap: Mishap,
-        past: Past<'_>,
+        past: FailurePast<'_>,
         key: Fingerprint,
     ) {
         match mishap.kind {
@@ -475,7 +475,7 @@ impl<'a> Ledger<'a> {
         // So does that of a race that has halted a process before: in another order another
         // process is halted, or none.
         let mut ordered = Vec::new();
-        if let Past::Of(at) = past
+        if let FailurePast::Of(at) = past
             && run[..=at].iter().any(|event| event.races_with.is_some())
         {
             ordered.extend_from_slice(&run[..=at]);
@@ -486,10 +486,10 @@ impl<'a> Ledger<'a> {
         }
         let past = match past {
             // If states are merged, only the event itself can have a false `assume`.
-            Past::Of(at) if known && self.merges => vec![at],
-            Past::Of(at) => HappensBefore::new(&run[..=at]).past(at),
-            Past::Causes(causes) => causes.to_vec(),
-            Past::Empty => Vec::new(),
+            FailurePast::Of(at) if known && self.merges => vec![at],
+            FailurePast::Of(at) => HappensBefore::new(&run[..=at]).past(at),
+            FailurePast::Causes(causes) => causes.to_vec(),
+            FailurePast::Empty => Vec::new(),
         };
         // Only the past of the failure counts: with a false `assume` in it, the failure cannot
         // happen. A false `assume` before the first step is in the past of everything.
@@ -615,7 +615,7 @@ impl<'a> Ledger<'a> {
         let mut broken = 0;
         for mishap in program.final_mishaps() {
             if mishap.kind != MishapKind::Failure {
-                self.mishap(program, mishap, Past::Empty, Fingerprint::EMPTY);
+                self.mishap(program, mishap, FailurePast::Empty, Fingerprint::EMPTY);
                 continue;
             }
             // The past of a broken `ensures` is the whole run, so each trace has its own.

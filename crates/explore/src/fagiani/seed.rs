@@ -45,7 +45,7 @@ pub(crate) fn print<E: Labelled>(program: &E, at: usize) -> Fingerprint {
 
 /// The last access of a process to a cell: one more than the index of the step, 0 for never.
 #[derive(Clone, Copy, Debug)]
-struct Last {
+struct LastAccesses {
     process: ProcessId,
     read: u32,
     write: u32,
@@ -70,7 +70,7 @@ pub(crate) struct Seed {
     steps: Vec<u32>,
     /// For each process that waits at the end, the claims of its next step.
     waiting: Vec<Option<Claims>>,
-    cells: Vec<SmallVec<[Last; 2]>>,
+    cells: Vec<SmallVec<[LastAccesses; 2]>>,
 }
 
 impl Seed {
@@ -150,7 +150,7 @@ impl Seed {
             for cell in &mut self.cells[access.cells()] {
                 let at = cell.iter().position(|last| last.process == process);
                 let at = at.unwrap_or_else(|| {
-                    cell.push(Last {
+                    cell.push(LastAccesses {
                         process,
                         read: 0,
                         write: 0,
@@ -226,7 +226,7 @@ impl Seed {
         let Some(label) = self.next(process, made[process.index()]) else {
             return true;
         };
-        let to_come = |last: &Last, writes: bool| {
+        let to_come = |last: &LastAccesses, writes: bool| {
             let q = last.process.index();
             let other = last.process != process && moves[q];
             other && (last.write > made[q] || (writes && last.read > made[q]))

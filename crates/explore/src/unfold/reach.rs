@@ -116,7 +116,7 @@ pub(crate) struct Answer {
 
 /// A marking of the variables and processes of a property.
 #[derive(Clone, Debug)]
-struct At {
+struct PropertyMarking {
     clock: Vec<u32>,
     conditions: Vec<u32>,
     threads: Vec<u32>,
@@ -140,7 +140,7 @@ pub(crate) struct Slice<'a, V> {
 }
 
 /// The parts needed to run events and record their effects.
-struct Looking<'a, E, Q> {
+struct EventRunner<'a, E, Q> {
     examiner: &'a mut Examiner,
     program: &'a mut E,
     question: &'a Q,
@@ -185,7 +185,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
                 slice.lines[number] = question.line(program, thread.process);
             }
         }
-        let mut looking = Looking {
+        let mut looking = EventRunner {
             examiner,
             program,
             question,
@@ -201,9 +201,9 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
     fn run<E: Execution, Q: Question<E, Value = V>>(
         &mut self,
         event: u32,
-        looking: &mut Looking<'_, E, Q>,
+        looking: &mut EventRunner<'_, E, Q>,
     ) -> ControlFlow<Bound> {
-        let Looking {
+        let EventRunner {
             examiner,
             program,
             question,
@@ -268,7 +268,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
                 .position(|thread| thread.origin == NONE && Some(thread.process) == *process);
             thread.map_or(NONE, |thread| thread as u32)
         };
-        let start = At {
+        let start = PropertyMarking {
             clock: Vec::new(),
             conditions: self.cells.iter().map(initial).collect(),
             threads: self.processes.iter().map(root).collect(),
@@ -310,7 +310,12 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         })
     }
 
-    fn holds<E, Q: Question<E, Value = V>>(&self, program: &E, question: &Q, at: &At) -> bool {
+    fn holds<E, Q: Question<E, Value = V>>(
+        &self,
+        program: &E,
+        question: &Q,
+        at: &PropertyMarking,
+    ) -> bool {
         let value = |(&condition, cell): (&u32, &(Option<u32>, V))| match condition {
             NONE => cell.1,
             condition => self.values[condition as usize],
@@ -325,7 +330,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
     }
 
     /// Returns the events that may change the marking.
-    fn next(&self, at: &At) -> Vec<u32> {
+    fn next(&self, at: &PropertyMarking) -> Vec<u32> {
         let mut events = Vec::new();
         for &condition in at.conditions.iter().filter(|&&c| c != NONE) {
             let mut group = self.net.condition(condition).takers;
@@ -355,7 +360,12 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
 
     /// Returns the marking after an event, if the event can happen next or, as far as it only
     /// reads, could have happened before.
-    fn fire(&self, examiner: &mut Examiner, at: &At, event: u32) -> Option<At> {
+    fn fire(
+        &self,
+        examiner: &mut Examiner,
+        at: &PropertyMarking,
+        event: u32,
+    ) -> Option<PropertyMarking> {
         let net = self.net;
         let node = net.event(event);
         let mut next = at.clone();

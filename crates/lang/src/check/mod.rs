@@ -191,7 +191,7 @@ struct Checker<'s> {
     tainted: FxHashSet<&'s str>,
     /// Unknown names that resemble no declared name.
     unknown: FxHashSet<&'s str>,
-    settings: FxHashMap<String, settings::Given>,
+    settings: FxHashMap<String, settings::SettingValue>,
     /// The variables that `observe` has named so far.
     observed: FxHashSet<VarId>,
     elements: u64,

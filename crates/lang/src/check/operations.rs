@@ -73,7 +73,7 @@ pub(super) enum Returns {
 #[derive(Debug, Default)]
 pub(super) struct Operations {
     /// The procedures that are operations, by name.
-    known: FxHashMap<String, Known>,
+    known: FxHashMap<String, KnownOperation>,
     returns: Option<Returns>,
     /// The number of clients, and of the calls of each.
     clients: (i64, i64),
@@ -81,7 +81,7 @@ pub(super) struct Operations {
 
 /// An operation.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownOperation {
     result: Option<Type>,
     range: Option<(i64, i64)>,
     head: Span,
@@ -90,7 +90,7 @@ struct Known {
 /// The operation whose body is being checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inside {
-    known: Known,
+    known: KnownOperation,
     returns: Returns,
     /// Its client and its slot, as hidden parameters.
     client: LocalId,
@@ -170,7 +170,7 @@ impl<'s> Checker<'s> {
                     self.wrong_operation(("M0452", ty.span), message, "expected one value", help);
                 }
             }
-            let known = Known {
+            let known = KnownOperation {
                 result,
                 range,
                 head: *head,

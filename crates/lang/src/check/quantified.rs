@@ -10,7 +10,7 @@ use super::body::{Body, Meaning};
 use super::records::read;
 use super::types::{Ty, Typed};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Place, Type, UnaryOp};
-use crate::syntax::ast::{self, Over, Quantified, Quantifier};
+use crate::syntax::ast::{self, Quantified, Quantifier, QuantifierDomain};
 
 /// The most parts of an expression over a range.
 const MAX_PARTS: i128 = 1 << 16;
@@ -46,7 +46,7 @@ impl<'s> Body<'_, 's> {
         let before = self.c.diagnostics.len();
         let mut parts = Vec::new();
         match &quantified.over {
-            Over::Range(from, to) => {
+            QuantifierDomain::Range(from, to) => {
                 let what = "the range of a quantifier";
                 let from = self.const_int(from, what);
                 let to = self.const_int(to, what);
@@ -72,7 +72,7 @@ impl<'s> Body<'_, 's> {
                     }
                 }
             }
-            Over::Array(array) => {
+            QuantifierDomain::Array(array) => {
                 for element in self.elements_of(array)? {
                     parts.push(self.scoped(|body| {
                         let first = body.declare_alias(quantified.name, element);

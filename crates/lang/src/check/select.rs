@@ -13,7 +13,7 @@ use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Stmt, StmtKind
 use crate::syntax::ast::{self, Alternative, Gate};
 
 /// An alternative: its condition, what belongs to the step, and what follows.
-struct Way {
+struct CheckedAlternative {
     open: Expr,
     step: Vec<Stmt>,
     rest: Vec<Stmt>,
@@ -40,9 +40,13 @@ impl<'s> Body<'_, 's> {
         alternatives: &[Alternative<'s>],
         other: Option<&[ast::Stmt<'s>]>,
     ) -> StmtKind {
-        let ways: Vec<Option<Way>> = alternatives.iter().map(|one| self.way(one)).collect();
+        let ways: Vec<Option<CheckedAlternative>> =
+            alternatives.iter().map(|one| self.way(one)).collect();
         let other = other.map(|body| self.scoped(|inner| inner.alternative(body, true)));
-        let Some(ways) = ways.into_iter().collect::<Option<Vec<Way>>>() else {
+        let Some(ways) = ways
+            .into_iter()
+            .collect::<Option<Vec<CheckedAlternative>>>()
+        else {
             return StmtKind::Skip;
         };
         if ways.is_empty() {
@@ -57,7 +61,7 @@ impl<'s> Body<'_, 's> {
         self.selected_way(word, ways, other)
     }
 
-    fn way(&mut self, alternative: &Alternative<'s>) -> Option<Way> {
+    fn way(&mut self, alternative: &Alternative<'s>) -> Option<CheckedAlternative> {
         self.scoped(|body| {
             let gate = match &alternative.gate {
                 Gate::When(test) => match &test.kind {
@@ -90,7 +94,7 @@ impl<'s> Body<'_, 's> {
             let span = first.last().map_or(at, |stmt| at.to(stmt.span));
             then.extend(first);
             body.c.program.alternatives.insert(span);
-            Some(Way {
+            Some(CheckedAlternative {
                 open: guard,
                 step: then,
                 rest,
@@ -169,7 +173,7 @@ impl<'s> Body<'_, 's> {
     fn selected_way(
         &mut self,
         span: Span,
-        ways: Vec<Way>,
+        ways: Vec<CheckedAlternative>,
         other: Option<(Vec<Stmt>, Vec<Stmt>)>,
     ) -> StmtKind {
         let hidden = Counters {
@@ -229,7 +233,7 @@ impl<'s> Body<'_, 's> {
 }
 
 /// Chooses an open alternative, if there is one.
-fn choose_open(hidden: &Counters, ways: &[Way], span: Span) -> Vec<Stmt> {
+fn choose_open(hidden: &Counters, ways: &[CheckedAlternative], span: Span) -> Vec<Stmt> {
     let stmt = |kind| Stmt { kind, span };
     let set = |to, value| assign_all(vec![Place::Local(to)], vec![value], span);
     let read = |from| local(from, span);

@@ -24,9 +24,9 @@ pub(super) enum GivenValue {
 
 /// The value of a setting, parsed but not yet matched with what it sets.
 #[derive(Clone, Debug)]
-pub(super) enum Given {
+pub(super) enum SettingValue {
     One(GivenValue),
-    List(Vec<Given>),
+    List(Vec<SettingValue>),
     /// Could not be parsed, which was reported.
     Poison,
 }
@@ -41,7 +41,7 @@ impl Checker<'_> {
                     let help =
                         format!("write `--set {name}=1`, or `--set {name}=[1,2]` for an array");
                     self.no_value(name, value, help);
-                    Given::Poison
+                    SettingValue::Poison
                 }
             };
             self.settings.insert(name.clone(), given);
@@ -93,7 +93,7 @@ impl Checker<'_> {
             });
             if let Some(unknown) = unknown {
                 self.no_value(&name, unknown, self.values_of(&name));
-                self.settings.insert(name.clone(), Given::Poison);
+                self.settings.insert(name.clone(), SettingValue::Poison);
             }
             let known = self.globals.get(name.as_str()).map(|(global, _)| *global);
             match known {
@@ -145,9 +145,9 @@ impl Checker<'_> {
     /// Returns the value that a constant is set to, if any.
     pub(super) fn set_const(&mut self, name: &str, declared: Option<Value>) -> Option<Value> {
         let value = match self.settings.get(name)? {
-            Given::Poison => return None,
-            Given::One(value) => self.value_of(value),
-            Given::List(_) => None,
+            SettingValue::Poison => return None,
+            SettingValue::One(value) => self.value_of(value),
+            SettingValue::List(_) => None,
         };
         let kind = |value: Value| match value {
             Value::Int(_) => "a number".to_owned(),
@@ -158,7 +158,7 @@ impl Checker<'_> {
         };
         let found = value.map_or_else(
             || match self.settings.get(name) {
-                Some(Given::List(_)) => "a list".to_owned(),
+                Some(SettingValue::List(_)) => "a list".to_owned(),
                 _ => "an unknown name".to_owned(),
             },
             kind,
@@ -210,8 +210,8 @@ impl Checker<'_> {
         let kind = std::mem::discriminant(like.first()?);
         let fits = |value: &Value| std::mem::discriminant(value) == kind;
         match (given, dims, values) {
-            (Given::Poison, ..) => None,
-            (Given::List(_), Some(dims), Some(values)) if values.iter().all(fits) => {
+            (SettingValue::Poison, ..) => None,
+            (SettingValue::List(_), Some(dims), Some(values)) if values.iter().all(fits) => {
                 (!values.is_empty()).then_some((dims, values))
             }
             _ => {
@@ -233,9 +233,11 @@ impl Checker<'_> {
         let mut values = Vec::new();
         let dims = flat(&given, &mut values);
         match (&given, len) {
-            (Given::Poison, _) => return None,
-            (Given::One(value), _) => values = vec![value.clone(); len.unwrap_or(1) as usize],
-            (Given::List(_), None) => {
+            (SettingValue::Poison, _) => return None,
+            (SettingValue::One(value), _) => {
+                values = vec![value.clone(); len.unwrap_or(1) as usize]
+            }
+            (SettingValue::List(_), None) => {
                 self.setting_mistake(
                     "M0504",
                     format!("`--set {name}`: the variable is no array"),
@@ -245,10 +247,12 @@ impl Checker<'_> {
                 return None;
             }
             // A list may be flat even if there are several dimensions.
-            (Given::List(items), Some(len))
+            (SettingValue::List(items), Some(len))
                 if dims.as_ref() != Some(&shape.dims)
                     && !(items.len() == len as usize
-                        && items.iter().all(|item| matches!(item, Given::One(_)))) =>
+                        && items
+                            .iter()
+                            .all(|item| matches!(item, SettingValue::One(_)))) =>
             {
                 let (found, label) = if values.len() == len as usize {
                     ("and the list another form".to_owned(), "other rows")
@@ -266,7 +270,7 @@ impl Checker<'_> {
                 );
                 return None;
             }
-            (Given::List(_), Some(_)) => {}
+            (SettingValue::List(_), Some(_)) => {}
         }
         let mut bits = Vec::with_capacity(values.len());
         for value in values {
@@ -323,14 +327,14 @@ fn form(name: &str, shape: &Shape) -> String {
 }
 
 /// Collects the elements of a list of lists. Returns its dimensions if all rows have the same form.
-fn flat(given: &Given, into: &mut Vec<GivenValue>) -> Option<Vec<u32>> {
+fn flat(given: &SettingValue, into: &mut Vec<GivenValue>) -> Option<Vec<u32>> {
     match given {
-        Given::Poison => None,
-        Given::One(value) => {
+        SettingValue::Poison => None,
+        SettingValue::One(value) => {
             into.push(value.clone());
             Some(Vec::new())
         }
-        Given::List(items) => {
+        SettingValue::List(items) => {
             let rows: Vec<Option<Vec<u32>>> = items.iter().map(|item| flat(item, into)).collect();
             let inner = rows.first().cloned().flatten();
             let same = rows.iter().all(|row| *row == inner) && inner.is_some();
@@ -344,21 +348,21 @@ fn flat(given: &Given, into: &mut Vec<GivenValue>) -> Option<Vec<u32>> {
 /// The deepest nesting of lists.
 const MAX_DEPTH: usize = 16;
 
-fn read(text: &str) -> Option<Given> {
+fn read(text: &str) -> Option<SettingValue> {
     let text = text.trim();
     if !text.starts_with('[') {
-        return read_one(text).map(Given::One);
+        return read_one(text).map(SettingValue::One);
     }
     let (given, rest) = read_list(text, 0)?;
     rest.trim().is_empty().then_some(given)
 }
 
 /// Parses a list at the start of a text. Returns it and the rest of the text.
-fn read_list(text: &str, depth: usize) -> Option<(Given, &str)> {
+fn read_list(text: &str, depth: usize) -> Option<(SettingValue, &str)> {
     let mut rest = text.strip_prefix('[')?.trim_start();
     let mut items = Vec::new();
     if let Some(rest) = rest.strip_prefix(']') {
-        return Some((Given::List(items), rest));
+        return Some((SettingValue::List(items), rest));
     }
     if depth > MAX_DEPTH {
         return None;
@@ -369,13 +373,13 @@ fn read_list(text: &str, depth: usize) -> Option<(Given, &str)> {
             (item, rest) = read_list(rest, depth + 1)?;
         } else {
             let end = rest.find([',', ']'])?;
-            item = Given::One(read_one(&rest[..end])?);
+            item = SettingValue::One(read_one(&rest[..end])?);
             rest = &rest[end..];
         }
         items.push(item);
         rest = rest.trim_start();
         if let Some(rest) = rest.strip_prefix(']') {
-            return Some((Given::List(items), rest));
+            return Some((SettingValue::List(items), rest));
         }
         rest = rest.strip_prefix(',')?.trim_start();
     }

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::syntax::ast::{
     Alternative, Base, Expr, ExprKind, File, Gate, Init, Item, Kept, Name, Object, OperationResult,
-    Over, PropertyKind, Selector, Spawned, Stmt, StmtKind, Text, TypeExpr,
+    PropertyKind, QuantifierDomain, Selector, Spawned, Stmt, StmtKind, Text, TypeExpr,
 };
 
 /// How a name is used.
@@ -507,11 +507,11 @@ impl<'s> Survey<'s> {
             ExprKind::Record(_, fields) => fields.iter().for_each(|(_, value)| self.expr(value)),
             ExprKind::Quantified(quantified) => {
                 match &quantified.over {
-                    Over::Range(from, to) => {
+                    QuantifierDomain::Range(from, to) => {
                         self.expr(from);
                         self.expr(to);
                     }
-                    Over::Array(array) => self.expr(array),
+                    QuantifierDomain::Array(array) => self.expr(array),
                 }
                 let name = std::iter::once(quantified.name);
                 self.scope(name, |survey| survey.expr(&quantified.body));

@@ -265,7 +265,7 @@ impl Outcome {
 
 /// A position of the walk: the instruction, the treatment of marks, and the return addresses.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct At {
+struct WalkPosition {
     pc: u32,
     open: bool,
     merged: bool,
@@ -277,15 +277,15 @@ struct At {
 
 /// The possible effects on the paths to a position.
 #[derive(Clone, Default, PartialEq, Eq)]
-struct Before {
+struct PathEffects {
     /// The slots that may have been changed; sorted.
     changed: Vec<u32>,
     outcome: Outcome,
 }
 
-impl Before {
+impl PathEffects {
     /// Adds what may have happened on other paths. Returns whether anything was new.
-    fn join(&mut self, other: Before) -> bool {
+    fn join(&mut self, other: PathEffects) -> bool {
         let known = self.clone();
         self.changed.extend(other.changed);
         self.changed.sort_unstable();
@@ -307,7 +307,7 @@ struct Body {
 struct Walk<'a> {
     code: &'a Code,
     indices: &'a FxHashMap<u32, Index>,
-    seen: FxHashMap<At, Before>,
+    seen: FxHashMap<WalkPosition, PathEffects>,
     /// The procedures analysed so far.
     bodies: FxHashMap<u32, Body>,
     claims: Vec<Claim>,
@@ -328,7 +328,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn from(&mut self, mark: u32) {
         let open = matches!(self.code.ops[mark as usize], Op::Open(_));
-        let start = At {
+        let start = WalkPosition {
             pc: mark + 1,
             open,
             merged: false,
@@ -336,7 +336,7 @@ impl Walk<'_> {
             returns: Vec::new(),
             left: false,
         };
-        let mut work = vec![(start, Before::default())];
+        let mut work = vec![(start, PathEffects::default())];
         while let Some((at, mut before)) = work.pop() {
             if let Some(known) = self.seen.get_mut(&at) {
                 if !known.join(before) {
@@ -350,8 +350,13 @@ impl Walk<'_> {
         }
     }
 
-    fn step(&mut self, mut at: At, before: Before, work: &mut Vec<(At, Before)>) {
-        let Before {
+    fn step(
+        &mut self,
+        mut at: WalkPosition,
+        before: PathEffects,
+        work: &mut Vec<(WalkPosition, PathEffects)>,
+    ) {
+        let PathEffects {
             mut changed,
             mut outcome,
         } = before;
@@ -410,7 +415,7 @@ impl Walk<'_> {
             Op::JumpIfFalse(to) | Op::JumpUnlessLess { to, .. } => {
                 let mut other = at.clone();
                 other.pc = to;
-                let before = Before {
+                let before = PathEffects {
                     changed: changed.clone(),
                     outcome: outcome.clone(),
                 };
@@ -449,7 +454,7 @@ impl Walk<'_> {
                 None => {
                     if self.into_calls {
                         at.left = true;
-                        self.leave(pc, at, Before { changed, outcome }, work);
+                        self.leave(pc, at, PathEffects { changed, outcome }, work);
                     }
                     return;
                 }
@@ -458,16 +463,22 @@ impl Walk<'_> {
         }
         changed.sort_unstable();
         changed.dedup();
-        work.push((at, Before { changed, outcome }));
+        work.push((at, PathEffects { changed, outcome }));
     }
 
     /// Continues after every call of the procedure that an instruction returns from.
-    fn leave(&self, from: u32, at: At, before: Before, work: &mut Vec<(At, Before)>) {
+    fn leave(
+        &self,
+        from: u32,
+        at: WalkPosition,
+        before: PathEffects,
+        work: &mut Vec<(WalkPosition, PathEffects)>,
+    ) {
         // Procedures are compiled first, so the number of a procedure is that of its body.
         let procedure = self.code.bodies[from as usize];
         for (pc, op) in self.code.ops.iter().enumerate() {
             if *op == Op::Call(procedure) {
-                let behind = At {
+                let behind = WalkPosition {
                     pc: pc as u32 + 1,
                     ..at.clone()
                 };
@@ -478,7 +489,7 @@ impl Walk<'_> {
 
     /// Whether the walk follows a call. It follows recursive calls only until the first one
     /// is too deep.
-    fn follows(&mut self, procedure: u32, at: &At) -> bool {
+    fn follows(&mut self, procedure: u32, at: &WalkPosition) -> bool {
         at.returns.len() < CALL_DEPTH
             && self.seen.len() < MOST_PLACES
             && !(self.lost && self.body(procedure).recursive)
@@ -496,7 +507,7 @@ impl Walk<'_> {
     }
 
     /// Records the channel that an instruction touches.
-    fn touch_channel(&mut self, at: &At) {
+    fn touch_channel(&mut self, at: &WalkPosition) {
         if self.channels.is_empty() {
             return;
         }
@@ -578,7 +589,7 @@ impl Walk<'_> {
 
     /// Returns the code of the index at this instruction if its value is fixed when the step
     /// starts: it reads only unchanged slots of the procedure in which the step begins.
-    fn fixed_index(&self, at: &At, changed: &[u32]) -> Option<u32> {
+    fn fixed_index(&self, at: &WalkPosition, changed: &[u32]) -> Option<u32> {
         let (snippet, slots) = self.indices.get(&at.pc)?.local.as_ref()?;
         let own = at.returns.is_empty() && !at.left;
         let fixed = own && !slots.iter().any(|slot| changed.contains(slot));

@@ -10,7 +10,7 @@ use crate::check::hir::{Expr, ExprKind, Leave, ProcedureId, Program, Stmt, StmtK
 
 /// Where control may go from some statements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Ways {
+struct Continuations {
     /// To the statement after them.
     on: bool,
     /// To the end of the process, by `end`.
@@ -23,8 +23,8 @@ struct Ways {
     returns: bool,
 }
 
-impl Ways {
-    const NOWHERE: Ways = Ways {
+impl Continuations {
+    const NOWHERE: Continuations = Continuations {
         on: false,
         out: false,
         stays: false,
@@ -32,13 +32,13 @@ impl Ways {
         continues: false,
         returns: false,
     };
-    const ON: Ways = Ways {
+    const ON: Continuations = Continuations {
         on: true,
-        ..Ways::NOWHERE
+        ..Continuations::NOWHERE
     };
 
-    fn or(self, other: Ways) -> Ways {
-        Ways {
+    fn or(self, other: Continuations) -> Continuations {
+        Continuations {
             on: self.on || other.on,
             out: self.out || other.out,
             stays: self.stays || other.stays,
@@ -49,8 +49,8 @@ impl Ways {
     }
 
     /// Returns the ways of one round of a loop, whose end leads to the next round.
-    fn round(self) -> Ways {
-        Ways {
+    fn round(self) -> Continuations {
+        Continuations {
             on: self.on || self.continues,
             continues: false,
             ..self
@@ -58,8 +58,8 @@ impl Ways {
     }
 
     /// Returns the ways of a whole loop, which a `break` leaves.
-    fn left(self) -> Ways {
-        Ways {
+    fn left(self) -> Continuations {
+        Continuations {
             on: self.on || self.breaks,
             breaks: false,
             ..self
@@ -70,7 +70,7 @@ impl Ways {
 /// Decides which bodies of a program are endless.
 pub(crate) struct Ends {
     /// The ways of each procedure.
-    procedures: Vec<Ways>,
+    procedures: Vec<Continuations>,
 }
 
 impl Ends {
@@ -78,16 +78,18 @@ impl Ends {
     /// only calls itself leads nowhere.
     pub fn new(program: &Program) -> Self {
         let mut ends = Ends {
-            procedures: vec![Ways::default(); program.procedures.len()],
+            procedures: vec![Continuations::default(); program.procedures.len()],
         };
         loop {
             let bodies = program.procedures.iter();
-            let next = bodies.map(|p| ends.list(&p.body)).map(|ways| Ways {
-                on: ways.on || ways.returns,
-                returns: false,
-                ..ways
-            });
-            let next: Vec<Ways> = next.collect();
+            let next = bodies
+                .map(|p| ends.list(&p.body))
+                .map(|ways| Continuations {
+                    on: ways.on || ways.returns,
+                    returns: false,
+                    ..ways
+                });
+            let next: Vec<Continuations> = next.collect();
             if next == ends.procedures {
                 return ends;
             }
@@ -101,11 +103,11 @@ impl Ends {
         ways.stays && !ways.on && !ways.out
     }
 
-    fn list(&self, stmts: &[Stmt]) -> Ways {
-        let mut all = Ways::ON;
+    fn list(&self, stmts: &[Stmt]) -> Continuations {
+        let mut all = Continuations::ON;
         for stmt in stmts {
             let ways = self.stmt(stmt);
-            all = Ways {
+            all = Continuations {
                 on: ways.on,
                 ..all.or(ways)
             };
@@ -116,18 +118,18 @@ impl Ends {
         all
     }
 
-    fn stmt(&self, stmt: &Stmt) -> Ways {
+    fn stmt(&self, stmt: &Stmt) -> Continuations {
         match &stmt.kind {
-            StmtKind::End => Ways {
+            StmtKind::End => Continuations {
                 out: true,
-                ..Ways::NOWHERE
+                ..Continuations::NOWHERE
             },
-            StmtKind::Error(_) => Ways::NOWHERE,
-            StmtKind::Leave(leave) => Ways {
+            StmtKind::Error(_) => Continuations::NOWHERE,
+            StmtKind::Leave(leave) => Continuations {
                 breaks: *leave == Leave::Loop,
                 continues: *leave == Leave::Round,
                 returns: *leave == Leave::Procedure,
-                ..Ways::NOWHERE
+                ..Continuations::NOWHERE
             },
             StmtKind::Block(body) | StmtKind::Atomic(body) => self.list(body),
             StmtKind::Guard(_, body) => self.stmt(body),
@@ -149,9 +151,9 @@ impl Ends {
                 repeated(constant(test), None, self.stmt(body).round()).left()
             }
             StmtKind::For { from, to, body, .. } => match rounds(from, to) {
-                Some(false) => Ways::ON,
+                Some(false) => Continuations::ON,
                 Some(true) => self.list(body).round().left(),
-                None => Ways::ON.or(self.list(body).round().left()),
+                None => Continuations::ON.or(self.list(body).round().left()),
             },
             StmtKind::Call(ProcedureId(callee), _) => self.procedures[*callee as usize],
             StmtKind::Skip
@@ -162,22 +164,22 @@ impl Ends {
             | StmtKind::Lock(..)
             | StmtKind::Unlock(..)
             | StmtKind::Assert(..)
-            | StmtKind::Assume(_) => Ways::ON,
+            | StmtKind::Assume(_) => Continuations::ON,
         }
     }
 }
 
 /// Returns the ways of a loop, from those of its body and the greatest number of rounds.
-fn repeated(test: Option<bool>, most: Option<i64>, body: Ways) -> Ways {
+fn repeated(test: Option<bool>, most: Option<i64>, body: Continuations) -> Continuations {
     match (test, most) {
-        (Some(false), _) | (_, Some(..=0)) => Ways::ON,
-        (Some(true), None) => Ways {
+        (Some(false), _) | (_, Some(..=0)) => Continuations::ON,
+        (Some(true), None) => Continuations {
             on: false,
             stays: true,
             ..body
         },
         (Some(true), Some(_)) => body,
-        (None, _) => Ways::ON.or(body),
+        (None, _) => Continuations::ON.or(body),
     }
 }
 

@@ -133,7 +133,7 @@ pub struct Machine {
     /// The types of all inputs asked for so far.
     pub(crate) asked: FxHashMap<(ProcessId, u32), Type>,
     scratch: RefCell<Vec<i64>>,
-    trial: Trial,
+    trial: TrialMachine,
     /// Records what steps pass, if a search wants to know.
     recorder: Option<Box<Recorder>>,
     /// Whether sends and receives claim different ends of a channel.
@@ -144,9 +144,9 @@ pub struct Machine {
 
 /// A machine to try steps on. It is only a cache, so a clone of it is empty.
 #[derive(Debug, Default)]
-struct Trial(RefCell<Option<Box<Machine>>>);
+struct TrialMachine(RefCell<Option<Box<Machine>>>);
 
-impl Clone for Trial {
+impl Clone for TrialMachine {
     fn clone(&self) -> Self {
         Self::default()
     }
@@ -205,7 +205,7 @@ impl Machine {
             patience: Patience::default(),
             asked: FxHashMap::default(),
             scratch: RefCell::default(),
-            trial: Trial::default(),
+            trial: TrialMachine::default(),
             recorder: None,
             separate: false,
             judge: None,
@@ -216,7 +216,7 @@ impl Machine {
     /// step ends with a mishap, and the state after it is meaningless.
     pub fn set_patience(&mut self, patience: Patience) {
         self.patience = patience;
-        self.trial = Trial::default();
+        self.trial = TrialMachine::default();
     }
 
     /// Returns the code of the program.

@@ -477,13 +477,13 @@ impl Quantifier {
 pub(crate) struct Quantified<'s> {
     pub quantifier: Quantifier,
     pub name: Name<'s>,
-    pub over: Over<'s>,
+    pub over: QuantifierDomain<'s>,
     pub body: Expr<'s>,
 }
 
 /// The range or array of a quantifier.
 #[derive(Debug)]
-pub(crate) enum Over<'s> {
+pub(crate) enum QuantifierDomain<'s> {
     Range(Expr<'s>, Expr<'s>),
     Array(Expr<'s>),
 }

@@ -137,7 +137,7 @@ impl Places {
 
 /// The values that a condition has had, over all instructions that decide it.
 #[derive(Clone, Copy, Default)]
-struct Fate {
+struct ConditionOutcomes {
     /// Whether it belongs to a branch, both of whose sides lead on.
     branches: bool,
     met: bool,
@@ -152,7 +152,7 @@ struct Map<'a> {
     all: Places,
     /// Where instructions were reached.
     met: Places,
-    conditions: FxHashMap<Span, Fate>,
+    conditions: FxHashMap<Span, ConditionOutcomes>,
 }
 
 impl<'a> Map<'a> {
@@ -181,7 +181,7 @@ impl<'a> Map<'a> {
         map
     }
 
-    fn fate(&self, span: Span) -> Fate {
+    fn fate(&self, span: Span) -> ConditionOutcomes {
         self.conditions.get(&span).copied().unwrap_or_default()
     }
 
@@ -218,9 +218,10 @@ impl<'a> Map<'a> {
     /// Returns all branches in the order of the text.
     fn branches(&self) -> Vec<Branch> {
         let branches = self.conditions.iter().filter(|(_, fate)| fate.branches);
-        let mut all: Vec<(Span, Fate)> = branches.map(|(&span, &fate)| (span, fate)).collect();
+        let mut all: Vec<(Span, ConditionOutcomes)> =
+            branches.map(|(&span, &fate)| (span, fate)).collect();
         all.sort_by_key(|(span, _)| *span);
-        let branch = |(span, fate): (Span, Fate)| Branch {
+        let branch = |(span, fate): (Span, ConditionOutcomes)| Branch {
             place: self.code.place(span),
             held: fate.held,
             failed: fate.failed,

@@ -26,7 +26,7 @@ impl Code {
 }
 
 /// The effect of a step on the history.
-enum Happening {
+enum HistoryEffect {
     Called { slot: usize },
     Returned { slot: usize },
 }
@@ -38,16 +38,16 @@ impl Machine {
 
     /// Returns what the event at a position did to the history. `ended` holds the next slot to
     /// return of each client, and is updated.
-    fn happenings(&self, linear: &Linear, at: usize, ended: &mut [usize]) -> Vec<Happening> {
+    fn happenings(&self, linear: &Linear, at: usize, ended: &mut [usize]) -> Vec<HistoryEffect> {
         let mut all = Vec::new();
         for access in &self.events()[at].touched {
             if access.kind == AccessKind::Write {
                 if let Some(slot) = linear.called_slot(access.first) {
-                    all.push(Happening::Called { slot });
+                    all.push(HistoryEffect::Called { slot });
                 } else if let Some(client) = linear.ended_client(access.first) {
                     let slot = ended[client];
                     ended[client] += 1;
-                    all.push(Happening::Returned { slot });
+                    all.push(HistoryEffect::Returned { slot });
                 }
             }
         }
@@ -80,10 +80,10 @@ impl Machine {
             .collect();
         for happening in self.happenings(linear, last, &mut ended) {
             match happening {
-                Happening::Called { slot } => {
+                HistoryEffect::Called { slot } => {
                     step.label = format!("call {}", self.call_in(linear, slot));
                 }
-                Happening::Returned { slot } => {
+                HistoryEffect::Returned { slot } => {
                     let result = self.result_in(linear, slot);
                     let returns = format!("; return {result}");
                     step.label += returns.trim_end();
@@ -103,7 +103,7 @@ impl Machine {
         for at in 0..self.events().len() {
             for happening in self.happenings(linear, at, &mut ended) {
                 match happening {
-                    Happening::Called { slot } => {
+                    HistoryEffect::Called { slot } => {
                         let process = self.events()[at].process;
                         slots.push(slot);
                         calls.push(HistoryOperation {
@@ -114,7 +114,7 @@ impl Machine {
                             result: String::new(),
                         });
                     }
-                    Happening::Returned { slot } => {
+                    HistoryEffect::Returned { slot } => {
                         let known = slots.iter().position(|&known| known == slot);
                         if let Some(call) = known.and_then(|known| calls.get_mut(known)) {
                             call.returned = Some(at + 1);

@@ -13,7 +13,7 @@ use crate::run::machine::Machine;
 use crate::run::state::Life;
 use crate::run::{Obstacle, evaluate, input_name};
 use crate::tell::pretty::Scope;
-use crate::tell::scribe::{Condition, Few, NarratedAction, Scribe, printed};
+use crate::tell::scribe::{Condition, FirstItems, NarratedAction, Scribe, printed};
 use crate::tell::values::{Facts, watched_by};
 use mazurka_diagnostics::Span;
 
@@ -550,7 +550,7 @@ impl Machine {
         }
     }
 
-    fn action_label(&self, actions: &Few<NarratedAction>, event: &Event) -> String {
+    fn action_label(&self, actions: &FirstItems<NarratedAction>, event: &Event) -> String {
         let name = |p: ProcessId| self.process_name(p);
         let mut spawned = event.spawned.iter();
         let mut texts: Vec<String> = Vec::new();

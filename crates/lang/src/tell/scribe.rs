@@ -14,34 +14,34 @@ const MOST_TOLD: usize = 100;
 /// Collects the guards, actions, prints and reads of a step.
 #[derive(Default)]
 pub(super) struct Scribe {
-    pub guards: Few<Condition>,
+    pub guards: FirstItems<Condition>,
     /// Whether the step is an atomic block.
     pub atomic: bool,
     /// The chosen alternative of a `select`, and whether one could be chosen: not if a
     /// condition fails.
     pub alternative: Option<String>,
     pub chose: bool,
-    pub actions: Few<NarratedAction>,
-    pub printed: Few<String>,
+    pub actions: FirstItems<NarratedAction>,
+    pub printed: FirstItems<String>,
     /// The values of cells when they were first read, in order.
     pub reads: Vec<(u32, i64)>,
     read: FxHashSet<u32>,
 }
 
 /// The first items of a sequence, and the number of further ones.
-pub(super) struct Few<T> {
+pub(super) struct FirstItems<T> {
     pub first: Vec<T>,
     pub more: usize,
 }
 
-impl<T> Default for Few<T> {
+impl<T> Default for FirstItems<T> {
     fn default() -> Self {
         let (first, more) = (Vec::new(), 0);
         Self { first, more }
     }
 }
 
-impl<T> Few<T> {
+impl<T> FirstItems<T> {
     /// Adds an item; `make` is called only if it is kept.
     fn push(&mut self, make: impl FnOnce() -> T) {
         if self.first.len() < MOST_TOLD {
@@ -53,8 +53,8 @@ impl<T> Few<T> {
 }
 
 /// Returns the texts of a step, and how many more there are.
-pub(super) fn printed(all: Few<String>) -> Vec<String> {
-    let Few { mut first, more } = all;
+pub(super) fn printed(all: FirstItems<String>) -> Vec<String> {
+    let FirstItems { mut first, more } = all;
     if more > 0 {
         first.push(format!("… and {more} more"));
     }
@@ -64,7 +64,7 @@ pub(super) fn printed(all: Few<String>) -> Vec<String> {
 /// Collects only what is printed.
 #[derive(Default)]
 pub(crate) struct Prints {
-    texts: Few<String>,
+    texts: FirstItems<String>,
 }
 
 impl Prints {

@@ -294,7 +294,7 @@ impl Program {
             code,
             lines: lines_of(&found.record),
         };
-        let mut trial = Trial {
+        let mut trial = RepairSearch {
             program: self,
             source,
             options,
@@ -357,7 +357,7 @@ fn rank(repairs: &mut Vec<Repair>) {
 }
 
 /// Tries changes of a program.
-struct Trial<'a> {
+struct RepairSearch<'a> {
     program: &'a Program,
     source: &'a str,
     options: &'a Options,
@@ -369,7 +369,7 @@ struct Trial<'a> {
     all_tried: bool,
 }
 
-impl Trial<'_> {
+impl RepairSearch<'_> {
     /// Returns the repair, if the change works and there is time to check it.
     fn attempt(&mut self, candidate: &Candidate, watch: &mut Watch<'_>) -> Option<Repair> {
         if Instant::now() >= self.until {

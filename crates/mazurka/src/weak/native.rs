@@ -37,7 +37,7 @@ pub(super) struct Native {
 }
 
 /// A question to a search.
-pub(super) struct Asked<'a> {
+pub(super) struct NativeQuestion<'a> {
     /// The kinds of violations that decide.
     pub counted: Kinds,
     /// The kinds that end the search.
@@ -46,7 +46,7 @@ pub(super) struct Asked<'a> {
 }
 
 /// Visits the executions.
-struct Look<'a, 'w> {
+struct ExecutionVisitor<'a, 'w> {
     stops: Kinds,
     budget: Budget<'a>,
     watch: &'a mut Watch<'w>,
@@ -60,7 +60,7 @@ struct Look<'a, 'w> {
     certain: bool,
 }
 
-impl Look<'_, '_> {
+impl ExecutionVisitor<'_, '_> {
     /// Ends the search if a violation of this kind was found and ends it.
     fn stops(&mut self, kind: Kind, found: bool) -> ControlFlow<()> {
         if found && self.stops.contains(kind) {
@@ -80,7 +80,7 @@ impl Look<'_, '_> {
     }
 }
 
-impl<'p> Visitor<&'p mut WeakProgram> for Look<'_, '_> {
+impl<'p> Visitor<&'p mut WeakProgram> for ExecutionVisitor<'_, '_> {
     fn end(&mut self, end: &mut End<'_, &'p mut WeakProgram>) -> ControlFlow<()> {
         let ending = end.ending();
         let (graph, program) = end.graph_and_program();
@@ -234,12 +234,16 @@ impl Native {
     }
 
     /// Searches, and describes the findings.
-    pub fn ask(&mut self, asked: &Asked<'_>, watch: &mut Watch<'_>) -> Result<Answer, Refused> {
+    pub fn ask(
+        &mut self,
+        asked: &NativeQuestion<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Answer, Refused> {
         let (memory, budget) = (self.memory, Budget::new(asked.limits));
         mazurka_c::set_deadline(asked.limits.time);
         let (found, seen) = self.until_known(|program| {
             let limits = budget.left();
-            let mut look = Look {
+            let mut look = ExecutionVisitor {
                 stops: asked.stops.and(asked.counted),
                 budget,
                 watch,
@@ -251,7 +255,7 @@ impl Native {
                 certain: false,
             };
             let found = visit(program, memory, &limits, &mut look);
-            let Look {
+            let ExecutionVisitor {
                 seen,
                 finals,
                 observed,

@@ -12,7 +12,7 @@ use mazurka_lang::OrderedAccess;
 use mazurka_memory::orders::{self, OrderedPlace};
 use serde::{Deserialize, Serialize};
 
-use super::Wanted;
+use super::WeakRequest;
 use super::search::Question;
 use crate::{Options, Program, Refused};
 
@@ -61,7 +61,7 @@ impl Program {
             return Err(Refused::WeakUnknowns);
         }
         let budget = Budget::new(&options.limits);
-        let wanted = Wanted {
+        let wanted = WeakRequest {
             command: "orders",
             memory,
             draws: None,

@@ -147,7 +147,7 @@ fn is_above(limit: Option<u64>) -> bool {
 }
 
 /// Visits the executions of a part.
-pub(super) struct Look<'a> {
+pub(super) struct PartVisitor<'a> {
     stops: Kinds,
     shared: &'a Shared,
     /// The index of the part.
@@ -159,7 +159,7 @@ pub(super) struct Look<'a> {
     certain: bool,
 }
 
-impl Look<'_> {
+impl PartVisitor<'_> {
     /// Records the result of a complete execution.
     fn result<M: WeakMemory, const APART: bool>(&mut self, end: &mut End<'_, Threads<M, APART>>) {
         let (graph, program) = end.graph_and_program();
@@ -193,7 +193,7 @@ impl Look<'_> {
     }
 }
 
-impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for Look<'_> {
+impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for PartVisitor<'_> {
     fn end(&mut self, end: &mut End<'_, Threads<M, APART>>) -> ControlFlow<()> {
         self.shared.executions.fetch_add(1, Ordering::Relaxed);
         if self.draws && !matches!(end.ending(), Ending::Blocked | Ending::Discarded) {
@@ -253,7 +253,7 @@ fn print(start: Fingerprint, steps: Schedule) -> Fingerprint {
     words.fold(start, Fingerprint::then)
 }
 
-impl Look<'_> {
+impl PartVisitor<'_> {
     /// Returns the findings in the part.
     pub fn shown(self, found: Found) -> Shown {
         // A limit on the length of an execution only cuts off that one.
@@ -291,7 +291,7 @@ impl Shown {
 }
 
 /// The findings in parts that were finished in any order.
-struct Gathered {
+struct GatheredParts {
     /// The findings in the first parts.
     shown: Shown,
     /// The first part that is missing.
@@ -300,7 +300,7 @@ struct Gathered {
     early: BTreeMap<usize, Shown>,
 }
 
-impl Gathered {
+impl GatheredParts {
     /// Adds a part. Findings are merged as soon as possible, because the results of all parts may
     /// need much memory. Parts after one that has ended the search do not count.
     fn add(&mut self, at: usize, part: Shown) {
@@ -468,7 +468,7 @@ impl Question<'_> {
             return shown;
         }
         let (next, parts) = (AtomicUsize::new(0), &parts);
-        let gathered = Mutex::new(Gathered {
+        let gathered = Mutex::new(GatheredParts {
             shown,
             next: 0,
             early: BTreeMap::new(),
@@ -534,8 +534,8 @@ impl Question<'_> {
         shown
     }
 
-    pub fn look<'s>(&self, part: usize, shared: &'s Shared) -> Look<'s> {
-        Look {
+    pub fn look<'s>(&self, part: usize, shared: &'s Shared) -> PartVisitor<'s> {
+        PartVisitor {
             stops: self.stops.and(self.counted),
             shared,
             part,
@@ -684,7 +684,7 @@ mod tests {
     }
 
     fn gather(order: &[u64], certain: Option<u64>, parts: usize) -> Shown {
-        let mut gathered = Gathered {
+        let mut gathered = GatheredParts {
             shown: Shown::default(),
             next: 0,
             early: BTreeMap::new(),

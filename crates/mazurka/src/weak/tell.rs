@@ -71,7 +71,7 @@ impl From<Misfit> for ReplayProblem {
 }
 
 /// Evidence, and the bounds that an execution has reached.
-pub(super) struct Shown {
+pub(super) struct WeakEvidence {
     pub witnesses: Vec<Witness>,
     pub bounds: Vec<Bound>,
 }
@@ -93,8 +93,13 @@ impl Narrator<'_> {
     }
 
     /// Returns the evidence for the findings of a search.
-    pub fn witnesses(&self, found: &Found, broken: &[(u32, Schedule)], counted: Kinds) -> Shown {
-        let mut shown = Shown {
+    pub fn witnesses(
+        &self,
+        found: &Found,
+        broken: &[(u32, Schedule)],
+        counted: Kinds,
+    ) -> WeakEvidence {
+        let mut shown = WeakEvidence {
             witnesses: Vec::new(),
             bounds: Vec::new(),
         };

@@ -25,12 +25,12 @@ pub(crate) struct Tso {
     /// Marked events whose predecessors have not been marked yet.
     open: Vec<Slot>,
     /// For each thread, how far its events have been examined.
-    looked: Vec<Looked>,
+    looked: Vec<ExaminedEvents>,
 }
 
 /// How far the events of a thread have been examined in a search.
 #[derive(Clone, Copy, Debug, Default)]
-struct Looked {
+struct ExaminedEvents {
     /// Of this many first events, all that are in ppo are marked.
     all: usize,
     /// Of this many first events, those that are ordered before a read are marked.
@@ -167,7 +167,7 @@ impl Model for Tso {
         self.open.clear();
         self.looked.clear();
         self.looked
-            .resize(graph.threads() as usize, Looked::default());
+            .resize(graph.threads() as usize, ExaminedEvents::default());
         let count = graph.thread(access.thread).len();
         self.mark_program(graph, access.thread, count, class(access));
         while let Some(slot) = self.open.pop() {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::code::{Code, Instr, Worth, apply};
+use super::code::{Code, Instr, OperationResult, apply};
 use super::machine::{DEEPEST, State, within};
 use super::objects::ObjectAction;
 
@@ -179,8 +179,8 @@ impl Walk<'_> {
                 let (right, left) = (pop(), pop());
                 push = Some(match (left, right) {
                     (Some(left), Some(right)) => match apply(op, ty, left, right) {
-                        Worth::Value(value) => Some(value),
-                        Worth::Zero | Worth::TooWide => return,
+                        OperationResult::Value(value) => Some(value),
+                        OperationResult::Zero | OperationResult::TooWide => return,
                     },
                     _ => None,
                 });

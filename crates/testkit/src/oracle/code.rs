@@ -148,7 +148,7 @@ pub(super) fn wrap(value: i128, ty: Ty) -> Option<i128> {
 }
 
 /// The result of an operation.
-pub(super) enum Worth {
+pub(super) enum OperationResult {
     Value(i128),
     /// Division by zero.
     Zero,
@@ -157,15 +157,15 @@ pub(super) enum Worth {
 }
 
 /// Applies an operator that is neither `&&` nor `||`.
-pub(super) fn apply(op: Op, ty: Ty, left: i128, right: i128) -> Worth {
+pub(super) fn apply(op: Op, ty: Ty, left: i128, right: i128) -> OperationResult {
     let value = match op {
         Op::Add => left + right,
         Op::Sub => left - right,
         Op::Mul => match left.checked_mul(right) {
             Some(value) => value,
-            None => return Worth::TooWide,
+            None => return OperationResult::TooWide,
         },
-        Op::Div | Op::Rem if right == 0 => return Worth::Zero,
+        Op::Div | Op::Rem if right == 0 => return OperationResult::Zero,
         Op::Div => left / right,
         Op::Rem => left % right,
         Op::BitAnd => left & right,
@@ -176,16 +176,16 @@ pub(super) fn apply(op: Op, ty: Ty, left: i128, right: i128) -> Worth {
             Some(power) => left.div_euclid(power),
             None => left.clamp(-1, 0),
         },
-        Op::Eq => return Worth::Value((left == right).into()),
-        Op::Ne => return Worth::Value((left != right).into()),
-        Op::Lt => return Worth::Value((left < right).into()),
-        Op::Le => return Worth::Value((left <= right).into()),
-        Op::Gt => return Worth::Value((left > right).into()),
-        Op::Ge => return Worth::Value((left >= right).into()),
-        Op::And => return Worth::Value(left & right),
-        Op::Or => return Worth::Value(left | right),
+        Op::Eq => return OperationResult::Value((left == right).into()),
+        Op::Ne => return OperationResult::Value((left != right).into()),
+        Op::Lt => return OperationResult::Value((left < right).into()),
+        Op::Le => return OperationResult::Value((left <= right).into()),
+        Op::Gt => return OperationResult::Value((left > right).into()),
+        Op::Ge => return OperationResult::Value((left >= right).into()),
+        Op::And => return OperationResult::Value(left & right),
+        Op::Or => return OperationResult::Value(left | right),
     };
-    wrap(value, ty).map_or(Worth::TooWide, Worth::Value)
+    wrap(value, ty).map_or(OperationResult::TooWide, OperationResult::Value)
 }
 
 /// Returns the power of two that a shift multiplies with or divides by; `None` if the shift removes

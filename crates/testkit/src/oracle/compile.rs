@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::slice;
 
 use super::ast::{Expr, Init, ItemKind, Kind, Program, Stmt, Ty};
-use super::code::{Code, Instr, Procedure, Property, Start, Worth, apply, wrap};
-use super::leave::Around;
+use super::code::{Code, Instr, OperationResult, Procedure, Property, Start, apply, wrap};
+use super::leave::Enclosing;
 use super::{FailureKind, Limits};
 
 pub(super) type Done<T = ()> = Result<T, String>;
@@ -80,7 +80,7 @@ pub(super) struct Compiler {
     /// Whether this is a property: nothing in it is a step.
     pub(super) property: bool,
     /// The loops and atomic blocks around the statement, within its body.
-    pub(super) around: Around,
+    pub(super) around: Enclosing,
 }
 
 /// The common part of a declaration of several variables.
@@ -233,13 +233,15 @@ impl Compiler {
             Expr::Neg(inner) => Constant::Num(-number(inner)?),
             Expr::Bin(op, left, right) if op.logical() => {
                 let (left, right) = (truth(left)?.into(), truth(right)?.into());
-                let Worth::Value(value) = apply(*op, Ty::Int, left, right) else {
+                let OperationResult::Value(value) = apply(*op, Ty::Int, left, right) else {
                     return Err("a constant that has no value".into());
                 };
                 Constant::Bool(value != 0)
             }
             Expr::Bin(op, left, right) => {
-                let Worth::Value(value) = apply(*op, Ty::Int, number(left)?, number(right)?) else {
+                let OperationResult::Value(value) =
+                    apply(*op, Ty::Int, number(left)?, number(right)?)
+                else {
                     return Err("a constant that has no value".into());
                 };
                 if op.compares() {
@@ -405,7 +407,7 @@ impl Compiler {
 
     /// Starts the code of a new body and returns its first instruction.
     fn begin(&mut self) -> usize {
-        self.around = Around::default();
+        self.around = Enclosing::default();
         self.scopes = vec![Vec::new()];
         (self.slots, self.most_slots) = (0, 0);
         self.code.instrs.len()

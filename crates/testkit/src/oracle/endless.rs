@@ -7,7 +7,7 @@ use super::compile::Compiler;
 
 /// The continuations that are possible after some statements.
 #[derive(Clone, Copy)]
-struct After {
+struct Continuations {
     /// The next statement.
     next: bool,
     /// Nothing: the process ends.
@@ -21,8 +21,8 @@ struct After {
     returned: bool,
 }
 
-impl After {
-    const NEXT: After = After {
+impl Continuations {
+    const NEXT: Continuations = Continuations {
         next: true,
         nothing: false,
         itself: false,
@@ -31,13 +31,13 @@ impl After {
         returned: false,
     };
     /// A path that ends here: a failure, or a call that other paths make irrelevant.
-    const DEAD_END: After = After {
+    const DEAD_END: Continuations = Continuations {
         next: false,
-        ..After::NEXT
+        ..Continuations::NEXT
     };
 
-    fn either(self, other: After) -> After {
-        After {
+    fn either(self, other: Continuations) -> Continuations {
+        Continuations {
             next: self.next || other.next,
             nothing: self.nothing || other.nothing,
             itself: self.itself || other.itself,
@@ -48,8 +48,8 @@ impl After {
     }
 
     /// Returns the continuation of a round of a loop, where `continue` is the end of the round.
-    fn round(self) -> After {
-        After {
+    fn round(self) -> Continuations {
+        Continuations {
             next: self.next || self.again,
             again: false,
             ..self
@@ -57,8 +57,8 @@ impl After {
     }
 
     /// Returns the continuation of a loop, where `break` is the end of the loop.
-    fn outside(self) -> After {
-        After {
+    fn outside(self) -> Continuations {
+        Continuations {
             next: self.next || self.broken,
             broken: false,
             ..self
@@ -82,12 +82,12 @@ impl Compiler {
 
     /// `calls` are the procedures around the statements. A path out of a procedure need not go
     /// through a recursive call, so such a call counts as a dead end.
-    fn after_all<'a>(&'a self, body: &'a [Stmt], calls: &mut Vec<&'a str>) -> After {
-        let mut all = After::DEAD_END;
+    fn after_all<'a>(&'a self, body: &'a [Stmt], calls: &mut Vec<&'a str>) -> Continuations {
+        let mut all = Continuations::DEAD_END;
         for stmt in body {
             let after = self.after(stmt, calls);
             let next = after.next;
-            all = all.either(After {
+            all = all.either(Continuations {
                 next: false,
                 ..after
             });
@@ -95,22 +95,22 @@ impl Compiler {
                 return all;
             }
         }
-        all.either(After::NEXT)
+        all.either(Continuations::NEXT)
     }
 
-    fn after<'a>(&'a self, stmt: &'a Stmt, calls: &mut Vec<&'a str>) -> After {
+    fn after<'a>(&'a self, stmt: &'a Stmt, calls: &mut Vec<&'a str>) -> Continuations {
         let one = std::slice::from_ref::<Stmt>;
         match &stmt.kind {
-            Kind::End => After {
+            Kind::End => Continuations {
                 nothing: true,
-                ..After::DEAD_END
+                ..Continuations::DEAD_END
             },
-            Kind::Error(_) => After::DEAD_END,
-            Kind::Break | Kind::Continue | Kind::Return => After {
+            Kind::Error(_) => Continuations::DEAD_END,
+            Kind::Break | Kind::Continue | Kind::Return => Continuations {
                 broken: matches!(stmt.kind, Kind::Break),
                 again: matches!(stmt.kind, Kind::Continue),
                 returned: matches!(stmt.kind, Kind::Return),
-                ..After::DEAD_END
+                ..Continuations::DEAD_END
             },
             Kind::Guard(_, inner) => self.after(inner, calls),
             Kind::Atomic(body) | Kind::Seq(body) => self.after_all(body, calls),
@@ -120,13 +120,13 @@ impl Compiler {
                     Alternative::When(_, body) | Alternative::Does(_, body) => body,
                 });
                 let bodies = bodies.chain(other);
-                bodies.fold(After::DEAD_END, |after, body| {
+                bodies.fold(Continuations::DEAD_END, |after, body| {
                     after.either(self.after_all(body, calls))
                 })
             }
             Kind::Choice(yes, test, no) => self.either(test, one(yes), one(no), calls),
             Kind::While(_, Some(most), ..) if self.constant_number(most).is_some_and(|n| n < 1) => {
-                After::NEXT
+                Continuations::NEXT
             }
             Kind::While(test, most, _, body) => {
                 let round = self.after_all(body, calls).round();
@@ -140,41 +140,41 @@ impl Compiler {
                 let round = self.after_all(body, calls).round().outside();
                 match (self.constant_number(first), self.constant_number(end)) {
                     (Some(first), Some(end)) if first < end => round,
-                    (Some(_), Some(_)) => After::NEXT,
-                    _ => round.either(After::NEXT),
+                    (Some(_), Some(_)) => Continuations::NEXT,
+                    _ => round.either(Continuations::NEXT),
                 }
             }
             Kind::Call(name, _) => {
                 let Some((name, body)) = self.bodies.get_key_value(name) else {
-                    return After::DEAD_END;
+                    return Continuations::DEAD_END;
                 };
                 if calls.contains(&name.as_str()) {
-                    return After::DEAD_END;
+                    return Continuations::DEAD_END;
                 }
                 calls.push(name);
                 let after = self.after_all(body, calls);
                 calls.pop();
-                After {
+                Continuations {
                     next: after.next || after.returned,
                     returned: false,
                     ..after
                 }
             }
-            _ => After::NEXT,
+            _ => Continuations::NEXT,
         }
     }
 
     /// Returns the possible continuations of a loop, given those of one of its rounds.
-    fn looping(&self, test: &Expr, unbounded: bool, round: After) -> After {
+    fn looping(&self, test: &Expr, unbounded: bool, round: Continuations) -> Continuations {
         match self.truth(test) {
-            Some(false) => After::NEXT,
-            Some(true) if unbounded => After {
+            Some(false) => Continuations::NEXT,
+            Some(true) if unbounded => Continuations {
                 next: false,
                 itself: true,
                 ..round
             },
             Some(true) => round,
-            None => round.either(After::NEXT),
+            None => round.either(Continuations::NEXT),
         }
     }
 
@@ -184,7 +184,7 @@ impl Compiler {
         yes: &'a [Stmt],
         no: &'a [Stmt],
         calls: &mut Vec<&'a str>,
-    ) -> After {
+    ) -> Continuations {
         match self.truth(test) {
             Some(true) => self.after_all(yes, calls),
             Some(false) => self.after_all(no, calls),

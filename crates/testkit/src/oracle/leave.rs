@@ -6,7 +6,7 @@ use super::compile::{Compiler, Done};
 
 /// The constructs around a statement within its body.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Around {
+pub(super) struct Enclosing {
     /// The number of open `AtomicBegin`s, and (`fused`) of guards whose step may still be open.
     pub atomic: usize,
     pub fused: usize,
@@ -25,7 +25,7 @@ struct Loop {
 impl Compiler {
     /// Enters the body of a loop.
     pub(super) fn enter(&mut self, again: usize) {
-        let Around { atomic, fused, .. } = self.around;
+        let Enclosing { atomic, fused, .. } = self.around;
         let out = Vec::new();
         self.around.loops.push(Loop {
             again,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::ast::Ty;
-use super::code::{Code, Instr, Property, Worth, apply, wrap};
+use super::code::{Code, Instr, OperationResult, Property, apply, wrap};
 use super::objects::{ActionResult, NOT_HELD, Object};
 use super::table::Table;
 use super::{Failure, FailureKind, Limits};
@@ -424,9 +424,9 @@ impl<'a> Machine<'a> {
             Instr::Bin(op, ty) => {
                 let (right, left) = (pop(stack), pop(stack));
                 match apply(op, ty, left, right) {
-                    Worth::Value(value) => stack.push(value),
-                    Worth::Zero => return Next::Fail(FailureKind::DivisionByZero),
-                    Worth::TooWide => return Next::TooWide,
+                    OperationResult::Value(value) => stack.push(value),
+                    OperationResult::Zero => return Next::Fail(FailureKind::DivisionByZero),
+                    OperationResult::TooWide => return Next::TooWide,
                 }
             }
             Instr::Not => {

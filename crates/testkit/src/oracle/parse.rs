@@ -2,7 +2,7 @@
 
 use super::ast::{Child, Expr, Init, Item, ItemKind, Kind, Op, Place, Program, Stmt, Temporal, Ty};
 use super::lex::{Token, lex};
-use super::sugar::Known;
+use super::sugar::Declarations;
 
 pub(super) type Parsed<T> = Result<T, String>;
 
@@ -16,7 +16,7 @@ pub(super) fn parse_set(text: &str, set: &[(String, i128)]) -> Result<Program, S
     let mut parser = Parser {
         tokens: lex(text)?,
         at: 0,
-        known: Known::with(set),
+        known: Declarations::with(set),
         before: Vec::new(),
     };
     let mut items = Vec::new();
@@ -84,7 +84,7 @@ pub(super) struct Parser {
     pub(super) tokens: Vec<(Token, u32)>,
     pub(super) at: usize,
     /// Declarations that are replaced while parsing.
-    pub(super) known: Known,
+    pub(super) known: Declarations,
     /// Statements to insert before the one that is being parsed.
     pub(super) before: Vec<Stmt>,
 }

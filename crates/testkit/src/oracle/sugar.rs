@@ -40,7 +40,7 @@ struct Function {
 
 /// The declarations so far.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct Declarations {
     enums: HashMap<String, Vec<String>>,
     pub structs: HashMap<String, Vec<(String, Type)>>,
     functions: HashMap<String, Function>,
@@ -63,7 +63,7 @@ pub(super) struct Known {
     set: HashMap<String, i128>,
 }
 
-impl Known {
+impl Declarations {
     /// Knows only these constants.
     pub fn with(set: &[(String, i128)]) -> Self {
         Self {

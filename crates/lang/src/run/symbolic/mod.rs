@@ -72,7 +72,7 @@ use property::Index::{Failed, Known};
 pub use reached::LastStep;
 pub use results::{Agreement, Valuation};
 pub use state::SymbolicState;
-use state::{Decisions, Stayed, SymbolicProcess, initial_cells};
+use state::{Decisions, SymbolicProcess, WaitReason, initial_cells};
 pub use tell::{Concrete, Observed};
 
 use crate::code::fault::Site;
@@ -390,7 +390,7 @@ impl SymbolicMachine {
                 here.registers = taken.registers;
                 here.registers.steps += 1;
                 here.extra = taken.decisions;
-                here.extra.stayed = Some(Stayed { seen, joins });
+                here.extra.stayed = Some(WaitReason { seen, joins });
                 self.sum_up(process, taken.path);
             }
             Err(stop) => {

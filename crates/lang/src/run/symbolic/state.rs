@@ -15,7 +15,7 @@ const BETWEEN_LOOKS: u32 = 1 << 13;
 
 /// Why a process waits, if a step found out that it must. It waits until one of these changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Stayed {
+pub(super) struct WaitReason {
     /// The values of everything that its step may touch.
     pub seen: Fingerprint,
     /// The process whose end it waits for.
@@ -34,7 +34,7 @@ pub(super) struct Rests {
 /// The data that the symbolic machine keeps for a process in addition to its registers and locals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decisions {
-    pub stayed: Option<Stayed>,
+    pub stayed: Option<WaitReason>,
     pub rests: Option<Rests>,
     /// The conditions that its steps have decided, as a sum of fingerprints.
     pub decided: Fingerprint,
@@ -96,7 +96,7 @@ type Essence<'a> = (
         u32,
         u32,
         u32,
-        (Option<Stayed>, Option<Rests>),
+        (Option<WaitReason>, Option<Rests>),
         &'a [Term],
     )>,
 );

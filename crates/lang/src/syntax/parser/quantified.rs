@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::super::ast::{
-    Cases, Expr, ExprKind, Function, Item, Name, Over, Quantified, Quantifier, StmtKind,
+    Cases, Expr, ExprKind, Function, Item, Name, Quantified, Quantifier, QuantifierDomain, StmtKind,
 };
 use super::super::token::Kind;
 use super::{Parse, Parser};
@@ -32,9 +32,9 @@ impl<'s> Parser<'s> {
         self.bump();
         let from = self.expr()?;
         let over = if self.eat(Kind::DotDot) {
-            Over::Range(from, self.expr()?)
+            QuantifierDomain::Range(from, self.expr()?)
         } else {
-            Over::Array(from)
+            QuantifierDomain::Array(from)
         };
         if !self.at(Kind::Colon) {
             let help = format!("write `{} {} in 0..n: e`", quantifier.word(), name.text);
