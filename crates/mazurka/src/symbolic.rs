@@ -206,12 +206,13 @@ struct Collecting {
     open: Vec<SymbolicStateRecord>,
     open_runs: Vec<Schedule>,
     /// All mishaps.
-    mishaps: Vec<WrongState>,
+    mishaps: Vec<SymbolicFailure>,
     /// The first run that ended in a deadlock.
     deadlock: Option<Schedule>,
 }
 
-struct WrongState {
+/// A mishap, the run to it, and its record.
+struct SymbolicFailure {
     mishap: Mishap,
     run: Schedule,
     record: SymbolicMishap,
@@ -253,7 +254,7 @@ impl Audience<SymbolicMachine> for Collecting {
     fn failed(&mut self, machine: &SymbolicMachine, mishap: Mishap, leads_here: &dyn LeadsHere) {
         let what = machine.explain(&mishap).0;
         if !self.mishaps.iter().any(|known| known.record.what == what) {
-            self.mishaps.push(WrongState {
+            self.mishaps.push(SymbolicFailure {
                 mishap,
                 record: SymbolicMishap {
                     what,

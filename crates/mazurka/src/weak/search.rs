@@ -255,12 +255,12 @@ fn print(start: Fingerprint, steps: Schedule) -> Fingerprint {
 
 impl PartVisitor<'_> {
     /// Returns the findings in the part.
-    pub fn shown(self, found: Found) -> Shown {
+    pub fn shown(self, found: Found) -> PartFindings {
         // A limit on the length of an execution only cuts off that one.
         let limited = |bound: &Bound| !matches!(bound, Bound::MaxDepth(_));
         let certain = self.certain || found.given_up.is_some();
         let stopped = found.stopped && !certain;
-        Shown {
+        PartFindings {
             certain,
             broken_off: stopped || found.bounds.iter().any(limited),
             found,
@@ -271,7 +271,7 @@ impl PartVisitor<'_> {
 
 /// The findings in parts.
 #[derive(Default)]
-pub(super) struct Shown {
+pub(super) struct PartFindings {
     pub found: Found,
     pub seen: SeenExecutions,
     /// Whether a violation has ended the search.
@@ -280,7 +280,7 @@ pub(super) struct Shown {
     pub broken_off: bool,
 }
 
-impl Shown {
+impl PartFindings {
     /// Adds the findings in the next part.
     fn merge(&mut self, next: Self) {
         self.found.merge(next.found);
@@ -293,17 +293,17 @@ impl Shown {
 /// The findings in parts that were finished in any order.
 struct GatheredParts {
     /// The findings in the first parts.
-    shown: Shown,
+    shown: PartFindings,
     /// The first part that is missing.
     next: usize,
     /// The findings in later parts.
-    early: BTreeMap<usize, Shown>,
+    early: BTreeMap<usize, PartFindings>,
 }
 
 impl GatheredParts {
     /// Adds a part. Findings are merged as soon as possible, because the results of all parts may
     /// need much memory. Parts after one that has ended the search do not count.
-    fn add(&mut self, at: usize, part: Shown) {
+    fn add(&mut self, at: usize, part: PartFindings) {
         self.early.insert(at, part);
         while let Some(part) = self.early.remove(&self.next) {
             if !self.shown.certain {
@@ -314,7 +314,7 @@ impl GatheredParts {
     }
 
     /// Returns the findings in all of `parts` parts, some of which may be missing.
-    fn all(mut self, parts: usize) -> Shown {
+    fn all(mut self, parts: usize) -> PartFindings {
         if !self.shown.certain && self.next < parts {
             self.shown.broken_off = true;
             for part in std::mem::take(&mut self.early).into_values() {
@@ -336,7 +336,7 @@ impl Question<'_> {
 
     /// Searches, and describes the findings.
     pub fn ask(&self, watch: &mut Watch<'_>) -> Result<Answer, NotWeak> {
-        let Shown {
+        let PartFindings {
             found,
             seen,
             certain,
@@ -408,7 +408,7 @@ impl Question<'_> {
         })
     }
 
-    fn search<const APART: bool>(&self, watch: &mut Watch<'_>) -> Shown {
+    fn search<const APART: bool>(&self, watch: &mut Watch<'_>) -> PartFindings {
         let budget = Budget::new(&self.options.limits);
         let explore = |shared: &Shared| self.in_parts::<APART>(shared, &budget);
         let (mut shown, over) = watched(&budget, watch, explore);
@@ -442,7 +442,7 @@ impl Question<'_> {
     }
 
     /// Cuts the search into parts, and explores them.
-    fn in_parts<const APART: bool>(&self, shared: &Shared, budget: &Budget<'_>) -> Shown {
+    fn in_parts<const APART: bool>(&self, shared: &Shared, budget: &Budget<'_>) -> PartFindings {
         if let Some(sample) = self.draws {
             return self.draw::<APART>(sample, shared);
         }
@@ -498,7 +498,11 @@ impl Question<'_> {
     }
 
     /// Cuts the search into parts. Everything above the cut has been explored.
-    fn cut<const APART: bool>(&self, shared: &Shared, budget: &Budget<'_>) -> (Shown, Vec<Part>) {
+    fn cut<const APART: bool>(
+        &self,
+        shared: &Shared,
+        budget: &Budget<'_>,
+    ) -> (PartFindings, Vec<Part>) {
         let mut depth = FIRST_CUT;
         loop {
             let mut look = self.look(0, shared);
@@ -520,7 +524,7 @@ impl Question<'_> {
         (at, part): (usize, &Part),
         shared: &Shared,
         limits: &Limits,
-    ) -> Shown {
+    ) -> PartFindings {
         let mut look = self.look(at, shared);
         let program = self.program::<APART>();
         let found = visit_part(program, self.memory, limits, part, &mut look);
@@ -563,7 +567,7 @@ impl Question<'_> {
     }
 
     /// Draws executions.
-    fn draw<const APART: bool>(&self, drawn: Sample, shared: &Shared) -> Shown {
+    fn draw<const APART: bool>(&self, drawn: Sample, shared: &Shared) -> PartFindings {
         let (limits, drawing) = self.drawing(drawn);
         let mut look = self.look(0, shared);
         let program = self.program::<APART>();
@@ -667,7 +671,7 @@ mod tests {
     use super::*;
 
     /// Makes a part with one failure more than its number, which may end the search.
-    fn part(number: u64, certain: bool) -> Shown {
+    fn part(number: u64, certain: bool) -> PartFindings {
         let seen = SeenExecutions {
             breaking: number + 1,
             broken: vec![
@@ -676,16 +680,16 @@ mod tests {
             ],
             ..SeenExecutions::default()
         };
-        Shown {
+        PartFindings {
             seen,
             certain,
-            ..Shown::default()
+            ..PartFindings::default()
         }
     }
 
-    fn gather(order: &[u64], certain: Option<u64>, parts: usize) -> Shown {
+    fn gather(order: &[u64], certain: Option<u64>, parts: usize) -> PartFindings {
         let mut gathered = GatheredParts {
-            shown: Shown::default(),
+            shown: PartFindings::default(),
             next: 0,
             early: BTreeMap::new(),
         };

@@ -24,8 +24,10 @@ use mazurka_memory::{
     Failure, Finding, Found, Program as _, Threads, Value, replay_graph, sample, visit,
 };
 
-use super::search::{Answer, Question, Shown, counts, executions, several, take_runs, watched};
-use super::tell::{Narrator, Shown as Evidence};
+use super::search::{
+    Answer, PartFindings, Question, counts, executions, several, take_runs, watched,
+};
+use super::tell::{Narrator, WeakEvidence as Evidence};
 use crate::Refused;
 use crate::evidence::bounds_of_run;
 use crate::unknowns::ForAll;
@@ -91,7 +93,7 @@ impl Question<'_> {
         &self,
         budget: &Budget<'_>,
         shared: &super::search::Shared,
-    ) -> Result<(Shown, Doubts), Refused> {
+    ) -> Result<(PartFindings, Doubts), Refused> {
         let (program, doubts) = self.threads()?;
         let mut look = self.look(0, shared);
         let found = match self.draws {
@@ -106,7 +108,11 @@ impl Question<'_> {
 
     /// Returns the evidence for the findings, each with values. A finding without known values, or
     /// one that exceeds the range of numbers, is not evidence, and the search was not complete.
-    fn witnesses(&self, shown: &Shown, bounds: &mut Vec<Bound>) -> Result<Vec<Witness>, Refused> {
+    fn witnesses(
+        &self,
+        shown: &PartFindings,
+        bounds: &mut Vec<Bound>,
+    ) -> Result<Vec<Witness>, Refused> {
         let findings = shown.found.findings.iter();
         let found = findings.map(|finding| (finding.failure, None, &finding.schedule));
         let broken = shown.seen.broken.iter().map(|(site, schedule)| {
