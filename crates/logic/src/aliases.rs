@@ -18,7 +18,7 @@ use mazurka_smt::Term;
 use rustc_hash::FxHashMap;
 
 use crate::fol::{Fol, Truth, decide};
-use crate::search::{By, Search};
+use crate::search::{AppliedRule, Search};
 
 /// A shared cell that a step touched; if the element was not known syntactically, the whole array
 /// and the index.
@@ -30,7 +30,7 @@ pub(crate) type ByPoints = FxHashMap<(usize, usize, u64), Vec<usize>>;
 impl Search<'_, '_> {
     /// Returns the rule BACK to an earlier goal at the same points whose path differs only in the
     /// order of steps on different elements.
-    pub fn met_by_other_elements(&mut self, at: usize) -> Option<By> {
+    pub fn met_by_other_elements(&mut self, at: usize) -> Option<AppliedRule> {
         if !self.options.reduce || !self.goals[at].elements {
             return None;
         }
@@ -40,13 +40,16 @@ impl Search<'_, '_> {
         for to in met {
             let other = &self.goals[to];
             // A goal that is itself closed by another one would allow a cycle without a step.
-            let rests = matches!(other.by, By::Schedule { .. } | By::Reduce { .. });
+            let rests = matches!(
+                other.by,
+                AppliedRule::Schedule { .. } | AppliedRule::Reduce { .. }
+            );
             let same_points = other.state.same_points(&self.goals[at].state);
             if rests && same_points && self.orders_commute(at, to) {
                 let leaves = self.instance(at, to);
                 if leaves.iter().all(|leaf| leaf.truth == Truth::Proved) {
                     self.merged += 1;
-                    return Some(By::Back { leaves, to });
+                    return Some(AppliedRule::Back { leaves, to });
                 }
             }
         }

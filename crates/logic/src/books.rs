@@ -7,7 +7,7 @@ use mazurka_core::Bound;
 
 use crate::fol::Truth;
 use crate::prove::ProofCounts;
-use crate::search::{By, Why};
+use crate::search::{AppliedRule, OpenReason};
 use crate::sequent::Leaf;
 
 /// Summary of all goals that were processed.
@@ -27,15 +27,15 @@ pub(crate) struct GoalResults {
 
 impl GoalResults {
     /// Records a goal that was processed.
-    pub fn enter(&mut self, goal: usize, by: &By) {
+    pub fn enter(&mut self, goal: usize, by: &AppliedRule) {
         match by {
-            By::Schedule { .. } => self.counts.schedules += 1,
-            By::Reduce { .. } => self.counts.leaves += 1,
-            By::Open(Why::Unfolded(_)) => self.unfolded = true,
-            By::Open(Why::Bound(bound)) => self.bound = Some(*bound),
+            AppliedRule::Schedule { .. } => self.counts.schedules += 1,
+            AppliedRule::Reduce { .. } => self.counts.leaves += 1,
+            AppliedRule::Open(OpenReason::Unfolded(_)) => self.unfolded = true,
+            AppliedRule::Open(OpenReason::Bound(bound)) => self.bound = Some(*bound),
             _ => {}
         }
-        let (mut open, mut refuted) = (matches!(by, By::Open(_)), false);
+        let (mut open, mut refuted) = (matches!(by, AppliedRule::Open(_)), false);
         for Leaf { truth, .. } in by.leaves() {
             self.counts.questions += 1;
             open |= *truth != Truth::Proved;

@@ -32,19 +32,19 @@ use rustc_hash::FxHashMap;
 
 use crate::fol::Truth;
 use crate::pool::{Item, State};
-use crate::search::{By, Search, Why};
-use crate::sequent::{Leaf, What};
+use crate::search::{AppliedRule, OpenReason, Search};
+use crate::sequent::{Leaf, LeafSubject};
 use crate::world::loop_invariants;
 
 impl<'p> Search<'p, '_> {
     /// Handles loops: returns an earlier goal that covers this one, or generalises the goal.
-    pub fn come_back(&mut self, at: usize) -> Option<By> {
+    pub fn come_back(&mut self, at: usize) -> Option<AppliedRule> {
         if !self.endless {
             return None;
         }
         if let Some(to) = self.met(at) {
             let leaves = Vec::new();
-            return Some(By::Back { leaves, to });
+            return Some(AppliedRule::Back { leaves, to });
         }
         let context = self.goals[at].context;
         let mut failed = Vec::new();
@@ -56,13 +56,13 @@ impl<'p> Search<'p, '_> {
             {
                 let leaves = self.instance(at, to);
                 if leaves.iter().all(|leaf| leaf.truth == Truth::Proved) {
-                    return Some(By::Back { leaves, to });
+                    return Some(AppliedRule::Back { leaves, to });
                 }
                 failed.push((to, leaves));
             }
         }
         if self.starts_too_many(at) {
-            return Some(By::Open(Why::Unfolded(self.options.unfold)));
+            return Some(AppliedRule::Open(OpenReason::Unfolded(self.options.unfold)));
         }
         // Goes through the earlier goals of this path at the same points.
         let mut rounds = 0;
@@ -90,7 +90,7 @@ impl<'p> Search<'p, '_> {
                     // not hold here.
                     let at = failed.iter().position(|(to, _)| *to == earlier)?;
                     let (to, leaves) = failed.swap_remove(at);
-                    return Some(By::Back { leaves, to });
+                    return Some(AppliedRule::Back { leaves, to });
                 }
                 changed.get_or_insert(all);
             }
@@ -109,7 +109,7 @@ impl<'p> Search<'p, '_> {
         let annotated = loops.any(|invariants| !invariants.is_empty());
         if !annotated {
             let most = self.options.unfold;
-            return (rounds > most).then_some(By::Open(Why::Unfolded(most)));
+            return (rounds > most).then_some(AppliedRule::Open(OpenReason::Unfolded(most)));
         }
         Some(self.generalise(at, changed))
     }
@@ -176,7 +176,7 @@ impl<'p> Search<'p, '_> {
         met.iter().find(same).copied()
     }
 
-    fn generalise(&mut self, at: usize, changed: Vec<usize>) -> By {
+    fn generalise(&mut self, at: usize, changed: Vec<usize>) -> AppliedRule {
         let context = self.goals[at].context;
         let state = self.goals[at].state.clone();
         let mut leaves = Vec::new();
@@ -208,7 +208,7 @@ impl<'p> Search<'p, '_> {
         }
         let to = self.add(general, context, Some(at), Some(changed));
         self.generalised.push(to);
-        By::Generalise { leaves, to }
+        AppliedRule::Generalise { leaves, to }
     }
 
     /// Returns the questions whether a goal is an instance of another one at the same points.
@@ -228,7 +228,12 @@ impl<'p> Search<'p, '_> {
                 .substitute(*their, |part| map.get(&part).copied());
             if their != *our {
                 if self.world.terms.sort(their) != self.world.terms.sort(*our) {
-                    return vec![self.ask_at(What::Instance, context, Vec::new(), Term::FALSE)];
+                    return vec![self.ask_at(
+                        LeafSubject::Instance,
+                        context,
+                        Vec::new(),
+                        Term::FALSE,
+                    )];
                 }
                 must.push(self.world.terms.equal(their, *our));
             }
@@ -243,7 +248,12 @@ impl<'p> Search<'p, '_> {
             }
         }
         for term in must {
-            leaves.push(self.ask_at(What::Instance, context, state.condition.clone(), term));
+            leaves.push(self.ask_at(
+                LeafSubject::Instance,
+                context,
+                state.condition.clone(),
+                term,
+            ));
             if leaves
                 .last()
                 .is_some_and(|leaf| leaf.truth != Truth::Proved)

@@ -16,8 +16,8 @@ use mazurka_smt::{Kind, Model, Solver, Term};
 use crate::eliminate::Eliminate;
 use crate::fol::{Fol, Truth, decide};
 use crate::pool::{rule, sort};
-use crate::search::{By, Search};
-use crate::sequent::{Leaf, What};
+use crate::search::{AppliedRule, Search};
+use crate::sequent::{Leaf, LeafSubject};
 use crate::world::World;
 use crate::{Formula, Theorem};
 
@@ -122,8 +122,11 @@ impl Search<'_, '_> {
             values,
             bound,
             concrete: at.is_none_or(|at| self.is_concrete(at))
-                && !matches!(leaf.what, What::LoopInvariant(_) | What::Instance),
-            deadlock: leaf.what == What::Deadlock,
+                && !matches!(
+                    leaf.what,
+                    LeafSubject::LoopInvariant(_) | LeafSubject::Instance
+                ),
+            deadlock: leaf.what == LeafSubject::Deadlock,
         }
     }
 
@@ -196,7 +199,7 @@ impl Search<'_, '_> {
     }
 
     fn asked_after(&self, from: usize, process: ProcessId) -> u32 {
-        let By::Schedule { steps, .. } = &self.goals[from].by else {
+        let AppliedRule::Schedule { steps, .. } = &self.goals[from].by else {
             return u32::MAX;
         };
         let step = steps.iter().find(|step| step.process == process);
@@ -220,7 +223,7 @@ impl Search<'_, '_> {
         self.leaves.iter().for_each(|leaf| look(None, leaf, None));
         for &at in &self.books.refuted {
             match &self.goals[at].by {
-                By::Schedule { steps, deadlock } => {
+                AppliedRule::Schedule { steps, deadlock } => {
                     for step in steps {
                         let ways = step.ways.iter().flat_map(|way| &way.leaves);
                         for leaf in step.leaves.iter().chain(ways) {

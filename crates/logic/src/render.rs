@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 use crate::eval::Fault;
 use crate::fol::{Fol, Truth};
 use crate::pool::{Item, Layout, State};
-use crate::search::{By, Goal, Search};
-use crate::sequent::{Context, Leaf, What};
+use crate::search::{AppliedRule, Goal, Search};
+use crate::sequent::{Context, Leaf, LeafSubject};
 use mazurka_core::proof::{
     Answered, ContextRecord, EventRecord, GoalRecord, LeafRecord, OpenGoal, RuleRecord, StepRecord,
     ThreadRecord, WayRecord,
@@ -294,8 +294,8 @@ impl Names<'_, '_> {
 
     pub fn leaf(&self, leaf: &Leaf) -> LeafRecord {
         let (what, at) = match &leaf.what {
-            What::Goal => ("the goal".to_owned(), None),
-            What::Fault(fault, span) => {
+            LeafSubject::Goal => ("the goal".to_owned(), None),
+            LeafSubject::Fault(fault, span) => {
                 let what = match fault {
                     Fault::Assertion => "an assertion",
                     Fault::Error => "`error` is not reached",
@@ -306,7 +306,7 @@ impl Names<'_, '_> {
                 };
                 (what.to_owned(), Some(*span))
             }
-            What::Invariant(number) => {
+            LeafSubject::Invariant(number) => {
                 let invariant = &self.program.invariants[*number];
                 let what = match &invariant.name {
                     Some(name) => format!("invariant `{name}`"),
@@ -314,13 +314,13 @@ impl Names<'_, '_> {
                 };
                 (what, Some(invariant.span))
             }
-            What::LoopInvariant(span) => ("the invariant of a loop".to_owned(), Some(*span)),
-            What::Instance => (
+            LeafSubject::LoopInvariant(span) => ("the invariant of a loop".to_owned(), Some(*span)),
+            LeafSubject::Instance => (
                 "what the goal that it goes back to assumes".to_owned(),
                 None,
             ),
-            What::Deadlock => ("some process can go on".to_owned(), None),
-            What::Infeasible => ("what is assumed cannot be".to_owned(), None),
+            LeafSubject::Deadlock => ("some process can go on".to_owned(), None),
+            LeafSubject::Infeasible => ("what is assumed cannot be".to_owned(), None),
         };
         let file = at.and_then(|span| span.file(self.source));
         LeafRecord {
@@ -379,10 +379,10 @@ impl<'p> Search<'p, '_> {
     fn rule_record(&self, names: &Names<'_, 'p>, goal: &Goal<'p>) -> RuleRecord {
         let leaves = |leaves: &[Leaf]| leaves.iter().map(|leaf| names.leaf(leaf)).collect();
         match &goal.by {
-            By::Open(why) => RuleRecord::Open {
+            AppliedRule::Open(why) => RuleRecord::Open {
                 why: why.to_string(),
             },
-            By::Schedule { steps, deadlock } => RuleRecord::Schedule {
+            AppliedRule::Schedule { steps, deadlock } => RuleRecord::Schedule {
                 steps: steps
                     .iter()
                     .map(|step| StepRecord {
@@ -401,15 +401,15 @@ impl<'p> Search<'p, '_> {
                     .collect(),
                 deadlock: deadlock.as_ref().map(|leaf| names.leaf(leaf)),
             },
-            By::Reduce { leaves: all, boxes } => RuleRecord::Reduce {
+            AppliedRule::Reduce { leaves: all, boxes } => RuleRecord::Reduce {
                 leaves: leaves(all),
                 goals: boxes.clone(),
             },
-            By::Close(leaf) => RuleRecord::Close {
+            AppliedRule::Close(leaf) => RuleRecord::Close {
                 leaf: names.leaf(leaf),
             },
-            By::Merge(to) => RuleRecord::Merge { to: *to },
-            By::Generalise { leaves: all, to } => {
+            AppliedRule::Merge(to) => RuleRecord::Merge { to: *to },
+            AppliedRule::Generalise { leaves: all, to } => {
                 let places = names.places(&goal.state);
                 let values = self.goals[*to].changed.iter();
                 RuleRecord::Generalise {
@@ -418,7 +418,7 @@ impl<'p> Search<'p, '_> {
                     to: *to,
                 }
             }
-            By::Back { leaves: all, to } => RuleRecord::Back {
+            AppliedRule::Back { leaves: all, to } => RuleRecord::Back {
                 leaves: leaves(all),
                 to: *to,
             },
@@ -450,7 +450,7 @@ impl<'p> Search<'p, '_> {
         for id in open {
             let goal = &self.goals[id];
             let open = match &goal.by {
-                By::Open(why) => Some(why.to_string()),
+                AppliedRule::Open(why) => Some(why.to_string()),
                 _ => None,
             };
             let leaves = goal.by.leaves().filter_map(|leaf| names.missing(leaf));

@@ -5,11 +5,11 @@
 //! |---|---|
 //! | Γ, φ ⇒ {σ}\[Σ\]Ψ | [`Goal`], with Γ and Ψ in its [`Context`] |
 //! | Ω | the queue of [`Search::run`] |
-//! | DLT-SCHEDULE with DLT-ASSIGN, … | [`By::Schedule`], its steps by the rules of `step.rs` |
-//! | DLT-REDUCE | [`By::Reduce`] |
-//! | Γ, ⌈φ⌉ inconsistent | [`By::Close`] |
-//! | DL-POR | [`By::Merge`]: equal points, equal values, and equivalent paths (errata E5) |
-//! | DL-POR, section 6.1 | [`By::Back`] where elements are known to differ (`aliases.rs`) |
+//! | DLT-SCHEDULE with DLT-ASSIGN, … | [`AppliedRule::Schedule`], with the rules of `step.rs` |
+//! | DLT-REDUCE | [`AppliedRule::Reduce`] |
+//! | Γ, ⌈φ⌉ inconsistent | [`AppliedRule::Close`] |
+//! | DL-POR | [`AppliedRule::Merge`]: equal points and values, equivalent paths (errata E5) |
+//! | DL-POR, section 6.1 | [`AppliedRule::Back`] where elements surely differ (`aliases.rs`) |
 //!
 //! Two paths are equivalent if swapping neighbouring independent steps turns one into the other.
 //!
@@ -35,7 +35,7 @@ use crate::eval::Obligation;
 use crate::fol::{Fol, Misplaced, Part, Truth, decide, possible};
 use crate::loops::endless;
 use crate::pool::{State, initial_cells, rule};
-use crate::sequent::{Context, Leaf, What};
+use crate::sequent::{Context, Leaf, LeafSubject};
 use crate::step::{self, TooMuch};
 use crate::world::World;
 use crate::{Formula, Options, Theorem};
@@ -58,14 +58,14 @@ pub(crate) struct Goal<'p> {
     pub elements: bool,
     /// For a generalised goal, the positions of the values that were replaced.
     pub changed: Vec<usize>,
-    pub by: By,
+    pub by: AppliedRule,
 }
 
 /// The rule by which a goal was reduced, and the resulting goals.
 #[derive(Debug)]
-pub(crate) enum By {
+pub(crate) enum AppliedRule {
     /// No rule was applied.
-    Open(Why),
+    Open(OpenReason),
     Schedule {
         steps: Vec<ThreadStep>,
         /// The question whether some process can continue, if it is asked.
@@ -89,7 +89,7 @@ pub(crate) enum By {
 
 /// Why a goal is open.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Why {
+pub(crate) enum OpenReason {
     /// It has not been processed.
     Waiting,
     /// A loop without an invariant was unfolded this often.
@@ -100,19 +100,19 @@ pub(crate) enum Why {
     Bound(Bound),
 }
 
-impl std::fmt::Display for Why {
+impl std::fmt::Display for OpenReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Why::Waiting => f.write_str("it was not looked at"),
-            Why::Unfolded(rounds) => write!(
+            OpenReason::Waiting => f.write_str("it was not looked at"),
+            OpenReason::Unfolded(rounds) => write!(
                 f,
                 "a loop without an invariant went round more than {rounds} times"
             ),
-            Why::TooMuch(process) => write!(
+            OpenReason::TooMuch(process) => write!(
                 f,
                 "a step of process {process} does too much, or has too many ways to go: give the loop in it an invariant"
             ),
-            Why::Bound(_) => f.write_str("the search was broken off"),
+            OpenReason::Bound(_) => f.write_str("the search was broken off"),
         }
     }
 }
@@ -245,9 +245,9 @@ impl<'p, 's> Search<'p, 's> {
         self.books.counts.schedules += states;
         self.books.bound = bound;
         match denied {
-            Ok(denied) => self.ask(What::Goal, &known, Vec::new(), denied),
+            Ok(denied) => self.ask(LeafSubject::Goal, &known, Vec::new(), denied),
             Err(why) => Leaf {
-                what: What::Goal,
+                what: LeafSubject::Goal,
                 denied: Fol::Term(Term::TRUE),
                 truth: Truth::Unknown(why),
             },
@@ -286,7 +286,7 @@ impl<'p, 's> Search<'p, 's> {
         for part in parts {
             match part {
                 Part::Leaf { known, denied } => {
-                    leaves.push(self.ask(What::Goal, &known, condition.to_vec(), denied));
+                    leaves.push(self.ask(LeafSubject::Goal, &known, condition.to_vec(), denied));
                 }
                 Part::Box(mut context, cells) => {
                     let assumed = condition.iter().map(|&term| Fol::Term(term));
@@ -339,14 +339,14 @@ impl<'p, 's> Search<'p, 's> {
             touched: Rc::default(),
             elements: false,
             changed: changed.unwrap_or_default(),
-            by: By::Open(Why::Waiting),
+            by: AppliedRule::Open(OpenReason::Waiting),
         });
         self.queue.push_back(at);
         at
     }
 
     /// Asks the solver whether Γ and the condition exclude the denied formula.
-    fn ask(&mut self, what: What, known: &[Fol], condition: Vec<Term>, denied: Fol) -> Leaf {
+    fn ask(&mut self, what: LeafSubject, known: &[Fol], condition: Vec<Term>, denied: Fol) -> Leaf {
         let truth = decide(
             &mut self.world.terms,
             self.solver,
@@ -361,7 +361,13 @@ impl<'p, 's> Search<'p, 's> {
         }
     }
 
-    pub fn ask_at(&mut self, what: What, context: usize, condition: Vec<Term>, must: Term) -> Leaf {
+    pub fn ask_at(
+        &mut self,
+        what: LeafSubject,
+        context: usize,
+        condition: Vec<Term>,
+        must: Term,
+    ) -> Leaf {
         let denied = Fol::Term(self.world.terms.not(must));
         let known = self.contexts[context].known.clone();
         self.ask(what, &known, condition, denied)
@@ -374,7 +380,7 @@ impl<'p, 's> Search<'p, 's> {
     ) -> Result<(), Unsupported> {
         while let Some(at) = self.queue.pop_front() {
             if let ControlFlow::Break(bound) = watch(self) {
-                self.reduced(at, By::Open(Why::Bound(bound)));
+                self.reduced(at, AppliedRule::Open(OpenReason::Bound(bound)));
                 break;
             }
             let by = self.reduce(at)?;
@@ -385,7 +391,7 @@ impl<'p, 's> Search<'p, 's> {
     }
 
     /// Records that a goal was processed.
-    fn reduced(&mut self, at: usize, by: By) {
+    fn reduced(&mut self, at: usize, by: AppliedRule) {
         self.books.enter(at, &by);
         self.goals[at].by = by;
     }
@@ -395,7 +401,7 @@ impl<'p, 's> Search<'p, 's> {
         self.queue.iter().copied()
     }
 
-    fn reduce(&mut self, at: usize) -> Result<By, Unsupported> {
+    fn reduce(&mut self, at: usize) -> Result<AppliedRule, Unsupported> {
         if let Some(by) = self.close(at) {
             return Ok(by);
         }
@@ -406,7 +412,7 @@ impl<'p, 's> Search<'p, 's> {
             return self.end(at);
         }
         if self.too_deep(at) {
-            return Ok(By::Open(Why::Unfolded(self.options.unfold)));
+            return Ok(AppliedRule::Open(OpenReason::Unfolded(self.options.unfold)));
         }
         // A goal that was just generalised must be scheduled.
         if (self.goals[at].segment != at || self.goals[at].changed.is_empty())
@@ -419,31 +425,31 @@ impl<'p, 's> Search<'p, 's> {
     }
 
     /// Returns the result of a goal whose step cannot be made.
-    fn give_up(&mut self, TooMuch(process): TooMuch) -> By {
+    fn give_up(&mut self, TooMuch(process): TooMuch) -> AppliedRule {
         self.world.obligations.clear();
         self.world.touched.clear();
-        By::Open(Why::TooMuch(process))
+        AppliedRule::Open(OpenReason::TooMuch(process))
     }
 
     /// Closes a goal whose assumptions contradict each other. This is asked only if something new
     /// was assumed.
-    fn close(&mut self, at: usize) -> Option<By> {
+    fn close(&mut self, at: usize) -> Option<AppliedRule> {
         let goal = &self.goals[at];
         let (condition, context) = (goal.state.condition.clone(), goal.context);
         let old = goal.parent.map(|p| self.goals[p].state.condition.len());
         if condition.contains(&Term::FALSE) {
-            let leaf = self.ask_at(What::Infeasible, context, condition, Term::FALSE);
-            return (leaf.truth == Truth::Proved).then_some(By::Close(leaf));
+            let leaf = self.ask_at(LeafSubject::Infeasible, context, condition, Term::FALSE);
+            return (leaf.truth == Truth::Proved).then_some(AppliedRule::Close(leaf));
         }
         if !self.options.feasible || old == Some(condition.len()) {
             return None;
         }
-        let leaf = self.ask_at(What::Infeasible, context, condition, Term::FALSE);
-        (leaf.truth == Truth::Proved).then_some(By::Close(leaf))
+        let leaf = self.ask_at(LeafSubject::Infeasible, context, condition, Term::FALSE);
+        (leaf.truth == Truth::Proved).then_some(AppliedRule::Close(leaf))
     }
 
     /// Handles a goal in which every thread has ended: Ψ in this state remains.
-    fn end(&mut self, at: usize) -> Result<By, Unsupported> {
+    fn end(&mut self, at: usize) -> Result<AppliedRule, Unsupported> {
         let goal = &self.goals[at];
         let context = self.contexts[goal.context].clone();
         let (cells, condition) = (goal.state.cells.clone(), goal.state.condition.clone());
@@ -451,10 +457,10 @@ impl<'p, 's> Search<'p, 's> {
         let mut lower = self.world.lower(at.to_string());
         let parts = lower.parts(context.known, &cells, &mut bound, &context.post)?;
         let (leaves, boxes) = self.open_parts(parts, &condition, Some(at))?;
-        Ok(By::Reduce { leaves, boxes })
+        Ok(AppliedRule::Reduce { leaves, boxes })
     }
 
-    fn schedule(&mut self, at: usize) -> Result<By, TooMuch> {
+    fn schedule(&mut self, at: usize) -> Result<AppliedRule, TooMuch> {
         if self.endless {
             let key = self.goals[at].state.key();
             self.by_state.entry(key).or_default().push(at);
@@ -509,9 +515,9 @@ impl<'p, 's> Search<'p, 's> {
         let deadlock = self.options.deadlock.then(|| {
             let condition = self.goals[at].state.condition.clone();
             let must = self.world.terms.any(enabled);
-            self.ask_at(What::Deadlock, context, condition, must)
+            self.ask_at(LeafSubject::Deadlock, context, condition, must)
         });
-        Ok(By::Schedule { steps, deadlock })
+        Ok(AppliedRule::Schedule { steps, deadlock })
     }
 
     /// Asks the questions whether a step does not fail.
@@ -519,7 +525,7 @@ impl<'p, 's> Search<'p, 's> {
         let obligations = std::mem::take(&mut self.world.obligations);
         self.world.touched.clear();
         let ask = |obligation: Obligation| {
-            let what = What::Fault(obligation.what, obligation.span);
+            let what = LeafSubject::Fault(obligation.what, obligation.span);
             self.ask_at(what, context, obligation.known, obligation.must)
         };
         obligations.into_iter().map(ask).collect()
@@ -591,12 +597,12 @@ impl<'p, 's> Search<'p, 's> {
         let by = match known {
             Some(other) if self.options.reduce => {
                 self.merged += 1;
-                By::Merge(other)
+                AppliedRule::Merge(other)
             }
             _ => {
                 self.known.entry(key).or_default().push(at);
                 self.queue.push_back(at);
-                By::Open(Why::Waiting)
+                AppliedRule::Open(OpenReason::Waiting)
             }
         };
         self.goals.push(Goal {
@@ -615,16 +621,16 @@ impl<'p, 's> Search<'p, 's> {
     }
 }
 
-impl By {
+impl AppliedRule {
     /// Returns all questions that belong to the rule.
     pub fn leaves(&self) -> Box<dyn Iterator<Item = &Leaf> + '_> {
         match self {
-            By::Open(_) | By::Merge(_) => Box::new(std::iter::empty()),
-            By::Close(leaf) => Box::new(std::iter::once(leaf)),
-            By::Reduce { leaves, .. } | By::Generalise { leaves, .. } | By::Back { leaves, .. } => {
-                Box::new(leaves.iter())
-            }
-            By::Schedule { steps, deadlock } => {
+            AppliedRule::Open(_) | AppliedRule::Merge(_) => Box::new(std::iter::empty()),
+            AppliedRule::Close(leaf) => Box::new(std::iter::once(leaf)),
+            AppliedRule::Reduce { leaves, .. }
+            | AppliedRule::Generalise { leaves, .. }
+            | AppliedRule::Back { leaves, .. } => Box::new(leaves.iter()),
+            AppliedRule::Schedule { steps, deadlock } => {
                 let leaves = steps.iter().flat_map(|step| {
                     let ways = step.ways.iter().flat_map(|way| &way.leaves);
                     step.leaves.iter().chain(ways)

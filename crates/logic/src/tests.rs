@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use mazurka_core::record::ProgramRecord;
 use mazurka_smt::Embedded;
 
-use crate::search::{By, Search};
+use crate::search::{AppliedRule, Search};
 use crate::{Options, Theorem, parse};
 use mazurka_core::proof::Proof;
 
@@ -42,10 +42,11 @@ fn count(source: &str, goal: &str, options: &Options) -> (usize, usize) {
     let go_on = &mut |_| ControlFlow::Continue(());
     search.open(&formula, go_on).unwrap();
     search.run(&mut |_| ControlFlow::Continue(())).unwrap();
-    let count = |is: fn(&By) -> bool| search.goals.iter().filter(|goal| is(&goal.by)).count();
+    let count =
+        |is: fn(&AppliedRule) -> bool| search.goals.iter().filter(|goal| is(&goal.by)).count();
     (
-        count(|by| matches!(by, By::Schedule { .. })),
-        count(|by| matches!(by, By::Reduce { .. })),
+        count(|by| matches!(by, AppliedRule::Schedule { .. })),
+        count(|by| matches!(by, AppliedRule::Reduce { .. })),
     )
 }
 

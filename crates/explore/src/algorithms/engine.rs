@@ -11,7 +11,7 @@ use mazurka_core::{Bound, Execution, Kind, Limits, Semantics, StopReason};
 use crate::algorithms::bounded::Bounded;
 use crate::algorithms::context::{Context, Printed, Variant};
 use crate::algorithms::dpor::{Dpor, DporAwake};
-use crate::algorithms::graph::Looks;
+use crate::algorithms::graph::LimitChecks;
 use crate::algorithms::livelock::livelock;
 use crate::algorithms::map::Map;
 use crate::algorithms::method::{Method, Sample};
@@ -558,7 +558,7 @@ impl Cyclic {
         if found.stopped != StopReason::Certain {
             let (counts, watch) = (found.counts, &mut *session.watch);
             let look = &mut || budget.look(counts, watch);
-            let looks = &mut Looks::new(look);
+            let looks = &mut LimitChecks::new(look);
             if let ControlFlow::Break(bound) = self.find(session.program, map, found, looks) {
                 found.bound(bound);
                 found.stopped = StopReason::Bound;
@@ -584,7 +584,7 @@ impl Cyclic {
         program: &mut E,
         map: Map,
         found: &mut Findings,
-        looks: &mut Looks<'_>,
+        looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound> {
         let complete = found.stopped == StopReason::Complete;
         if !complete && !self.properties {

@@ -37,7 +37,7 @@ use mazurka_core::{Bound, Fairness, ProcessId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::algorithms::graph::{Edge, Graph, Looks, NONE, Route};
+use crate::algorithms::graph::{Edge, Graph, LimitChecks, NONE, Route};
 
 /// Limit on the pairs of a state and pending turns that the search for a shortest cycle examines.
 const EFFORT: usize = 1 << 16;
@@ -63,7 +63,11 @@ pub(crate) struct CycleQuery<F, W> {
 
 impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> CycleQuery<F, W> {
     /// Returns a run of this kind, if there is one.
-    pub fn lasso(&self, graph: &Graph, looks: &mut Looks<'_>) -> ControlFlow<Bound, Option<Lasso>> {
+    pub fn lasso(
+        &self,
+        graph: &Graph,
+        looks: &mut LimitChecks<'_>,
+    ) -> ControlFlow<Bound, Option<Lasso>> {
         let parts = Parts::new(graph, &self.within, self.fairness, looks)?;
         let ends = |state| self.ends && graph.steps(state).is_empty();
         let goal = |state| parts.of(state).is_some() || ends(state);
@@ -90,7 +94,7 @@ impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> CycleQuery<F, W> {
         &self,
         graph: &Graph,
         goal: impl Fn(u32) -> bool,
-        looks: &mut Looks<'_>,
+        looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
         // A node is a state, and whether the run stays within from here on. A state may occur as
         // both.
@@ -173,7 +177,7 @@ impl Parts {
         graph: &Graph,
         within: impl Fn(u32) -> bool,
         fairness: Fairness,
-        looks: &mut Looks<'_>,
+        looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Self> {
         let mut part = vec![NONE; graph.len()];
         let mut parts = 0;
@@ -228,7 +232,7 @@ impl Parts {
         &self,
         graph: &Graph,
         start: u32,
-        looks: &mut Looks<'_>,
+        looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
         match self.shortest_round(graph, start, looks)? {
             Some(cycle) => ControlFlow::Continue(Some(cycle)),
@@ -241,7 +245,7 @@ impl Parts {
         &self,
         graph: &Graph,
         start: u32,
-        looks: &mut Looks<'_>,
+        looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
         // The sets of turns met, numbered; paths refer to them by number.
         let mut known: FxHashMap<Turns, u32> = FxHashMap::default();
@@ -287,7 +291,7 @@ impl Parts {
         &self,
         graph: &Graph,
         start: u32,
-        looks: &mut Looks<'_>,
+        looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
         let inside = |edge: &Edge| self.of(edge.to) == self.of(start);
         let weak = self.fairness == Fairness::Weak;
@@ -443,7 +447,7 @@ mod tests {
         };
         let go_on = &mut || ControlFlow::Continue(());
         let edges = edges.iter().map(edge).collect();
-        let graph = Graph::new(states, edges, &mut Looks::new(go_on));
+        let graph = Graph::new(states, edges, &mut LimitChecks::new(go_on));
         graph.continue_value().expect("no limit")
     }
 
@@ -460,7 +464,7 @@ mod tests {
             fairness,
         };
         let go_on = &mut || ControlFlow::Continue(());
-        let lasso = quest.lasso(graph, &mut Looks::new(go_on));
+        let lasso = quest.lasso(graph, &mut LimitChecks::new(go_on));
         let Lasso { way, stem } = lasso.continue_value().expect("no limit")?;
         Some((way.iter().map(|edge| edge.to).collect(), stem))
     }
@@ -529,7 +533,12 @@ mod tests {
         ];
         let graph = graph(4, &edges);
         let go_on = &mut || ControlFlow::Continue(());
-        let parts = Parts::new(&graph, |_| true, Fairness::Strong, &mut Looks::new(go_on));
+        let parts = Parts::new(
+            &graph,
+            |_| true,
+            Fairness::Strong,
+            &mut LimitChecks::new(go_on),
+        );
         let parts = parts.continue_value().expect("no limit");
         let of = [0, 1, 2, 3].map(|state| parts.of(state));
         assert_eq!(of, [None, None, Some(0), Some(0)]);
@@ -570,7 +579,7 @@ mod tests {
         ];
         let graph = graph(4, &edges);
         let go_on = &mut || ControlFlow::Continue(());
-        let looks = &mut Looks::new(go_on);
+        let looks = &mut LimitChecks::new(go_on);
         for fairness in Fairness::ALL {
             let parts = Parts::new(&graph, |_| true, fairness, looks);
             let parts = parts.continue_value().expect("no limit");

@@ -37,12 +37,12 @@ pub(crate) struct Graph {
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Checks the limits at intervals.
-pub(crate) struct Looks<'a> {
+pub(crate) struct LimitChecks<'a> {
     look: &'a mut dyn FnMut() -> ControlFlow<Bound>,
     passed: u32,
 }
 
-impl<'a> Looks<'a> {
+impl<'a> LimitChecks<'a> {
     pub fn new(look: &'a mut dyn FnMut() -> ControlFlow<Bound>) -> Self {
         Self { look, passed: 0 }
     }
@@ -67,7 +67,7 @@ impl<'a> Looks<'a> {
 
 /// Sorts edges: first into buckets by state, in place, then each bucket, so that sorting can be
 /// broken off in between.
-fn sort(edges: &mut [Edge], states: usize, looks: &mut Looks<'_>) -> ControlFlow<Bound> {
+fn sort(edges: &mut [Edge], states: usize, looks: &mut LimitChecks<'_>) -> ControlFlow<Bound> {
     const BUCKETS: usize = 256;
     let bucket = |edge: &Edge| (edge.from as usize * BUCKETS / states.max(1)).min(BUCKETS - 1);
     let mut ends = [0; BUCKETS];
@@ -113,7 +113,7 @@ impl Graph {
     pub fn new(
         states: usize,
         mut edges: Vec<Edge>,
-        looks: &mut Looks<'_>,
+        looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Self> {
         sort(&mut edges, states, looks)?;
         edges.dedup();
@@ -149,7 +149,7 @@ impl Graph {
     pub fn components(
         &self,
         along: impl Fn(&Edge) -> bool,
-        looks: &mut Looks<'_>,
+        looks: &mut LimitChecks<'_>,
         mut found: impl FnMut(&[u32], &[u32]),
     ) -> ControlFlow<Bound, Vec<u32>> {
         let mut component = vec![NONE; self.len()];
@@ -215,7 +215,7 @@ impl Graph {
         &self,
         from: u32,
         route: &Route<A, S, P>,
-        looks: &mut Looks<'_>,
+        looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>>
     where
         A: Fn(&Edge) -> bool,
@@ -268,8 +268,8 @@ mod tests {
     use super::*;
 
     /// Runs without limits.
-    fn unlimited<T>(work: impl FnOnce(&mut Looks<'_>) -> ControlFlow<Bound, T>) -> T {
-        match work(&mut Looks::new(&mut || ControlFlow::Continue(()))) {
+    fn unlimited<T>(work: impl FnOnce(&mut LimitChecks<'_>) -> ControlFlow<Bound, T>) -> T {
+        match work(&mut LimitChecks::new(&mut || ControlFlow::Continue(()))) {
             ControlFlow::Continue(result) => result,
             ControlFlow::Break(bound) => panic!("there is no limit: {bound}"),
         }
@@ -290,10 +290,10 @@ mod tests {
     fn a_limit_breaks_it_off() {
         let limit = ControlFlow::Break(Bound::Interrupted);
         let mut look = || limit;
-        let made = Graph::new(2, vec![edge(0, 0, 1)], &mut Looks::new(&mut look));
+        let made = Graph::new(2, vec![edge(0, 0, 1)], &mut LimitChecks::new(&mut look));
         assert!(made.is_break());
         let graph = graph(2, vec![edge(0, 0, 1)]);
-        let found = graph.components(|_| true, &mut Looks::new(&mut look), |_, _| {});
+        let found = graph.components(|_| true, &mut LimitChecks::new(&mut look), |_, _| {});
         assert!(found.is_break());
     }
 

@@ -25,7 +25,7 @@ use std::ops::ControlFlow;
 use mazurka_core::{Bound, Semantics};
 
 use crate::algorithms::fair::CycleQuery;
-use crate::algorithms::graph::Looks;
+use crate::algorithms::graph::LimitChecks;
 use crate::algorithms::map::StateGraph;
 use crate::drive::findings::Finding;
 
@@ -33,7 +33,7 @@ use crate::drive::findings::Finding;
 pub(crate) fn livelock<E: Semantics>(
     states: &StateGraph,
     program: &mut E,
-    looks: &mut Looks<'_>,
+    looks: &mut LimitChecks<'_>,
 ) -> ControlFlow<Bound, Option<Finding>> {
     let quest = CycleQuery {
         from: |_| true,
@@ -63,7 +63,7 @@ mod tests {
             to,
         };
         let go_on = &mut || ControlFlow::Continue(());
-        let looks = &mut Looks::new(go_on);
+        let looks = &mut LimitChecks::new(go_on);
         let graph = Graph::new(states, edges.iter().map(edge).collect(), looks);
         let graph = graph.continue_value().expect("no limit");
         let quest = CycleQuery {

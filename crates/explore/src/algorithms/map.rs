@@ -15,7 +15,7 @@ use mazurka_core::{
 };
 use smallvec::SmallVec;
 
-use crate::algorithms::graph::{Edge, Graph, Looks};
+use crate::algorithms::graph::{Edge, Graph, LimitChecks};
 use crate::algorithms::naive::next_outcomes;
 use crate::algorithms::stateful::{Memory, MetState};
 use crate::drive::findings::BrokenProperty;
@@ -203,7 +203,7 @@ impl Map {
     }
 
     /// Returns the graph of the states met.
-    pub fn graph(self, looks: &mut Looks<'_>) -> ControlFlow<Bound, StateGraph> {
+    pub fn graph(self, looks: &mut LimitChecks<'_>) -> ControlFlow<Bound, StateGraph> {
         drop(self.numbers);
         let States {
             prints,
@@ -273,7 +273,7 @@ pub(crate) mod tests {
         }
         let go_on = &mut || ControlFlow::Continue(());
         let edges = edges.iter().map(edge).collect();
-        let graph = Graph::new(masks.len(), edges, &mut Looks::new(go_on));
+        let graph = Graph::new(masks.len(), edges, &mut LimitChecks::new(go_on));
         StateGraph {
             graph: graph.continue_value().expect("no limit"),
             prints: vec![Fingerprint::EMPTY; masks.len()],

@@ -27,7 +27,7 @@ use std::ops::ControlFlow;
 use mazurka_core::{Bound, Semantics, Temporal};
 
 use crate::algorithms::fair::{CycleQuery, Lasso};
-use crate::algorithms::graph::{Edge, Looks, Route};
+use crate::algorithms::graph::{Edge, LimitChecks, Route};
 use crate::algorithms::map::StateGraph;
 use crate::drive::findings::BrokenProperty;
 
@@ -37,7 +37,7 @@ pub(crate) fn violations<E: Semantics>(
     states: &StateGraph,
     program: &mut E,
     complete: bool,
-    looks: &mut Looks<'_>,
+    looks: &mut LimitChecks<'_>,
 ) -> ControlFlow<Bound, Vec<BrokenProperty>> {
     program.back_to(0);
     let mut all = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn violations<E: Semantics>(
 fn violation(
     states: &StateGraph,
     property: Temporal,
-    looks: &mut Looks<'_>,
+    looks: &mut LimitChecks<'_>,
 ) -> ControlFlow<Bound, Option<Lasso>> {
     let holds = |state, condition| states.truths.holds(state, condition);
     match property {
@@ -88,7 +88,7 @@ fn avoiding(
     states: &StateGraph,
     from: impl Fn(u32) -> bool,
     avoids: impl Fn(u32) -> bool,
-    looks: &mut Looks<'_>,
+    looks: &mut LimitChecks<'_>,
 ) -> ControlFlow<Bound, Option<Lasso>> {
     let quest = CycleQuery {
         from,
@@ -116,7 +116,7 @@ mod tests {
     ) -> Option<(Vec<u32>, Option<usize>)> {
         let go_on = &mut || ControlFlow::Continue(());
         let states = state_graph(masks, edges);
-        let lasso = violation(&states, property, &mut Looks::new(go_on));
+        let lasso = violation(&states, property, &mut LimitChecks::new(go_on));
         let lasso = lasso.continue_value().expect("no limit")?;
         let mut at = 0;
         let mut visited = vec![0];

@@ -66,7 +66,7 @@ fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Option<i64> {
 
 /// The continuation after the access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum AfterAccess {
     /// The process rests here.
     Rest(u32),
     /// The process ends here.
@@ -136,7 +136,7 @@ pub(crate) struct Quick {
     pub wait: Wait,
     /// Whether its event is plain.
     pub plain: bool,
-    pub then: Then,
+    pub then: AfterAccess,
 }
 
 /// Recognises a quick step by the instructions after its mark and by its claims. A step that
@@ -211,15 +211,15 @@ fn action(ops: &[Op]) -> Option<(QuickAction, AccessKind, u32, u32)> {
 }
 
 /// Returns what comes at this place.
-fn then(ops: &[Op], at: u32) -> Option<Then> {
+fn then(ops: &[Op], at: u32) -> Option<AfterAccess> {
     Some(match *ops.get(at as usize..)? {
-        [Op::Mark(_) | Op::Open(_), ..] => Then::Rest(at),
-        [Op::End, ..] => Then::End(at),
+        [Op::Mark(_) | Op::Open(_), ..] => AfterAccess::Rest(at),
+        [Op::End, ..] => AfterAccess::End(at),
         [Op::Increment(slot, ty), Op::Jump(test), ..] => match next(ops, slot, ty, test) {
-            Some(next) => Then::Next(at, next),
-            None => Then::More(at),
+            Some(next) => AfterAccess::Next(at, next),
+            None => AfterAccess::More(at),
         },
-        _ => Then::More(at),
+        _ => AfterAccess::More(at),
     })
 }
 

@@ -46,7 +46,7 @@ use rustc_hash::FxHashMap;
 
 use crate::check::hir::Type;
 use crate::code::fault::Site;
-use crate::code::quick::{QuickAction, Then};
+use crate::code::quick::{AfterAccess, QuickAction};
 use crate::code::{Code, Op, Waits};
 use crate::run::judge::Judge;
 use crate::run::state::{Life, Process, Registers, State};
@@ -397,10 +397,10 @@ impl Machine {
             undo: self.undo.len(),
         });
         let (pc, ends) = match quick.then {
-            Then::Rest(pc) => (pc, false),
-            Then::End(pc) => (pc, true),
-            Then::More(pc) => return Some(QuickStepResult::Until(pc)),
-            Then::Next(pc, next) => match next.advance(&stack[frame..]) {
+            AfterAccess::Rest(pc) => (pc, false),
+            AfterAccess::End(pc) => (pc, true),
+            AfterAccess::More(pc) => return Some(QuickStepResult::Until(pc)),
+            AfterAccess::Next(pc, next) => match next.advance(&stack[frame..]) {
                 Some(turn) if self.max_local > 0 => {
                     let slot = &mut stack[frame + turn.slot as usize];
                     self.undo.push(Undo::Slot {

@@ -3,7 +3,7 @@
 use mazurka_core::{Event, ProcessId, StepError};
 
 use super::{Machine, QuickStepResult, StepRemainder};
-use crate::code::quick::Then;
+use crate::code::quick::AfterAccess;
 use crate::run::{FAILED, HELD, NoListener};
 
 impl Machine {
@@ -39,8 +39,8 @@ impl Machine {
         let side = mark.zip(self.rests_at(process)).and_then(|(mark, to)| {
             // A quick step does not interpret the end of a `for`, so nothing was recorded for it.
             match self.code.quick.get(mark as usize)?.as_ref()?.then {
-                Then::Next(_, next) => next.side_to(to),
-                Then::Rest(_) | Then::End(_) | Then::More(_) => None,
+                AfterAccess::Next(_, next) => next.side_to(to),
+                AfterAccess::Rest(_) | AfterAccess::End(_) | AfterAccess::More(_) => None,
             }
         });
         if let Some(recorder) = &mut self.recorder {
