@@ -56,7 +56,7 @@ pub(crate) enum Part {
 pub(crate) struct Lower<'a> {
     pub terms: &'a mut Terms,
     pub layout: &'a Layout,
-    /// The prefix of fresh names after the quote, and their number.
+    /// The text between the quote and the number in a fresh name; and the next number.
     pub tag: String,
     pub fresh: u32,
 }
@@ -345,7 +345,8 @@ pub(crate) fn decide(
 
 const TOO_DEEP: &str = "quantifiers are nested in a way that is not passed on to a solver";
 
-/// Whether an `exists` is under a `forall`, so that its value may depend on the other one.
+/// Whether an `exists` is under a `forall`, so that its value may depend on the value of the
+/// `forall`.
 fn asks_under(formula: &Fol) -> bool {
     match formula {
         Fol::ForAll(_, inner) => asks(inner),

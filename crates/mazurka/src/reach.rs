@@ -382,7 +382,8 @@ fn reach_for_all(
     let run = schedule.and_then(|schedule| {
         follow(&mut machine, &schedule);
         if asked.property.deadlock() && ending(&machine) != Ending::Deadlock {
-            // A step that stays was made too late, so the solution is not a run.
+            // A step in which a process keeps waiting was made too late, so the solution is not a
+            // run.
             net.found.add_bound(Bound::Undecided);
             return None;
         }

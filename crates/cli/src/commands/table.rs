@@ -32,7 +32,7 @@ const FORMATS: [Offer; 6] = [
     (Format::Svg, "A plot, with a logarithmic axis"),
 ];
 
-/// The maximal number of searches; more were asked for by mistake.
+/// The maximal number of searches. A larger number is assumed to be a mistake.
 const MOST_SEARCHES: usize = 10_000;
 
 /// Search programs of several sizes with several engines, and count: one row each

@@ -480,7 +480,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             assert!(possible, "a schedule of the net cannot be followed");
             let end = End::classify(session.program);
             if end != End::Deadlock && session.program.has_conditions() {
-                // The step of the process that stays may have been made too late (`deadlocks`).
+                // The step in which a process keeps waiting may have been made too late
+                // (`deadlocks`).
                 continue;
             }
             let run = || Schedule::from_run(session.program.events(), session.program.processes());

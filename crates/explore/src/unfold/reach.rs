@@ -227,8 +227,8 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         let there = self.bring(examiner, *program, net.past(node.extension))
             && program.step(node.process, net.chosen(event)).is_ok();
         if !there && program.has_conditions() {
-            // The solver found values on this path before and finds none now: it has given up, and
-            // reports that.
+            // The solver found values on this path before and finds none now. It has given up, and
+            // its answer reports that.
             return ControlFlow::Continue(());
         }
         assert!(there, "a schedule of the net cannot be followed");
@@ -590,7 +590,8 @@ impl<E: Execution, Q: Question<E>> Hunter for QuestionSearch<'_, E, Q> {
             let (process, outcomes) = (self.net.event(event).process, self.net.chosen(event));
             self.program.step(process, outcomes).is_ok()
         });
-        // No inputs may lead there, or a step that stays was made too late (`deadlocks`).
+        // No inputs may lead there, or a step in which a process keeps waiting was made too late
+        // (`deadlocks`).
         if !there || End::classify(self.program) != End::Deadlock {
             return ControlFlow::Continue(());
         }

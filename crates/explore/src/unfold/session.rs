@@ -20,8 +20,8 @@ use crate::drive::search::Session as Search;
 /// Number of steps between two checks of the limits.
 const STEPS_BETWEEN_CHECKS: u32 = 128;
 
-/// Number of deadlocks that are run though the search for them was broken off: one is enough to
-/// show, but with inputs some of them may be infeasible.
+/// Number of deadlocks that are run after a limit has ended the search for deadlocks. One deadlock
+/// is enough evidence, but with inputs some may be infeasible.
 const SHOWN_BEYOND_LIMITS: usize = 8;
 
 /// A program under test, its limits and its findings.
@@ -53,7 +53,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
             program,
             limits,
             ledger: Ledger::new(limits, *goal, true, false, true),
-            // Reborrows, because the references to these do not live long enough.
+            // A reborrow, because the original references do not live long enough.
             watch: &mut **watch,
             observer: &mut **observer,
             budget: Budget::new(limits),
@@ -215,7 +215,7 @@ pub(crate) fn joined(event: &Event) -> impl Iterator<Item = &ProcessId> {
 /// Returns the effects of the last step of a program.
 pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> ObservedEffects {
     let mut locks = BTreeMap::new();
-    // A step that stays has undone its effects.
+    // A step in which its process keeps waiting has undone its effects.
     let touched = event.touched.iter().filter(|_| !event.stayed);
     for access in touched {
         let held = match access.kind {

@@ -155,7 +155,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             }
             let end = End::classify(self.session.program);
             if end != End::Deadlock && self.conditional {
-                // The step of the process that stays may have been made too late (`deadlocks`).
+                // The step in which a process keeps waiting may have been made too late
+                // (`deadlocks`).
                 continue;
             }
             let run = || {

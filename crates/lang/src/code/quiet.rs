@@ -1,5 +1,5 @@
-//! Where only local work is left of a step, so that a process may rest before a condition
-//! over inputs.
+//! Finds the places from which a step does only local work. There a process may rest before a
+//! condition over inputs.
 //!
 //! Thesis, section 3.5: a branch over inputs is an event that touches only its thread. A step makes
 //! a shared access and then does local work up to the next mark. A place is *quiet* if every path

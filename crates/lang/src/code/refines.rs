@@ -6,7 +6,7 @@ use mazurka_diagnostics::Span;
 use super::Code;
 use crate::check::hir::Type;
 
-/// A shared variable, or the part of one that a field of a `struct` stands for.
+/// A shared variable. A variable of a `struct` type has one such part for each field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariablePart {
     /// The text after the name, such as `.from`; empty for a variable that is not a `struct`.

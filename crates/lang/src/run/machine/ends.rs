@@ -1,4 +1,5 @@
-//! Which event enabled a send or a receive, where the two claim different ends of a channel.
+//! Finds the event that enabled a send or a receive, if sends and receives claim different ends of
+//! a channel.
 //!
 //! Message i is received after it is sent, and message i + capacity is sent after message i is
 //! received. Nothing else orders a send and a receive: where both are possible, either order
