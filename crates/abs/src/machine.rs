@@ -116,7 +116,7 @@ pub struct Machine {
     pub(crate) labels: Option<Vec<Label>>,
     /// For a machine for nets: how cells are numbered.
     pub(crate) nets: Option<Cells>,
-    /// For such a machine: the class of an object that should have died.
+    /// For a machine for nets: the class of an object that should have died.
     pub(crate) died: Option<u32>,
 }
 

@@ -87,8 +87,8 @@ pub(crate) fn shown<M: Narrator + Semantics>(
     evidence::witnesses(machine, found, head.counted, &evidence_time)
 }
 
-/// Searches a program that can only be run again. The search is repeated from the start when it has
-/// learned something.
+/// Searches a program with one machine. If the search has learned something about the program, it
+/// starts again.
 pub(crate) fn search_alone<F: Front>(
     machine: &mut F::Machine,
     search: &Search<Algorithm>,
@@ -210,10 +210,10 @@ impl<'a> Head<'a> {
 }
 
 impl Program {
-    /// Returns the verdict of the engine that decides first; the record names this engine. The
-    /// kinds of violations that [count](Program::counted) decide. If the violation that was found
-    /// is not of the gravest kind, as many steps again, and at least a million, are spent on graver
-    /// ones; the record then says which kinds are still open.
+    /// Returns the verdict of the engine that decides first; the record names this engine. Only the
+    /// kinds of violations that [count](Program::counted) decide. If the search finds a violation
+    /// that is not of the gravest kind, it spends the same number of steps again, and at least a
+    /// million, on graver kinds. The record then says which kinds are still open.
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
         let asked = self.asked(options);
         match options.weak_memory() {

@@ -73,7 +73,7 @@ pub fn table(record: &Record, view: &View) -> String {
     ];
     let sample = drawn(record);
     for (at, (name, number, meaning)) in sample.iter().enumerate() {
-        // What was drawn comes first; the estimates follow the traces.
+        // The description of the sample comes first; the estimates follow the traces.
         let at = if at == 0 { 0 } else { at + 2 };
         rows.insert(at, (name, number.clone(), meaning));
     }

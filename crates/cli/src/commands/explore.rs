@@ -550,7 +550,7 @@ fn walked(
     let listed = watched(&options.limits, args.output.quiet, |watch| {
         program.explore_outline(algorithm, options, watch)
     })?;
-    // A tree that is too large even for that has its counts in the text.
+    // A tree that is too large for a list, too, is shown by its counts in the text.
     let list = listed.map(|(_, tree)| mazurka_report::outline_html(&tree));
     Ok((None, list.unwrap_or_default()))
 }

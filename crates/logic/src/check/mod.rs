@@ -1,8 +1,8 @@
-//! Checks a proof. The checker knows the rules but no strategy: it derives each sequent again from
-//! the one that it should follow from, compares it with the file, and asks each question again. It
-//! makes steps by code of its own (`step.rs`). It shares with the search the representation of
-//! states, the meaning of expressions and first-order formulas, the variables that a statement
-//! mentions, and the rendering of sequents.
+//! Checks a proof. The checker knows the rules but no strategy: it derives each sequent again by
+//! the recorded rule, compares the sequent with the file, and asks each question again. It makes
+//! steps by code of its own (`step.rs`). It shares with the search the representation of states,
+//! the meaning of expressions and first-order formulas, the variables that a statement mentions,
+//! and the rendering of sequents.
 //!
 //! A merge is accepted if both goals say the same and their paths are permutations in which
 //! conflicting steps keep their order. The accesses recorded for a step must be those that its
@@ -242,8 +242,8 @@ impl<'p> Checker<'p, '_> {
         other.ok_or_else(|| format!("goal {at} comes later, or is at other points"))
     }
 
-    /// Requires that a goal to which others lead without a step is scheduled, is closed, or leads
-    /// only to inner boxes: then every cycle has a step.
+    /// Requires that every cycle has a step. If other goals lead to a goal without a step, this
+    /// goal must be scheduled, be closed, or lead only to inner boxes.
     fn rests(&self, at: usize) -> Checked {
         use RuleRecord::{Close, Reduce, Schedule};
         match self.proof.goals.get(at).map(|goal| &goal.rule) {
@@ -252,7 +252,7 @@ impl<'p> Checker<'p, '_> {
         }
     }
 
-    /// Applies the rule by which a goal is reduced again.
+    /// Applies the recorded rule of a goal again, and compares the result with the file.
     fn goal(&mut self, at: usize) -> Checked {
         let goal = self.derived[at].clone().ok_or("nothing leads to it")?;
         let (written, state) = (&self.proof.goals[at], &goal.state);

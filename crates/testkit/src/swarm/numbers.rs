@@ -80,7 +80,8 @@ impl Maker {
         binary(Op::And, one, other)
     }
 
-    /// Returns a condition that mostly the value breaks; otherwise one that all values satisfy.
+    /// Returns a condition. In three of four cases the picked value breaks it; otherwise all values
+    /// satisfy it.
     fn claim(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
         let Term { term, worth } = self.term(name, ty, value);
         match self.rng.below(4) {
