@@ -197,7 +197,7 @@ pub(crate) fn used(cell: u32, kind: Kind, pc: usize) {
     }
 }
 
-/// Initialises an object, a semaphore with this number.
+/// Initialises an object. `number` is the initial value of a semaphore.
 pub(crate) fn init(object: usize, kind: Kind, value: i64, pc: usize) -> i64 {
     let cell = world().object(object);
     if world().weak.on {

@@ -155,15 +155,15 @@ impl Search<'_, '_> {
         true
     }
 
-    /// Returns the step of a process for a schedule; `None` if schedules have no such step: the end
-    /// of a loop whose bound is used up, or a test that reads only locals.
+    /// Returns the step of a process for a schedule. Returns `None` if a schedule has no such step:
+    /// the end of a loop whose bound is used up, or a test that reads only locals.
     fn scheduled(&self, from: usize, process: ProcessId, model: &Model) -> Option<ScheduledStep> {
         let state = &self.goals[from].state;
         let at = state.threads.iter().position(|t| t.process == process)?;
         let thread = &state.threads[at];
         match rule(thread, &self.world.terms) {
             Some(Rule::Spent) => return None,
-            // Nor is the test of a loop a step of a schedule if it reads only locals.
+            // The test of a loop that reads only locals is not a step of a schedule.
             Some(Rule::While) if self.world.claims(thread).is_empty() => {
                 return None;
             }

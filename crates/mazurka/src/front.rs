@@ -87,8 +87,8 @@ pub(crate) trait Front: Sync {
         false
     }
 
-    /// Whether the program can be in only one execution at a time and can only be run again: then
-    /// one worker with an engine without states explores it.
+    /// Whether the program can be in only one execution at a time, and each execution starts from
+    /// the beginning. Then one worker with an engine without states explores it.
     const ALONE: bool = false;
 
     /// Whether a search has learned something that it must know from the start, so that it has to

@@ -360,7 +360,7 @@ fn run_again(
     if gave_up || program.broken_requires().is_some() {
         return None;
     }
-    // Over numbers a guard may exceed 64 bits.
+    // A guard may have a value beyond 64 bits, which a machine over numbers cannot compute.
     if mishap.is_none() && !evidence::bounds_of_next_steps(&mut program, &options.limits).is_empty()
     {
         return None;

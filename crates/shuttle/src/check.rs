@@ -143,8 +143,8 @@ pub struct PortfolioRunner {
 }
 
 impl PortfolioRunner {
-    /// Makes one without searches. The first failure ends it, whatever
-    /// `stop_on_first_failure` says.
+    /// Makes a runner without searches. The first failure ends it, whatever `stop_on_first_failure`
+    /// says.
     pub fn new(stop_on_first_failure: bool, config: Config) -> Self {
         _ = stop_on_first_failure;
         Self {

@@ -1,4 +1,5 @@
-//! All executable permutations of one execution and, from one to the next, of all: Fagiani.
+//! Fagiani: finds all executable permutations of one execution, and from these all other
+//! executions.
 //!
 //! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order
 //! Reduction for Guarded Command Languages", 2020, Algorithm 1, with the seed traces that its
@@ -168,16 +169,16 @@ enum Kind {
 #[derive(Debug)]
 struct PrefixNode {
     kind: Kind,
-    /// Index of the first process that sleeps here; the list ends where that of the next prefix
+    /// Index of the first process that sleeps here. The list ends where the list of the next prefix
     /// starts.
     sleepers: usize,
-    /// Index of the first process to try, likewise.
+    /// Index of the first process to try. This list ends in the same way.
     tries: usize,
     /// Number of processes that have been tried.
     tried: usize,
     /// Number of processes that must be tried.
     due: usize,
-    /// The outcomes with which the process tried last must be tried again, if it must.
+    /// If the process that was tried last must be tried again: the outcomes to try.
     again: Option<SmallVec<[i64; 1]>>,
     /// Fingerprint of the labels of all processes, independent of their order.
     labels: Fingerprint,

@@ -7,8 +7,8 @@
 //! that of another. So
 //! - if a process can start only with a false `assume`, nothing counts
 //!   ([`SymbolicMachine::foresee_starts`]), and
-//! - else a failure counts however the others start, and inputs that show it let all of them start
-//!   ([`SymbolicMachine::start_all`]).
+//! - else a failure counts however the others start, and the inputs of the evidence are chosen so
+//!   that all processes start ([`SymbolicMachine::start_all`]).
 
 use mazurka_core::{Event, Execution, Mishap, MishapKind, ProcessId};
 use mazurka_smt::Why;
@@ -56,7 +56,7 @@ impl SymbolicMachine {
             match logic.property(&self.code, &self.state.cells, &property.expr) {
                 Ok(required) if logic.known(required) == Some(1) => {}
                 Ok(required) => self.state.path.push(logic.condition(required)),
-                // The values that it allows are known only when it is computed with numbers.
+                // The allowed values are known only when the property is computed with numbers.
                 Err(_) => logic.doubts.out_of_range = true,
             }
         }
