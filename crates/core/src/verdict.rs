@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How far a search may go. All limits hold at once, and none is part of a type.
+/// How far a search may go. All limits hold at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Steps of one execution. The default is [`Limits::DEPTH`], but no limit if states are merged:
-    /// then a path may be long even if no execution is.
+    /// Steps of one execution. The default is [`Limits::DEPTH`]. A search that merges states has no
+    /// limit by default, because a path may be long even if no execution is.
     pub depth: Option<u64>,
     /// Steps in total.
     pub steps: Option<u64>,
@@ -181,8 +181,8 @@ pub struct Counts {
         deserialize_with = "number_if_any"
     )]
     pub states: Option<u64>,
-    /// How many states these stand for, where states that differ only in the places of
-    /// interchangeable processes are one; the greatest number if there are more.
+    /// If states that differ only in the places of interchangeable processes count as one, the
+    /// number of states that these stand for. If there are more, the greatest number of the type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permuted_states: Option<u64>,
     /// The greatest number of states stored at any time, if the engine stores only some of them.

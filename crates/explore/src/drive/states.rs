@@ -8,10 +8,11 @@
 //! them finds it new.
 //!
 //! The table has many *segments*, which grow one by one: 8 bits of the fingerprint choose the
-//! segment, 64 others are stored and choose the slot, by their share of the length. So a longer
-//! segment has the same order, and growing one copies from front to back. A segment grows by a
-//! quarter when four fifths of it are full; segments have different lengths from the start, so that
-//! they grow at different times: 10 bytes for each state at full load, 11 on average.
+//! segment. 64 other bits are stored; as a fraction of 2⁶⁴ they give the slot in the segment. So
+//! the states have the same order in a longer segment, and growing a segment copies from front to
+//! back. A segment grows by a quarter when four fifths of it are full; segments have different
+//! lengths from the start, so that they grow at different times: 10 bytes for each state at full
+//! load, 11 on average.
 //!
 //! While a segment grows, the other workers rest: they check one flag before they use the table.
 //! Apart from the flag, workers share only the words and a count for each segment.
@@ -32,7 +33,7 @@ const SEGMENTS: usize = 1 << SEGMENT_BITS;
 const BITS: u32 = 64 + SEGMENT_BITS;
 /// The least length of a segment that is used.
 const LEAST: usize = 64;
-/// A pause lets all segments of at most this many slots grow that are half full.
+/// When all workers pause, every segment grows that is half full and has at most this length.
 const SHORT: usize = 1 << 11;
 
 /// Some of the fingerprints, one in each slot; 0 is a free slot.

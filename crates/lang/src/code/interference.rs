@@ -1,6 +1,6 @@
 //! The accesses that are still possible from each place of the code on, as sets of cells. A
-//! [reduced](mazurka_core::Promises::interferes) search asks for it in every state, so the answer
-//! is a lookup of a few bits. The sets are those of `reach`.
+//! [reduced](mazurka_core::Promises::interferes) search needs these accesses in every state, so the
+//! answer is a lookup of a few bits. The sets are those of `reach`.
 //!
 //! Computed on first use: most searches never need it.
 
