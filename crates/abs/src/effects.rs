@@ -386,7 +386,7 @@ impl<'a> Walk<'a> {
         let mut thrown = self.thrown_at(pc);
         for handler in &self.code.handlers {
             if handler.covers(pc) {
-                self.go(handler.target, place);
+                self.push_place(handler.target, place);
                 if op == Op::Die {
                     continue;
                 }
@@ -411,40 +411,40 @@ impl<'a> Walk<'a> {
                     self.found.others.push((class, life, true));
                 }
             },
-            Op::Jump(target) => self.go(target, place),
+            Op::Jump(target) => self.push_place(target, place),
             Op::JumpUnless(target) | Op::JumpUnlessMade { target, .. } => {
-                self.go(target, place);
-                self.go(pc + 1, place);
+                self.push_place(target, place);
+                self.push_place(pc + 1, place);
             }
             Op::Field(at) => {
-                self.go(pc + 1, place);
+                self.push_place(pc + 1, place);
                 match other {
                     None => self.found.reads.push(at),
                     Some(class) => self.found.others.push((class, at, false)),
                 }
             }
             Op::SetField(at) => {
-                self.go(pc + 1, place);
+                self.push_place(pc + 1, place);
                 match other {
                     None => self.found.writes.push(at),
                     Some(class) => self.found.others.push((class, at, true)),
                 }
             }
             Op::Function { function, .. } => {
-                self.go(self.code.functions[function as usize].entry, place);
-                self.go(pc + 1, place);
+                self.push_place(self.code.functions[function as usize].entry, place);
+                self.push_place(pc + 1, place);
             }
             Op::Print { .. } => {
                 self.found.prints = true;
                 self.found.pauses |= noticed != Noticed::No && !self.code.observed.no_output;
                 self.found.holds |= self.found.pauses;
                 if noticed != Noticed::Yes || self.code.observed.no_output {
-                    self.go_noticed(pc + 1, place, Noticed::Yes);
+                    self.push_noticed(pc + 1, place, Noticed::Yes);
                 }
             }
-            Op::Async { .. } => self.go_noticed(pc + 1, place, Noticed::Yes),
+            Op::Async { .. } => self.push_noticed(pc + 1, place, Noticed::Yes),
             Op::Sync { method, on, .. } => {
-                self.go_noticed(pc + 2, place, Noticed::Maybe);
+                self.push_noticed(pc + 2, place, Noticed::Maybe);
                 self.call(method, on, place);
             }
             Op::New { class, .. } => {
@@ -453,7 +453,7 @@ impl<'a> Walk<'a> {
                     Some(_) => Noticed::Yes,
                     None => Noticed::Maybe,
                 };
-                self.go_noticed(pc + 1, place, noticed);
+                self.push_noticed(pc + 1, place, noticed);
                 // No other task knows the new object yet, so changes of its fields do not matter.
                 self.pending.push(Place {
                     pc: info.init,
@@ -464,23 +464,24 @@ impl<'a> Walk<'a> {
             Op::Get => {
                 self.found.holds = true;
                 if self.joined {
-                    self.go(pc + 1, place);
+                    self.push_place(pc + 1, place);
                 }
             }
             Op::Block => self.found.holds = true,
             Op::Await | Op::Suspend => {}
             op if op.ends() => {}
-            _ => self.go(pc + 1, place),
+            _ => self.push_place(pc + 1, place),
         }
         self.found.others.retain(|&(class, ..)| class != NEW);
     }
 
-    fn go(&mut self, pc: u32, from: Place) {
+    /// Adds a place to examine.
+    fn push_place(&mut self, pc: u32, from: Place) {
         self.pending.push(Place { pc, ..from });
     }
 
-    /// Goes on, where at least this much has been noticed.
-    fn go_noticed(&mut self, pc: u32, from: Place, noticed: Noticed) {
+    /// Adds a place to examine, where at least this much has been noticed.
+    fn push_noticed(&mut self, pc: u32, from: Place, noticed: Noticed) {
         self.pending.push(Place {
             pc,
             noticed: from.noticed.max(noticed),
@@ -536,7 +537,7 @@ impl<'a> Walk<'a> {
             let info = &self.code.classes[class as usize];
             if let Some(&at) = info.by_name.get(&method) {
                 let pc = info.methods[at as usize].entry;
-                self.go(pc, place);
+                self.push_place(pc, place);
             }
             return;
         }

@@ -34,7 +34,7 @@ const HELD: u32 = 0x6d7a_0001;
 const DESTROYED: u32 = 0x6d7a_0002;
 
 impl Kind {
-    pub fn of(number: i64) -> Self {
+    pub fn from_number(number: i64) -> Self {
         match number {
             0 => Self::Mutex,
             1 => Self::Condition,

@@ -117,8 +117,8 @@ pub(crate) extern "C" fn ask(
         _ => world().me().spin.progress(),
     }
     match what {
-        Ask::Init => init(object, Kind::of(other), 0, pc),
-        Ask::Destroy => destroy(object, Kind::of(other), pc),
+        Ask::Init => init(object, Kind::from_number(other), 0, pc),
+        Ask::Destroy => destroy(object, Kind::from_number(other), pc),
         Ask::MutexLock => lock(object, other, pc),
         Ask::MutexTrylock => try_lock(object, other, pc, libc::EBUSY),
         // Other threads may run before this step, so the wait needs no extra time.

@@ -85,7 +85,7 @@ fn proof_search_explores_what_symbolic_execution_explores() {
     assert_eq!(count(FIG_8, "[*] true", &reduced).1, 25);
 }
 
-/// Proves a formula and lets the proof be checked; if there is none, why.
+/// Proves a formula, and checks the proof. The error says why there is no proof.
 fn prove(source: &str, goal: &str) -> Result<Proof, String> {
     with_proof(source, goal, |proof, _| {
         if proof.is_closed() {
@@ -241,7 +241,7 @@ fn a_run_that_fails_is_no_witness_of_a_diamond() {
     assert!(!valid(unbounded, "!(<*> (x == 2 && y == 2))"));
 }
 
-/// Whether a goal with no rule is decided to be valid; it must be decided.
+/// Returns whether a goal that no rule applies to is valid. The goal must be decided.
 fn valid(source: &str, goal: &str) -> bool {
     let program = mazurka_lang::load(source, &[]).unwrap();
     let theorem = Theorem {

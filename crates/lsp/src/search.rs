@@ -137,7 +137,7 @@ fn answer(
             let record = record.map_err(|error| error.to_string())?;
             Ok(Outcome {
                 verdict: record.verdict,
-                message: said(&record),
+                message: verdict_message(&record),
                 witnesses: record.witnesses,
                 run: None,
             })
@@ -163,7 +163,7 @@ fn answer(
 }
 
 /// Returns a verdict in one line.
-fn said(record: &Record) -> String {
+fn verdict_message(record: &Record) -> String {
     let counts = &record.counts;
     let first = record.witnesses.first();
     let found = first.map_or(String::new(), |witness| format!(": {}", witness.message));

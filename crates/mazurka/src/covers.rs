@@ -1,9 +1,9 @@
 //! `cover e`: whether the states that must be reachable are.
 //!
-//! Each cover is a search of its own, after that for violations: for a run that violates `invariant
-//! !e` of the same program (`Code::covering`). That run is the evidence. If the search is complete
-//! without one, no state with e is reachable, which is a violation; if it hits a bound, the cover
-//! stays open. All other verdicts are those of the program without covers.
+//! After the search for violations there is one search for each cover. It looks for a run that
+//! violates `invariant !e` of the same program (`Code::covering`). That run is the evidence. If the
+//! search is complete without one, no state with e is reachable, which is a violation; if it hits a
+//! bound, the cover stays open. All other verdicts are those of the program without covers.
 
 use mazurka_core::record::{CoverAnswer, CoverRecord, Record, Witness};
 use mazurka_core::{Bound, Counts, Kind, Kinds, Verdict};
@@ -85,7 +85,7 @@ impl Program {
                 ..options.clone()
             };
             let language = self.language.clone().covering(number);
-            let found = search(&Program::of(self.record().clone(), language), options)?;
+            let found = search(&Program::new(self.record().clone(), language), options)?;
             account.spend(&found.counts);
             let mut bounds = found.scope.bounds;
             // Its own budget is not a limit that the user has given.

@@ -50,7 +50,7 @@ pub fn load(
         set: set.to_vec(),
         names: Vec::new(),
     };
-    Ok(Program::of(record, Language::C(Native)))
+    Ok(Program::new(record, Language::C(Native)))
 }
 
 impl Program {
@@ -82,7 +82,8 @@ impl Front for Native {
                 limits: options.limits.clone(),
                 goal: Goal::Violation(Kinds::FAULTS),
             };
-            // A refused operation is refused again where it is met.
+            // If the search meets an operation that it refuses, the run refuses the operation
+            // again.
             let _found = search_alone::<Self>(&mut machine, &search, &mut crate::quietly());
         }
         machine

@@ -63,7 +63,7 @@ impl Program {
     }
 
     /// Makes a program that this record identifies.
-    pub(crate) fn of(record: ProgramRecord, language: Language) -> Self {
+    pub(crate) fn new(record: ProgramRecord, language: Language) -> Self {
         Self { record, language }
     }
 

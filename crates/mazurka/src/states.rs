@@ -44,7 +44,7 @@ impl Program {
             ..Merging::default()
         });
         let found = everything(algorithm, options).run(&mut machine, watch, &mut ());
-        let near = NearestStates::of(&mut machine, MOST_STATES, options.limits.depth);
+        let near = NearestStates::find(&mut machine, MOST_STATES, options.limits.depth);
         let states = (0..near.states.len()).map(|at| state(&mut machine, &near, at));
         let states = states.collect();
         let edges = (0..near.edges.len()).map(|at| edge(&mut machine, &near, at));

@@ -276,7 +276,7 @@ impl Program {
         };
         let misfit = |misfit: Misfit| RunError::WeakSchedule(misfit.what);
         let (schedule, bounds) = drawn.map_err(misfit)?;
-        let told = narrator.one(&schedule);
+        let told = narrator.judged_execution(&schedule);
         let JudgedExecution {
             run,
             ready,

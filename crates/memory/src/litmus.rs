@@ -80,7 +80,7 @@ impl Sum {
         Condition(self, Comparison::Greater, other.into())
     }
 
-    fn of(self, registers: &[Value; REGISTERS]) -> Value {
+    fn evaluate(self, registers: &[Value; REGISTERS]) -> Value {
         let values = self.registers.iter().flatten().map(|&at| registers[at]);
         values.fold(self.number, Value::wrapping_add)
     }
@@ -112,8 +112,9 @@ impl Comparison {
 pub struct Condition(Sum, Comparison, Sum);
 
 impl Condition {
-    fn of(self, registers: &[Value; REGISTERS]) -> bool {
-        self.1.holds(self.0.of(registers), self.2.of(registers))
+    fn evaluate(self, registers: &[Value; REGISTERS]) -> bool {
+        self.1
+            .holds(self.0.evaluate(registers), self.2.evaluate(registers))
     }
 }
 
@@ -140,7 +141,7 @@ pub fn element(base: u32, index: Register) -> Place {
 }
 
 impl Place {
-    fn of(self, registers: &[Value; REGISTERS]) -> Loc {
+    fn evaluate(self, registers: &[Value; REGISTERS]) -> Loc {
         let index = self.index.map_or(0, |at| registers[at]);
         Loc((i64::from(self.base) + index) as u32)
     }
@@ -366,17 +367,17 @@ impl Litmus {
         while let Some(&instruction) = self.code[thread].get(point.at) {
             match instruction {
                 Instruction::Set(register, value) => {
-                    point.registers[register] = value.of(&point.registers);
+                    point.registers[register] = value.evaluate(&point.registers);
                     point.at += 1;
                 }
                 Instruction::SkipUnless(condition, by) => {
                     point.at += 1;
-                    if !condition.of(&point.registers) {
+                    if !condition.evaluate(&point.registers) {
                         point.at = point.at.wrapping_add_signed(by);
                     }
                 }
                 Instruction::Assume(condition) | Instruction::Assert(condition, _)
-                    if condition.of(&point.registers) =>
+                    if condition.evaluate(&point.registers) =>
                 {
                     point.at += 1;
                 }
@@ -406,21 +407,21 @@ impl Program for Litmus {
         };
         match instruction {
             Instruction::Load(_, place, order) => Action::Read {
-                loc: place.of(registers),
+                loc: place.evaluate(registers),
                 order,
             },
             Instruction::Store(place, value, order) => Action::Write {
-                loc: place.of(registers),
+                loc: place.evaluate(registers),
                 order,
-                value: value.of(registers),
+                value: value.evaluate(registers),
             },
             Instruction::Update(_, place, _, order, failure) => Action::Update {
-                loc: place.of(registers),
+                loc: place.evaluate(registers),
                 order,
                 failure,
             },
             Instruction::Await(_, place, _, _, order) => Action::Await {
-                loc: place.of(registers),
+                loc: place.evaluate(registers),
                 order,
             },
             Instruction::Fence(order) => Action::Fence { order },
@@ -442,17 +443,19 @@ impl Program for Litmus {
         let registers = &self.point(thread).registers;
         match self.instruction(thread) {
             Some(Instruction::Update(_, _, change, ..)) => match change {
-                Change::Add(sum) => Effect::Write(read.wrapping_add(sum.of(registers))),
-                Change::Swap(value) => Effect::Write(value.of(registers)),
-                Change::Exchange(old, new) if old.of(registers) == read => {
-                    Effect::Write(new.of(registers))
+                Change::Add(sum) => Effect::Write(read.wrapping_add(sum.evaluate(registers))),
+                Change::Swap(value) => Effect::Write(value.evaluate(registers)),
+                Change::Exchange(old, new) if old.evaluate(registers) == read => {
+                    Effect::Write(new.evaluate(registers))
                 }
                 Change::Exchange(..) => Effect::Keep,
                 Change::AddUnless(value, _) if value == read => Effect::Wait,
-                Change::AddUnless(_, sum) => Effect::Write(read.wrapping_add(sum.of(registers))),
+                Change::AddUnless(_, sum) => {
+                    Effect::Write(read.wrapping_add(sum.evaluate(registers)))
+                }
             },
             Some(Instruction::Await(_, _, comparison, value, _)) => {
-                if comparison.holds(read, value.of(registers)) {
+                if comparison.holds(read, value.evaluate(registers)) {
                     Effect::Keep
                 } else {
                     Effect::Wait

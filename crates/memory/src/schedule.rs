@@ -71,7 +71,7 @@ impl FromStr for Schedule {
 
 impl Schedule {
     /// Returns the steps of an execution. Stuck awaits make none.
-    pub(crate) fn of(graph: &Graph) -> Self {
+    pub(crate) fn from_graph(graph: &Graph) -> Self {
         let all = |thread| graph.thread(ThreadId(thread)).len() as u32;
         let until = (0..graph.threads()).map(all).collect();
         Self::until(graph, until, None)

@@ -78,7 +78,7 @@ impl<'a> Chart<'a> {
     }
 
     fn add_step(&mut self, number: usize, run: &'a Run, step: &'a Step, actor: &'a Actor) {
-        let (said, color) = said(run, step, actor);
+        let (said, color) = step_text(run, step, actor);
         self.words(&actor.object, said, color);
         if let Some(row) = self.rows.last_mut() {
             row.number = Some(number);
@@ -163,7 +163,7 @@ fn object_of<'a>(run: &'a Run, process: &str) -> Option<&'a str> {
 }
 
 /// Returns the text beside the bar of a step, and its colour.
-fn said(run: &Run, step: &Step, actor: &Actor) -> (String, &'static str) {
+fn step_text(run: &Run, step: &Step, actor: &Actor) -> (String, &'static str) {
     let process = &step.process;
     let sign = if actor.starts { "▶" } else { "▷" };
     let mut sent = run.steps.iter().filter_map(|step| step.actor.as_deref());

@@ -28,7 +28,7 @@ pub struct OneRun<'a> {
 
 impl<'a> OneRun<'a> {
     /// Makes it from a run alone, without further facts.
-    pub fn of(run: &'a Run) -> Self {
+    pub fn new(run: &'a Run) -> Self {
         Self {
             run,
             seed: None,

@@ -278,7 +278,8 @@ pub fn states_svg(record: &Record, graph: &StateGraph) -> String {
     heading.extend(states_left_out(record, graph));
     let top = TITLE + MARGIN + heading.len() as f64 * LINE;
     let layout = Layout::new(graph, top);
-    let legend = Legend::of(|leaf| graph.states.iter().any(|state| state.mark == Some(leaf)));
+    let legend =
+        Legend::from_leaves(|leaf| graph.states.iter().any(|state| state.mark == Some(leaf)));
     let lines = heading.iter().map(|line| wide(line) + 2.0 * MARGIN);
     let nodes = layout.layers.right() + SWING + MARGIN;
     let width = lines.fold(nodes, f64::max).max(legend.width());

@@ -248,12 +248,12 @@ impl Legend {
     fn new(tree: &Tree) -> Self {
         Self {
             races: tree.nodes.iter().any(|node| !node.races.is_empty()),
-            ..Self::of(|leaf| tree.nodes.iter().any(|node| node.leaf == Some(leaf)))
+            ..Self::from_leaves(|leaf| tree.nodes.iter().any(|node| node.leaf == Some(leaf)))
         }
     }
 
     /// Makes the legend of the shapes that occur.
-    pub(crate) fn of(occurs: impl Fn(Leaf) -> bool) -> Self {
+    pub(crate) fn from_leaves(occurs: impl Fn(Leaf) -> bool) -> Self {
         let all = [
             Leaf::Final,
             Leaf::Deadlock,

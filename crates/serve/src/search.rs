@@ -166,7 +166,7 @@ struct Group {
 }
 
 impl Group {
-    fn of(child: &Child) -> Self {
+    fn new(child: &Child) -> Self {
         #[cfg(not(unix))]
         let _ = child;
         Self {
@@ -203,7 +203,7 @@ async fn run(
 ) -> Result<Value, String> {
     let started = start(shared, request, words);
     let (_folder, mut child) = started.map_err(|error| format!("cannot start: {error}"))?;
-    let group = Group::of(&child);
+    let group = Group::new(&child);
     let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) else {
         return Err("cannot read what the command says".to_owned());
     };

@@ -1,4 +1,5 @@
-//! `shuttle::sync`: std's, explored. `Arc` and `Weak` are std's own, as in shuttle.
+//! `shuttle::sync`: the API of `std::sync`, explored by `mazurka-rt`. `Arc` and `Weak` are those of
+//! std, as in shuttle.
 
 pub use mazurka_rt::sync::*;
 pub use std::sync::{Arc, Weak};

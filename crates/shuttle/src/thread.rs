@@ -1,3 +1,3 @@
-//! `shuttle::thread`: std's, explored.
+//! `shuttle::thread`: the API of `std::thread`, explored by `mazurka-rt`.
 
 pub use mazurka_rt::thread::*;

@@ -36,7 +36,7 @@ pub(super) fn fmt(args: &FmtArgs) -> Result<Exit, Refusal> {
     for name in &args.names {
         all.extend(files::in_folder(name, ".maz")?);
     }
-    let exits = all.iter().map(|name| match one(name, args.check) {
+    let exits = all.iter().map(|name| match format_file(name, args.check) {
         Ok(exit) => exit,
         Err(problem) => {
             output::complain(&problem);
@@ -47,7 +47,7 @@ pub(super) fn fmt(args: &FmtArgs) -> Result<Exit, Refusal> {
 }
 
 /// Formats one file. The error is a sentence.
-fn one(name: &str, check: bool) -> Result<Exit, String> {
+fn format_file(name: &str, check: bool) -> Result<Exit, String> {
     if name != "-" && !name.ends_with(".maz") {
         return Err(format!(
             "`{name}` is no `.maz` file, and only these are laid out"

@@ -52,7 +52,7 @@ pub(crate) struct ReplayArgs {
 /// Returns the runs of a record: its evidence, or its run if there is none.
 pub(super) fn picture_of(record: &Record, recording: &Recording) -> Lanes {
     match (&recording.run, record.witnesses.is_empty()) {
-        (Some(run), true) => Lanes::of_run(record, OneRun::of(run)),
+        (Some(run), true) => Lanes::of_run(record, OneRun::new(run)),
         _ => Lanes::of_evidence(record),
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn picture_of(record: &Record, recording: &Recording) -> Lanes {
 /// Returns the same runs as figures for a page.
 pub(super) fn figures_of(record: &Record, recording: &Recording) -> Vec<Figure> {
     match (&recording.run, record.witnesses.is_empty()) {
-        (Some(run), true) => vec![mazurka_report::run_figure(record, OneRun::of(run))],
+        (Some(run), true) => vec![mazurka_report::run_figure(record, OneRun::new(run))],
         _ => mazurka_report::evidence_figures(record),
     }
 }

@@ -92,7 +92,9 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, Refusal> {
     let folder = args.models.clone().unwrap_or(own);
     let mazurka =
         std::env::current_exe().map_err(|error| format!("cannot start again: {error}"))?;
-    let outcomes = all(&cases, jobs(args.jobs), |case| one(&mazurka, &folder, case));
+    let outcomes = all(&cases, jobs(args.jobs), |case| {
+        check_case(&mazurka, &folder, case)
+    });
     if let Some(folder) = &args.sarif {
         save(&outcomes, folder)?;
     }
@@ -130,7 +132,7 @@ fn all(cases: &[Case], workers: usize, work: impl Fn(&Case) -> Outcome + Sync) -
 }
 
 /// Checks one model in a process of its own, which contains its memory use and its crashes.
-fn one(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
+fn check_case(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
     let start = Instant::now();
     // With `./` in front, a name that begins with `-` is not a flag.
     let file = Path::new(".").join(folder).join(&case.file);

@@ -234,7 +234,7 @@ impl Merging {
         program: &E,
         search: &Search<Algorithm>,
     ) -> bool {
-        let looked_for = Cyclic::of(program, search.goal);
+        let looked_for = Cyclic::new(program, search.goal);
         !looked_for.any() && search.limits.depth.is_none() && !program.has_conditions()
     }
 }
@@ -494,7 +494,7 @@ fn each_state<E: Semantics>(mut session: Session<'_, '_, E>, merging: Merging) -
 
 /// Explores each state where it is met first.
 fn each_state_once<E: Semantics>(session: &mut Session<'_, '_, E>, merging: Merging) -> Findings {
-    let looked_for = Cyclic::of(&*session.program, session.goal);
+    let looked_for = Cyclic::new(&*session.program, session.goal);
     if !looked_for.any() {
         let visited = merging.visited();
         let memory = Visits::new(&*session.program, visited.enter(), merging);
@@ -517,7 +517,7 @@ fn each_state_once<E: Semantics>(session: &mut Session<'_, '_, E>, merging: Merg
 
 /// Explores each state that can be reached within the limit on depth.
 fn each_state_again<E: Semantics>(session: &mut Session<'_, '_, E>) -> Findings {
-    let looked_for = Cyclic::of(&*session.program, session.goal);
+    let looked_for = Cyclic::new(&*session.program, session.goal);
     if !looked_for.any() {
         return session.explore(&mut Stateful::new(Bounded::around(())));
     }
@@ -535,7 +535,7 @@ struct Cyclic {
 }
 
 impl Cyclic {
-    fn of<E: Semantics>(program: &E, goal: Goal) -> Self {
+    fn new<E: Semantics>(program: &E, goal: Goal) -> Self {
         Self {
             livelocks: program.may_repeat() && goal.looks_for(Kind::Livelock),
             properties: !program.temporal().is_empty() && goal.looks_for(Kind::Property),

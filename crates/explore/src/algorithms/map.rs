@@ -55,7 +55,7 @@ pub(crate) struct Truths {
 }
 
 impl Truths {
-    fn of(conditions: usize) -> Self {
+    fn new(conditions: usize) -> Self {
         Self {
             conditions,
             ..Self::default()
@@ -160,7 +160,7 @@ impl Map {
         let conditions = Temporal::conditions(program.temporal());
         Self {
             states: States {
-                truths: Truths::of(conditions),
+                truths: Truths::new(conditions),
                 ..States::default()
             },
             fairness: program.fairness(),
@@ -267,7 +267,7 @@ pub(crate) mod tests {
             process: ProcessId(process),
             to,
         };
-        let mut truths = Truths::of(64);
+        let mut truths = Truths::new(64);
         for mask in masks {
             truths.add(true, |at| Some(mask >> at & 1 == 1));
         }
@@ -286,7 +286,7 @@ pub(crate) mod tests {
 
     #[test]
     fn many_conditions_need_many_words() {
-        let mut truths = Truths::of(130);
+        let mut truths = Truths::new(130);
         truths.add(true, |at| Some(at % 3 == 0));
         truths.add(false, |_| None);
         truths.add(true, |at| Some(at == 129));

@@ -46,7 +46,7 @@ pub struct NearEdge {
 
 impl NearestStates {
     /// Finds at most `most` states, none more than `depth` steps away.
-    pub fn of<E: Semantics>(program: &mut E, most: usize, depth: Option<u64>) -> Self {
+    pub fn find<E: Semantics>(program: &mut E, most: usize, depth: Option<u64>) -> Self {
         program.back_to(0);
         let first = NearState {
             depth: 0,

@@ -337,7 +337,7 @@ pub(crate) struct ExpectedFindings {
 
 impl ExpectedFindings {
     /// Returns the numbers of these findings, for another search to match.
-    pub fn of(found: &Findings) -> Self {
+    pub fn from_findings(found: &Findings) -> Self {
         Self {
             sites: found.failures.len(),
             deadlock: found.deadlock.is_some(),

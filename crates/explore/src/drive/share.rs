@@ -401,7 +401,7 @@ impl Search<Algorithm> {
     ) -> Findings {
         let certain = found.stopped == StopReason::Certain;
         let complete = !found.broken_off;
-        let wanted = ExpectedFindings::of(&found);
+        let wanted = ExpectedFindings::from_findings(&found);
         let something = wanted.sites > 0 || wanted.deadlock || wanted.finals > 0;
         // Under symmetry, one worker may find the site of a failure as the image of another site,
         // and another worker may not. So the number of sites does not tell when all are found.

@@ -277,7 +277,7 @@ mod tests {
     }
 
     /// Returns the condition that admits the classes for which a function of their bounds holds.
-    fn told(domain: &Domain, admits: impl Fn(Option<i64>, Option<i64>) -> bool) -> String {
+    fn guard_text(domain: &Domain, admits: impl Fn(Option<i64>, Option<i64>) -> bool) -> String {
         let classes = domain.classes.iter();
         let admits = classes.map(|class| match class {
             Class::Numbers(from, to) => admits(*from, *to),
@@ -291,20 +291,23 @@ mod tests {
         let domain = domain(&[0, 1, 5], None);
         assert_eq!(domain.classes.len(), 6, "{domain:?}");
         let at_least = |number: i64| move |from: Option<i64>, _| from.is_some_and(|n| n >= number);
-        assert_eq!(told(&domain, at_least(1)), "x >= 1");
-        assert_eq!(told(&domain, |from, _| from != Some(5)), "x != 5");
-        assert_eq!(told(&domain, |from, _| from == Some(2)), "x >= 2 && x <= 4");
-        assert_eq!(told(&domain, |from, _| from == Some(1)), "x == 1");
-        assert_eq!(told(&domain, |from, _| from.is_none()), "x <= -1");
+        assert_eq!(guard_text(&domain, at_least(1)), "x >= 1");
+        assert_eq!(guard_text(&domain, |from, _| from != Some(5)), "x != 5");
+        assert_eq!(
+            guard_text(&domain, |from, _| from == Some(2)),
+            "x >= 2 && x <= 4"
+        );
+        assert_eq!(guard_text(&domain, |from, _| from == Some(1)), "x == 1");
+        assert_eq!(guard_text(&domain, |from, _| from.is_none()), "x <= -1");
         let ends = |from: Option<i64>, _| from.is_none_or(|n| n >= 5);
-        assert_eq!(told(&domain, ends), "x <= -1 || x >= 5");
+        assert_eq!(guard_text(&domain, ends), "x <= -1 || x >= 5");
     }
 
     #[test]
     fn numbers_without_a_sign_have_a_least_one() {
         let domain = domain(&[2], Some(0));
-        assert_eq!(told(&domain, |_, to| to == Some(1)), "x <= 1");
-        assert_eq!(told(&domain, |from, _| from == Some(2)), "x == 2");
+        assert_eq!(guard_text(&domain, |_, to| to == Some(1)), "x <= 1");
+        assert_eq!(guard_text(&domain, |from, _| from == Some(2)), "x == 2");
     }
 
     #[test]

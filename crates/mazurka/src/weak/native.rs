@@ -223,7 +223,7 @@ impl Native {
         for everything in [false, true] {
             self.learn(limits, everything)?;
             told = match self.schedule(written) {
-                Ok(schedule) => self.one(&schedule),
+                Ok(schedule) => self.described_run(&schedule),
                 Err(misfit) => Ok(Err(misfit)),
             };
             if let Ok(Ok(_)) = told {
@@ -352,12 +352,15 @@ impl Native {
 
     /// Describes an execution that the search has found.
     fn tell(&mut self, schedule: &Schedule) -> Result<DescribedExecution, Refused> {
-        let told = self.one(schedule)?;
+        let told = self.described_run(schedule)?;
         told.map_err(|misfit| Refused::Uncontrolled(misfit.what))
     }
 
     /// Runs the execution of a schedule, and returns all its violations.
-    fn one(&mut self, schedule: &Schedule) -> Result<Result<DescribedExecution, Misfit>, Refused> {
+    fn described_run(
+        &mut self,
+        schedule: &Schedule,
+    ) -> Result<Result<DescribedExecution, Misfit>, Refused> {
         let memory = self.memory;
         self.until_known(|program| {
             let replayed = replay_graph(&mut *program, memory, schedule);

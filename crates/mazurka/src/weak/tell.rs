@@ -320,7 +320,7 @@ impl Narrator<'_> {
     }
 
     /// Runs the execution of a schedule, and returns all its violations.
-    pub fn one(&self, schedule: &Schedule) -> Result<JudgedExecution, Misfit> {
+    pub fn judged_execution(&self, schedule: &Schedule) -> Result<JudgedExecution, Misfit> {
         let told = self.tell(schedule)?;
         let failures = told.mishaps.iter().filter(|mishap| told.counts(mishap));
         let mut witnesses: Vec<Witness> = failures.map(|mishap| told.failure(mishap)).collect();

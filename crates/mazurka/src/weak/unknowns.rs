@@ -180,15 +180,15 @@ impl Question<'_> {
             findings,
             ..Found::default()
         };
-        let told = self.told(&any.code, &found).or_else(|| {
+        let told = self.found_evidence(&any.code, &found).or_else(|| {
             let small = machine.concrete_and_small(broken.as_ref())?;
-            self.told(&small.code, &found)
+            self.found_evidence(&small.code, &found)
         });
         Ok(told.unwrap_or_else(|| none(vec![Bound::IntRange])))
     }
 
     /// Returns the evidence in a program with values; `None` if it does not show the finding.
-    fn told(&self, code: &Arc<Code>, found: &Found) -> Option<Evidence> {
+    fn found_evidence(&self, code: &Arc<Code>, found: &Found) -> Option<Evidence> {
         let narrator = Narrator {
             code,
             ..self.narrator()

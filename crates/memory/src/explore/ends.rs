@@ -194,7 +194,7 @@ impl<P: Program> End<'_, P> {
     /// Returns the execution as a list of steps.
     pub fn schedule(&self) -> Schedule {
         own_numbers::<P>(
-            Schedule::of(self.graph),
+            Schedule::from_graph(self.graph),
             self.graph,
             self.runner.initial_threads(),
         )
@@ -308,7 +308,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             return ControlFlow::Continue(());
         }
         if ending == Ending::Deadlock {
-            self.note(Failure::Deadlock, &Schedule::of);
+            self.note(Failure::Deadlock, &Schedule::from_graph);
         }
         self.found.counts.count(ending);
         self.visitor.end(&mut End {

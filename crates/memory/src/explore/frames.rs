@@ -70,7 +70,7 @@ pub(super) enum Reads {
 
 impl Reads {
     /// Returns the read of an action, and its location.
-    pub(super) fn of(action: Action) -> (Self, Loc) {
+    pub(super) fn from_action(action: Action) -> (Self, Loc) {
         match action {
             Action::Read { loc, order } => (Self::Load(order), loc),
             Action::Await { loc, order } => (Self::Await(order), loc),

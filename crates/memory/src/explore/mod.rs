@@ -279,7 +279,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
     fn tell_cut(&mut self) {
         let (graph, initial) = (&self.graph, self.runner.initial_threads());
         self.visitor
-            .cut(&|| ends::own_numbers::<P>(Schedule::of(graph), graph, initial));
+            .cut(&|| ends::own_numbers::<P>(Schedule::from_graph(graph), graph, initial));
     }
 
     /// Counts an event, and checks the limits.
@@ -432,7 +432,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
 
     /// Returns the alternatives of a read.
     fn read_frame(&mut self, thread: ThreadId, action: Action, parked: bool) -> ReadFrame {
-        let (reads, loc) = Reads::of(action);
+        let (reads, loc) = Reads::from_action(action);
         self.know(loc);
         let access = Event::new(thread, reads.kind(), reads.order(), loc);
         let floor = self.model.floor(&self.graph, &access);

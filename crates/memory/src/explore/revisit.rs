@@ -240,7 +240,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     fn reads_of(&mut self, read: &Event) -> Reads {
         match read.kind {
             Kind::Load => Reads::Load(read.order),
-            _ => Reads::of(self.runner.action(&mut self.graph, read.thread)).0,
+            _ => Reads::from_action(self.runner.action(&mut self.graph, read.thread)).0,
         }
     }
 

@@ -120,7 +120,7 @@ pub fn html(page: &Page<'_>) -> String {
         Verdict::Inconclusive => ("unsure", "inconclusive"),
     };
     let file = escaped(&record.program.file);
-    let said = escaped(&said(page, word));
+    let said = escaped(&verdict_text(page, word));
     let mut text = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -157,7 +157,7 @@ pub fn html(page: &Page<'_>) -> String {
 }
 
 /// Returns the answer in one line. The verdict alone is enough only if everything counts.
-fn said(page: &Page<'_>, word: &str) -> String {
+fn verdict_text(page: &Page<'_>, word: &str) -> String {
     let first = |text: &str| text.lines().next().unwrap_or(word).to_owned();
     match page.record.command.as_str() {
         _ if !page.record.witnesses.is_empty() => first(&headline(page.record, &View::default())),

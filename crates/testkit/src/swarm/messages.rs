@@ -16,13 +16,13 @@ struct Maker {
 }
 
 impl Maker {
-    fn one(&mut self, all: &[&str]) -> String {
+    fn any_of(&mut self, all: &[&str]) -> String {
         all[self.rng.below(all.len())].to_owned()
     }
 
     fn channel(&mut self) -> String {
         let known = ["c", "c", "d", "r[0]", "r[1]", "r[me]", "r[x]"];
-        self.one(&known)
+        self.any_of(&known)
     }
 
     fn send(&mut self) -> String {
@@ -30,7 +30,7 @@ impl Maker {
         let value = match self.rng.below(8) {
             0 => "l".to_owned(),
             1 => "x".to_owned(),
-            2 => self.one(&["len(c)", "6 / l"]),
+            2 => self.any_of(&["len(c)", "6 / l"]),
             _ => self.value.to_string(),
         };
         format!("{} ! {value}", self.channel())
@@ -41,7 +41,7 @@ impl Maker {
         // The oracle evaluates the index of the channel again after it has stored the message.
         let into = match &*channel {
             "r[x]" => "l".to_owned(),
-            _ => self.one(&["l", "l", "l", "x", "y[0]", "y[l]"]),
+            _ => self.any_of(&["l", "l", "l", "x", "y[0]", "y[l]"]),
         };
         format!("{channel} ? {into}")
     }
@@ -54,7 +54,7 @@ impl Maker {
     }
 
     fn condition(&mut self) -> String {
-        self.one(&[
+        self.any_of(&[
             "len(c) == 0",
             "len(c) > 0",
             "len(d) < 1",
@@ -66,7 +66,7 @@ impl Maker {
     }
 
     fn simple(&mut self) -> String {
-        self.one(&["x := x + 1", "y[0] := l", "x := 0", "skip", "l := x"])
+        self.any_of(&["x := x + 1", "y[0] := l", "x := 0", "skip", "l := x"])
     }
 
     fn statement(&mut self) -> String {
@@ -77,7 +77,7 @@ impl Maker {
             3 => {
                 let (gate, other) = (self.operation(), self.condition());
                 let (one, two) = (self.simple(), self.simple());
-                let otherwise = self.one(&["", "[] else |> { skip }"]);
+                let otherwise = self.any_of(&["", "[] else |> { skip }"]);
                 format!("select {{ {gate} |> {{ {one} }} [] {other} |> {{ {two} }} {otherwise} }}")
             }
             4 => format!("assert {}", self.condition()),
@@ -96,10 +96,10 @@ impl Maker {
     }
 
     fn program(&mut self) -> String {
-        let mut text = self.one(&["", "", "", "atomicity access\n"]);
+        let mut text = self.any_of(&["", "", "", "atomicity access\n"]);
         text += &format!("chan c[{}]: int\n", 1 + self.rng.below(2));
-        text += &format!("chan d[{}]: int\n", self.one(&["1", "2", "3", ".."]));
-        text += &format!("chan r[2][{}]: int\n", self.one(&["1", "1", "2", "..4"]));
+        text += &format!("chan d[{}]: int\n", self.any_of(&["1", "2", "3", ".."]));
+        text += &format!("chan r[2][{}]: int\n", self.any_of(&["1", "1", "2", "..4"]));
         text += "var x: int = 0\nvar y: int[2] = 0\n";
         text += "proc relay() { let t = 0; c ? t; d ! t + 1 }\n";
         match self.rng.below(6) {
@@ -118,7 +118,7 @@ impl Maker {
             for _ in 0..1 + self.rng.below(3) {
                 text += &format!("  {};\n", self.statement());
             }
-            text += &self.one(&["", "  y[1] := l;\n", "  assert ok;\n"]);
+            text += &self.any_of(&["", "  y[1] := l;\n", "  assert ok;\n"]);
             text += "}\n";
         }
         text

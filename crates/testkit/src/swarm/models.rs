@@ -55,7 +55,7 @@ proc leave(n: int) { if n > 1 { x := n; return }; x == n |> return; m.from := n 
 ";
 
 impl Maker {
-    fn one(&mut self, all: &[&str]) -> String {
+    fn any_of(&mut self, all: &[&str]) -> String {
         all[self.rng.below(all.len())].to_owned()
     }
 
@@ -71,29 +71,29 @@ impl Maker {
             text += "atomicity access\n";
         }
         text += DECLARED;
-        let range = self.one(&["0..3", "0..4", "0..N + 2"]);
+        let range = self.any_of(&["0..3", "0..4", "0..N + 2"]);
         let range = range.replace("N + 2", "4");
         text += &format!("var x: int = {}\n", self.rng.below(3));
         text += &format!("var r: {range} = {}\n", self.rng.below(3));
         text += &format!(
             "var s: State[2] = {}\n",
-            self.one(&["Idle", "[Idle, Busy]", "Done"])
+            self.any_of(&["Idle", "[Idle, Busy]", "Done"])
         );
-        let m = self.one(&["Msg(from: 1, kind: Busy)", "Msg(kind: Idle, from: 0)"]);
+        let m = self.any_of(&["Msg(from: 1, kind: Busy)", "Msg(kind: Idle, from: 0)"]);
         text += &format!("var m: Msg = {m}\n");
-        let q = self.one(&[
+        let q = self.any_of(&[
             "Msg(from: 0, kind: Done)",
             "[Msg(from: i, kind: Idle) for i in 0..2]",
         ]);
         text += &format!("var q: Msg[N] = {q}\n");
-        let a = self.one(&[
+        let a = self.any_of(&[
             "0",
             "[[1, 2], [0, 1]]",
             "[[i + j for j in 0..N] for i in 0..2]",
         ]);
         text += &format!("var a: int[2][2] = {a}\n");
-        text += &format!("var b: u8 = {}\n", self.one(&["0", "6", "200"]));
-        text += &format!("var c: i8 = {}\n", self.one(&["1", "-3", "-128"]));
+        text += &format!("var b: u8 = {}\n", self.any_of(&["0", "6", "200"]));
+        text += &format!("var c: i8 = {}\n", self.any_of(&["1", "-3", "-128"]));
         self.step = true;
         if self.rng.percent(30) {
             text += &format!("invariant {}\n", self.condition(1));
@@ -103,7 +103,7 @@ impl Maker {
         }
         self.step = false;
         if self.rng.percent(40) {
-            let observed = self.one(&["x", "m", "q", "a", "s, r"]);
+            let observed = self.any_of(&["x", "m", "q", "a", "s, r"]);
             text += &format!("observe {observed}\n");
         }
         for process in 0..2 {
@@ -172,7 +172,7 @@ impl Maker {
             3 => "both()".into(),
             4 => format!("(count i in 0..N: {})", self.part("i")),
             5 => "(sum v in a: v)".into(),
-            6 if self.may_read() => self.one(&[
+            6 if self.may_read() => self.any_of(&[
                 "(max v in a: v)",
                 "(min i in 0..2: q[i].from)",
                 "(max i in 0..N: a[i][1 - i])",
@@ -184,11 +184,11 @@ impl Maker {
                     "Busy".into()
                 };
                 let (i, j) = (inner(self), inner(self));
-                let cases = self.one(&["Idle: $, Busy, Done: #", "Done: $, else: #"]);
+                let cases = self.any_of(&["Idle: $, Busy, Done: #", "Done: $, else: #"]);
                 let cases = cases.replace('$', &i).replace('#', &j);
                 format!("(match {state} {{ {cases} }})")
             }
-            8 => self.one(&[
+            8 => self.any_of(&[
                 "(sum v in T: v)",
                 "(sum i in 0..0: x)",
                 "(sum i in 0..3: T[i] * i)",
@@ -207,7 +207,7 @@ impl Maker {
             "T[$] == x",
             "a[0][$] < a[1][$]",
         ];
-        self.one(&all).replace('$', name)
+        self.any_of(&all).replace('$', name)
     }
 
     fn state(&mut self) -> String {
@@ -222,12 +222,12 @@ impl Maker {
     }
 
     fn member(&mut self) -> String {
-        self.one(&["Idle", "Busy", "Done"])
+        self.any_of(&["Idle", "Busy", "Done"])
     }
 
     /// Returns an 8-bit number from the unsigned variable `b` or the signed variable `c`.
     fn bits(&mut self, name: &str, depth: usize) -> String {
-        let number = self.one(&["1", "3", "7", "9", "100"]);
+        let number = self.any_of(&["1", "3", "7", "9", "100"]);
         if depth == 0 || self.rng.percent(30) {
             return if self.rng.percent(60) {
                 name.to_owned()
@@ -235,7 +235,7 @@ impl Maker {
                 number
             };
         }
-        let op = self.one(&["&", "|", "^", "<<", ">>", ">>", "+", "*"]);
+        let op = self.any_of(&["&", "|", "^", "<<", ">>", ">>", "+", "*"]);
         let (one, other) = (self.bits(name, depth - 1), self.bits(name, depth - 1));
         match self.rng.below(4) {
             0 => format!("~({one} {op} {name})"),
@@ -248,8 +248,8 @@ impl Maker {
     fn condition(&mut self, depth: usize) -> String {
         match self.rng.below(10) {
             9 => {
-                let name = self.one(&["b", "c"]);
-                let op = self.one(&["==", "!=", "<", ">="]);
+                let name = self.any_of(&["b", "c"]);
+                let op = self.any_of(&["==", "!=", "<", ">="]);
                 let (one, other) = (self.bits(&name, depth), self.bits(&name, 0));
                 format!("({one} {op} {name} ^ {other})")
             }
@@ -259,14 +259,14 @@ impl Maker {
             3 if self.may_read() => format!("busy({})", self.state()),
             4 => {
                 let i = self.index();
-                self.one(&["m == q[$]", "q[0] != q[$]"]).replace('$', &i)
+                self.any_of(&["m == q[$]", "q[0] != q[$]"]).replace('$', &i)
             }
             5 => {
-                let op = self.one(&["==", "!="]);
+                let op = self.any_of(&["==", "!="]);
                 format!("{} {op} {}", self.state(), self.member())
             }
             6 if depth > 0 => {
-                let op = self.one(&["&&", "||"]);
+                let op = self.any_of(&["&&", "||"]);
                 format!(
                     "({} {op} {})",
                     self.condition(depth - 1),
@@ -274,7 +274,7 @@ impl Maker {
                 )
             }
             _ => {
-                let op = self.one(&["<", "==", ">", "<="]);
+                let op = self.any_of(&["<", "==", ">", "<="]);
                 format!("{} {op} {}", self.number(depth), self.rng.below(3))
             }
         }
@@ -300,7 +300,7 @@ impl Maker {
             4 => format!("a[{i}][{j}] := {}", self.number(2)),
             5 => {
                 let value = self.record();
-                self.one(&["m := ", "q[0] := ", "q[x] := "]) + &value
+                self.any_of(&["m := ", "q[0] := ", "q[x] := "]) + &value
             }
             6 => format!("m.from, x := {}, {}", self.number(1), self.number(1)),
             7 => format!("q[{i}].kind := {}", self.member()),
@@ -335,7 +335,7 @@ impl Maker {
             2 | 3 if depth > 0 => {
                 let state = self.state();
                 let (first, other) = (self.inner(depth), self.inner(depth));
-                let cases = self.one(&[
+                let cases = self.any_of(&[
                     "Idle { $ } Busy, Done { # }",
                     "Busy { $ } else { # }",
                     "Done { $ } Idle { # } Busy { skip }",
@@ -368,7 +368,7 @@ impl Maker {
 
     /// Returns a loop of at most two rounds, with a statement that leaves the loop or a round.
     fn loop_that_is_left(&mut self, depth: usize) -> String {
-        let leave = self.one(&["break", "continue", "break", "end"]);
+        let leave = self.any_of(&["break", "continue", "break", "end"]);
         let test = self.condition(1);
         let leaves = match self.rng.below(4) {
             0 => format!("if {test} {{ {leave} }}"),

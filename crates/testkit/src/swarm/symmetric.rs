@@ -39,7 +39,7 @@ struct Maker {
 }
 
 impl Maker {
-    fn one(&mut self, all: &[&str]) -> String {
+    fn any_of(&mut self, all: &[&str]) -> String {
         all[self.rng.below(all.len())].to_owned()
     }
 
@@ -81,7 +81,7 @@ impl Maker {
             } else {
                 "(max v in num: v) == num[0]"
             };
-            return self.one(&[
+            return self.any_of(&[
                 &format!("{me} == 0"),
                 &format!("{me} < turn"),
                 &format!("{me} != {}", n - 1),
@@ -103,7 +103,9 @@ impl Maker {
             5 if !self.access => format!("forall j in 0..N: j == {me} || !flag[j]"),
             6 if !self.access => format!("exists j in 0..N: flag[j] && owner[j] != {me}"),
             7 if !self.access => "(count v in flag: v) <= 1".to_owned(),
-            8 if !self.access => format!("(sum j in 0..N: num[j]) {}", self.one(&["< 2", "== 1"])),
+            8 if !self.access => {
+                format!("(sum j in 0..N: num[j]) {}", self.any_of(&["< 2", "== 1"]))
+            }
             9 => format!("mat[{me}][{c}]"),
             10 => "x < 2".to_owned(),
             11 => format!("num[{c}] == x"),
@@ -115,7 +117,7 @@ impl Maker {
         let me = self.me();
         if self.fault && self.rng.percent(30) {
             self.fault = false;
-            return self.one(&[&me, &format!("{me} + 1"), "num[0]", "turn + 1"]);
+            return self.any_of(&[&me, &format!("{me} + 1"), "num[0]", "turn + 1"]);
         }
         let at = self.subscript();
         match self.rng.below(5) {
@@ -129,7 +131,7 @@ impl Maker {
     fn simple(&mut self) -> String {
         if self.fault && self.rng.percent(15) {
             self.fault = false;
-            return self.one(&[
+            return self.any_of(&[
                 "flag[0] := true",
                 "turn := 0",
                 "num[N - 1] := 1",
@@ -139,13 +141,13 @@ impl Maker {
         }
         let (a, at) = (self.index(), self.subscript());
         match self.rng.below(14) {
-            0 => format!("flag[{at}] := {}", self.one(&["true", "false"])),
+            0 => format!("flag[{at}] := {}", self.any_of(&["true", "false"])),
             1 => format!("num[{at}] := {}", self.value()),
             2 => format!("x := {}", self.value()),
             3 | 4 => format!("turn := {a}"),
             5 => "turn := -1".to_owned(),
             6 => format!("owner[{at}] := {a}"),
-            7 => format!("mat[{at}][{a}] := {}", self.one(&["true", "false"])),
+            7 => format!("mat[{at}][{a}] := {}", self.any_of(&["true", "false"])),
             8 if !self.locals.is_empty() => format!("{} := {a}", self.locals[0]),
             9 if !self.access => format!("turn, owner[{at}] := {a}, turn"),
             10 => "x := (x + 1) % 3".to_owned(),
@@ -217,7 +219,7 @@ impl Maker {
         }
         if self.fault && self.rng.percent(30) {
             self.fault = false;
-            text += &self.one(&[
+            text += &self.any_of(&[
                 "invariant !flag[0]\n",
                 "invariant turn != 1\n",
                 "invariant (sum j in 1..N: num[j]) < 2\n",
@@ -225,7 +227,7 @@ impl Maker {
             ]);
         }
         if self.rng.percent(40) {
-            text += &self.one(&[
+            text += &self.any_of(&[
                 "ensures forall j in 0..N: !flag[j]\n",
                 "ensures (sum j in 0..N: num[j]) <= 1\n",
                 "ensures turn == -1\n",
@@ -233,7 +235,7 @@ impl Maker {
             ]);
         }
         if self.rng.percent(60) {
-            text += &self.one(&[
+            text += &self.any_of(&[
                 "observe x\n",
                 "observe turn\n",
                 "observe num\n",
@@ -275,7 +277,7 @@ impl Maker {
             text += &format!("process q (me in 0..N) {{ {body} }}\n");
         }
         if self.rng.percent(25) {
-            let body = self.one(&[
+            let body = self.any_of(&[
                 "turn := choose(0..N)",
                 "let k = choose(0..N); flag[k] := true; owner[k] := turn",
                 "await turn != -1; num[turn] := 1",

@@ -30,7 +30,7 @@ struct Maker {
 }
 
 impl Maker {
-    fn one(&mut self, all: &[&str]) -> String {
+    fn any_of(&mut self, all: &[&str]) -> String {
         all[self.rng.below(all.len())].to_owned()
     }
 
@@ -42,7 +42,7 @@ impl Maker {
         text += &format!("semaphore s = {}\n", self.rng.below(3));
         text += &format!("semaphore t[2] = {}\n", self.rng.below(2));
         text += "rwlock l\nlock m, k\n";
-        text += &self.one(&["cond c, d[2]\n", "spurious cond c cond d[2]\n"]);
+        text += &self.any_of(&["cond c, d[2]\n", "spurious cond c cond d[2]\n"]);
         text += &format!("barrier b = {}\n", 1 + self.rng.below(3));
         text += "var x: int = 0\nvar y: int[2] = [0, 1]\nvar f: bool = false\n";
         text += "var w: atomic int = 0\nvar o: atomic int[2] = [1, 0]\n";
@@ -53,7 +53,7 @@ impl Maker {
             "proc pass(n: int) { lock(m); while x < n { wait(c, m) }; signal(d[n]); unlock(m) }\n";
         text += "proc own() { read_lock(l); y[0] := x; read_unlock(l) }\n";
         if self.rng.percent(30) {
-            text += &self.one(&["invariant x < 3\n", "ensures x == 1 || y[1] < 2\n"]);
+            text += &self.any_of(&["invariant x < 3\n", "ensures x == 1 || y[1] < 2\n"]);
         }
         let processes = 2 + usize::from(self.rng.percent(30));
         for number in 0..processes {
@@ -94,7 +94,7 @@ impl Maker {
             return self.update();
         }
         let i = self.fixed();
-        self.one(&[
+        self.any_of(&[
             "x := x + 1",
             "x := 1",
             "y[$] := x",
@@ -109,7 +109,7 @@ impl Maker {
     fn update(&mut self) -> String {
         let i = self.index();
         let update = self
-            .one(&[
+            .any_of(&[
                 "w.fetch_add(1)",
                 "w.fetch_add(w, relaxed)",
                 "w.fetch_sub(x + 1)",
@@ -143,13 +143,13 @@ impl Maker {
             "len(q) == 1",
             "len(r[$]) < 1",
         ];
-        self.one(&all).replace('$', &i)
+        self.any_of(&all).replace('$', &i)
     }
 
     /// Returns a statement that is one step and may wait.
     fn waits(&mut self) -> String {
         let i = self.index();
-        self.one(&[
+        self.any_of(&[
             "acquire(s)",
             "acquire(t[$])",
             "read_lock(l)",
@@ -163,7 +163,7 @@ impl Maker {
     /// Returns a send or a receive.
     fn message(&mut self) -> String {
         let i = self.index();
-        self.one(&[
+        self.any_of(&[
             "q ! x",
             "q ! y[$] + 1",
             "q ? x",
@@ -196,10 +196,10 @@ impl Maker {
 
     fn guarded_by_cond(&mut self) -> String {
         let (i, test) = (self.fixed(), self.condition());
-        let cond = self.one(&["c", "d[$]"]);
-        let lock = self.one(&["m", "m", "k"]);
-        let test = self.one(&["while #", "if #"]).replace('#', &test);
-        let wakes = self.one(&["signal(c)", "broadcast(c)", "signal(d[$])", "skip"]);
+        let cond = self.any_of(&["c", "d[$]"]);
+        let lock = self.any_of(&["m", "m", "k"]);
+        let test = self.any_of(&["while #", "if #"]).replace('#', &test);
+        let wakes = self.any_of(&["signal(c)", "broadcast(c)", "signal(d[$])", "skip"]);
         let does = self.assignment();
         format!("lock({lock}); {test} {{ wait({cond}, {lock}) }}; {does}; {wakes}; unlock({lock})")
             .replace('$', &i)
@@ -284,7 +284,7 @@ impl Maker {
             4 | 5 => self.tries(depth),
             6 => "wait(b)".into(),
             7 => self
-                .one(&[
+                .any_of(&[
                     "release(s)",
                     "release(t[$])",
                     "broadcast(d[$])",
@@ -297,7 +297,7 @@ impl Maker {
                 let (test, first, other) = (self.condition(), self.waits(), self.assignment());
                 format!("({first} <| {test} |> {other})")
             }
-            11 => self.one(&["pass(0)", "pass(1)", "own()"]),
+            11 => self.any_of(&["pass(0)", "pass(1)", "own()"]),
             12 if depth > 0 => {
                 let (first, other) = (self.waits(), self.assignment());
                 format!("atomic {{ {first}; {other} }}")
@@ -310,7 +310,7 @@ impl Maker {
                     "unlock(k)",
                 ];
                 if self.rng.percent(30) {
-                    self.one(&unlocks)
+                    self.any_of(&unlocks)
                 } else {
                     self.assignment()
                 }

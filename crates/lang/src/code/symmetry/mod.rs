@@ -273,7 +273,7 @@ pub(crate) fn analyse(code: &Code) -> Option<Symmetry> {
         return None;
     }
     let typing = Typing::guess(program, families);
-    let plain = Renamed::of(program, &typing, None)?;
+    let plain = Renamed::new(program, &typing, None)?;
     let mut classes: Vec<Vec<(u32, u32)>> = Vec::new();
     for link in typing.links() {
         let first = classes.len();
@@ -282,11 +282,11 @@ pub(crate) fn analyse(code: &Code) -> Option<Symmetry> {
             let exchanged = |other: u32| {
                 let swap = Swap::new(&typing, link, [other, index]);
                 aligned(code, &swap.processes)
-                    && Renamed::of(program, &typing, Some(&swap))
+                    && Renamed::new(program, &typing, Some(&swap))
                         .is_some_and(|renamed| same(code, &plain, &renamed, &swap))
                     && {
                         let pair = vec![vec![(link, other), (link, index)]];
-                        Symmetry::of(code, &typing, &pair).keeps(&code.initial, &[1, 0])
+                        Symmetry::from_groups(code, &typing, &pair).keeps(&code.initial, &[1, 0])
                     }
             };
             let mut own = classes[first..].iter_mut();
@@ -297,7 +297,7 @@ pub(crate) fn analyse(code: &Code) -> Option<Symmetry> {
         }
     }
     classes.retain(|class| class.len() > 1);
-    (!classes.is_empty()).then(|| Symmetry::of(code, &typing, &classes))
+    (!classes.is_empty()).then(|| Symmetry::from_groups(code, &typing, &classes))
 }
 
 /// Whether exchanging two members in a program gives the program with their processes exchanged.
@@ -400,7 +400,7 @@ fn aligned(code: &Code, pairs: &[[u32; 2]]) -> bool {
 impl Symmetry {
     /// Returns the symmetry of some groups; each group lists members of linked families by their
     /// indices in the range.
-    fn of(code: &Code, typing: &Typing, groups: &[Vec<(u32, u32)>]) -> Self {
+    fn from_groups(code: &Code, typing: &Typing, groups: &[Vec<(u32, u32)>]) -> Self {
         let program = code.program();
         let families = &typing.families;
         let mut symmetry = Self {

@@ -66,7 +66,7 @@ pub(super) struct Renamed {
 impl Renamed {
     /// Computes the fingerprints of a program with two members exchanged; `None` if the program
     /// uses members in a way that is not symmetric.
-    pub fn of(program: &Program, typing: &Typing, swap: Option<&Swap>) -> Option<Self> {
+    pub fn new(program: &Program, typing: &Typing, swap: Option<&Swap>) -> Option<Self> {
         let walk = |body: u32| Walk {
             program,
             typing,

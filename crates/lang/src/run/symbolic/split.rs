@@ -136,7 +136,7 @@ fn split(code: &Code, cells: &[Term], logic: &mut Logic) -> Option<Code> {
     if program.atomicity == Atomicity::Access {
         return None;
     }
-    let accesses = Accesses::of(program);
+    let accesses = Accesses::new(program);
     let mut required = Vec::new();
     for property in &program.requires {
         if let Ok(holds) = logic.property(code, cells, &property.expr) {
@@ -236,7 +236,7 @@ struct Accesses<'a> {
 }
 
 impl<'a> Accesses<'a> {
-    fn of(program: &'a Program) -> Self {
+    fn new(program: &'a Program) -> Self {
         let mut all = Self {
             elements: Vec::new(),
             written: FxHashSet::default(),
