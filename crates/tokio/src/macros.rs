@@ -149,7 +149,8 @@ macro_rules! __names {
     };
 }
 
-/// Returns the branches of a `select!` in the order in which they are polled, beginning with any.
+/// Returns the branches of a `select!` in the order in which they are polled, beginning with any
+/// branch if `any` is set.
 #[doc(hidden)]
 #[track_caller]
 pub fn __order(any: bool, enabled: &[usize]) -> Vec<usize> {

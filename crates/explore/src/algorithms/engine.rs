@@ -113,14 +113,15 @@ impl Algorithm {
             Algorithm::Dpor => Some(Stateless::Dpor),
             Algorithm::Source => Some(Stateless::Source),
             Algorithm::Optimal => Some(Stateless::Optimal),
-            // In parts it would meet more: what sleeps in a part is explored in another one.
+            // The parts together would meet more traces: a process that sleeps in one part is
+            // explored in another.
             Algorithm::DporAwake => None,
             Algorithm::Context(_) | Algorithm::Stateful | Algorithm::StatefulAs(_) => None,
             Algorithm::Sample(_) => None,
         }
     }
 
-    /// Whether it compares states: then it needs a program with states.
+    /// Whether the algorithm compares states. Then the program must support comparing states.
     pub fn compares_states(self) -> bool {
         matches!(self, Algorithm::Context(_)) || self.merging().is_some()
     }
@@ -184,8 +185,8 @@ impl Algorithm {
 pub struct Merging {
     /// Whether only a stubborn set of processes is run from a state, where that is enough.
     pub reduced: bool,
-    /// Whether states that differ only in the places of interchangeable processes are one, where
-    /// nothing asks for all of them.
+    /// Whether states that differ only in the places of interchangeable processes count as one,
+    /// unless the search needs all of them.
     pub symmetric: bool,
     /// Stores states as bits in a bit set of this many bytes, which may miss states.
     pub bits: Option<u64>,
@@ -218,7 +219,7 @@ impl Merging {
         }
     }
 
-    /// Completes what was found with what other states of the same orbits show.
+    /// Adds to the findings the violations that other states of the same orbits show.
     pub(crate) fn complete<E: Semantics>(self, program: &mut E, found: &mut Findings) {
         if self.symmetric {
             // A search that was to end at the first failure wants no others.
