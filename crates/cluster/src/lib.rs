@@ -11,7 +11,7 @@
 //!
 //! | on the server | what it is |
 //! |---|---|
-//! | stream `mazurka-orders`, subject `mazurka.orders.<id>.<path>` | a queue of orders: each is given to one worker until a worker acknowledges it |
+//! | subject `mazurka.orders.<id>.<path>` | a queue: each order is given to one worker at a time |
 //! | bucket `mazurka-<id>` | the *ledger* of a search: its job, the results by path, and failures |
 //! | bucket `mazurka-workers` | who works, for a few seconds each |
 //!
