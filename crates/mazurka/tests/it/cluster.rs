@@ -19,12 +19,16 @@ fn open(job: &Job) -> Shared {
 
 #[test]
 fn the_corpus_is_the_same_as_a_tree_of_parts() {
-    let mut cut = 0;
+    let mut cut = 0_usize;
     for (source, program) in corpus() {
         for &algorithm in &[Algorithm::Optimal, Algorithm::Source, Algorithm::Naive] {
             let record = program.record();
             // The oracle compares brute force on smaller programs (testkit's `parallel`).
             let naive = algorithm == Algorithm::Naive;
+            // Its few traces have many steps, so small budgets cut it into very many parts.
+            if &*record.file == "fagiani-example5-flips" {
+                continue;
+            }
             if naive && !["counter-access", "abba-ordered"].contains(&&*record.file) {
                 continue;
             }
@@ -48,10 +52,15 @@ fn the_corpus_is_the_same_as_a_tree_of_parts() {
                 .explore_from(None, algorithm, &covering, &mut quietly())
                 .expect("an engine that can be cut");
             assert_eq!(meaning(&tree), meaning(&whole), "{name}");
-            cut += u32::from(tree.counts.steps > whole.counts.steps);
+            let root = shared.root().text().expect("JSON");
+            let root = Checkpoint::parse(&root).expect("an order");
+            let result = shared
+                .explore(&root, u64::MAX, &mut quietly())
+                .expect("a result");
+            cut += usize::from(!orders(&result).expect("JSON").is_empty());
         }
     }
-    assert!(cut > 50, "few of them were cut: {cut}");
+    assert!(cut > 20, "few of them were cut: {cut}");
 }
 
 /// All results of a job, by the paths of their orders.
