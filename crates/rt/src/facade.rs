@@ -72,6 +72,21 @@ pub fn yield_at(place: &'static Location<'static>) {
     }
 }
 
+/// In a model, waits until no other thread can make a step. Memory models refuse it.
+pub fn when_others_rest(verb: &'static str, place: &'static Location<'static>) {
+    if let Some(world) = world() {
+        world.when_others_rest(verb, place);
+    }
+}
+
+/// Makes the summary say that these events came only when no other thread could make a step.
+/// `place` is where their source was made.
+pub fn came_late(events: &'static str, place: &'static Location<'static>) {
+    if let Some(world) = world() {
+        world.inner.borrow_mut().loops.came_late(events, place);
+    }
+}
+
 /// Whether choices are drawn at random, because schedules are.
 pub fn draws() -> bool {
     world().is_none_or(|world| world.inner.borrow().lottery.is_some())
