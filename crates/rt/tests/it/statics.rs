@@ -192,7 +192,7 @@ fn a_lazy_value_whose_function_panics_is_poisoned() {
     for memory in [Memory::Sc, Memory::Rc11] {
         let found = Builder::new().memory(memory).outcomes(|| {
             let get = || catch_unwind(|| *LAZY).ok();
-            let other = thread::spawn(move || get());
+            let other = thread::spawn(get);
             (get(), other.join().unwrap())
         });
         let results: BTreeSet<_> = found.results.into_iter().collect();
