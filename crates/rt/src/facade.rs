@@ -5,6 +5,8 @@
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
+use mazurka_memory::Memory;
+
 use crate::sync::{Condvar, MutexGuard};
 use crate::world::world;
 
@@ -62,6 +64,12 @@ pub fn until_timeout<T>(
 /// Whether the current thread belongs to a model.
 pub fn in_model() -> bool {
     world().is_some()
+}
+
+/// Whether the current thread belongs to a model whose accesses may race although each of them is
+/// made in some order.
+pub fn under_rc11() -> bool {
+    world().is_some_and(|world| world.memory == Some(Memory::Rc11))
 }
 
 /// Ends a round of a loop that waits for other threads, like `thread::yield_now` at this place.
