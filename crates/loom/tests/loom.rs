@@ -49,6 +49,13 @@ fn pointers_are_watched_while_they_exist() {
     loom::model(both(false));
 }
 
+#[test]
+fn atomics_have_the_auto_traits_of_std() {
+    fn has_all<T: Send + Sync + Unpin + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    has_all::<AtomicUsize>();
+    has_all::<AtomicPtr<u32>>();
+}
+
 /// Making an atomic is an access: a pointer to it must not be followed before it is published.
 #[test]
 fn an_atomic_that_is_published_too_early() {

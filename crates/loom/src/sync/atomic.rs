@@ -8,6 +8,7 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
+use std::panic::RefUnwindSafe;
 
 use mazurka_rt::cell::UnsafeCell;
 use mazurka_rt::facade;
@@ -36,6 +37,7 @@ impl Made {
 // SAFETY: the cell has no content.
 #[allow(unsafe_code)]
 unsafe impl Sync for Made {}
+impl RefUnwindSafe for Made {}
 
 macro_rules! atomics {
     ($($name:ident $([$param:ident])? : $value:ty;)*) => {
