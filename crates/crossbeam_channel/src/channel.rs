@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::iter::FusedIterator;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use mazurka_rt::sync::Arc;
@@ -80,10 +82,26 @@ enum Source {
 pub(crate) struct Channel<T> {
     flavor: Flavor<T>,
     source: Source,
+    /// Starts the next timer when a message is received, if the channel ticks.
+    ticks: Option<Ticks<T>>,
     /// What is reserved for selected operations, by ticket. Only one thread uses each ticket, so
     /// this is not a shared object of the model.
     reserved: std::sync::Mutex<HashMap<u64, Reserved<T>>>,
 }
+
+/// How a channel ticks: a timer is a thread that sends one tick. The next one starts when the tick
+/// is received, so no timer waits for room.
+struct Ticks<T> {
+    every: Duration,
+    /// Number of timers so far.
+    timers: AtomicU32,
+    start: fn(&Arc<Channel<T>>, &Ticks<T>),
+    made: &'static Location<'static>,
+}
+
+/// Number of ticks of a channel that come at any moment. Later ones come when no other thread can
+/// make a step: otherwise a loop that does something at each tick has executions of any length.
+const FREE_TICKS: u32 = 2;
 
 /// A channel as a selecting thread sees it, whatever the type of its messages.
 pub(crate) trait Selectable {
@@ -112,16 +130,17 @@ pub(crate) trait Selectable {
 
 impl<T> Channel<T> {
     #[track_caller]
-    fn new(capacity: Option<usize>, source: Source) -> Arc<Self> {
+    fn new(capacity: Option<usize>, source: Source) -> Self {
         let flavor = match capacity {
             Some(0) => Flavor::Rendezvous(Rendezvous::new()),
             _ => Flavor::Buffered(Buffered::new(capacity)),
         };
-        Arc::new(Self {
+        Self {
             flavor,
             source,
+            ticks: None,
             reserved: std::sync::Mutex::default(),
-        })
+        }
     }
 
     fn reserve(&self, ticket: u64, reserved: Reserved<T>) {
@@ -173,9 +192,19 @@ impl<T> Channel<T> {
 
     #[track_caller]
     fn len(&self) -> usize {
+        self.looks();
         match &self.flavor {
             Flavor::Buffered(channel) => channel.len(),
             Flavor::Rendezvous(_) => 0,
+        }
+    }
+
+    /// Notes that a thread looks for a message; one that comes late might be there already.
+    fn looks(&self) {
+        if let Some(ticks) = &self.ticks
+            && ticks.timers.load(Ordering::Relaxed) > FREE_TICKS
+        {
+            facade::came_late("ticks after the second", ticks.made);
         }
     }
 
@@ -193,9 +222,18 @@ impl<T> Channel<T> {
     }
 }
 
+/// Starts the timer of the next tick, if the channel ticks.
+#[track_caller]
+fn next_tick<T>(channel: &Arc<Channel<T>>) {
+    if let Some(ticks) = &channel.ticks {
+        (ticks.start)(channel, ticks);
+    }
+}
+
 impl<T> Selectable for Channel<T> {
     #[track_caller]
     fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> Tried {
+        self.looks();
         let attempt = match &self.flavor {
             Flavor::Buffered(channel) => channel.attempt(side, wanted),
             Flavor::Rendezvous(channel) => channel.attempt(side, wanted),
@@ -235,6 +273,7 @@ impl<T> Selectable for Channel<T> {
 
     #[track_caller]
     fn is_ready(&self, side: Side) -> bool {
+        self.looks();
         match &self.flavor {
             Flavor::Buffered(channel) => channel.is_ready(side),
             Flavor::Rendezvous(channel) => channel.is_ready(side),
@@ -305,7 +344,7 @@ pub struct Receiver<T>(Arc<Receiving<T>>);
 
 #[track_caller]
 fn ends<T>(capacity: Option<usize>, source: Source) -> (Sender<T>, Receiver<T>) {
-    let channel = Channel::new(capacity, source);
+    let channel = Arc::new(Channel::new(capacity, source));
     let receiving = Receiving(channel.clone());
     (
         Sender(Arc::new(Sending(channel))),
@@ -329,7 +368,8 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
 /// Makes the receiving end of a channel that never carries a message.
 #[track_caller]
 pub fn never<T>() -> Receiver<T> {
-    Receiver(Arc::new(Receiving(Channel::new(None, Source::Nowhere))))
+    let channel = Channel::new(None, Source::Nowhere);
+    Receiver(Arc::new(Receiving(Arc::new(channel))))
 }
 
 /// Makes the receiving end of a channel that carries one message after a time. In a model a
@@ -352,6 +392,67 @@ pub fn at(when: Instant) -> Receiver<Instant> {
         _ = sender.send(when);
     });
     receiver
+}
+
+/// Makes the receiving end of a channel that carries a message again and again, with this time
+/// between them; a message that is not received delays the next one. In a model the first
+/// two messages come at any moment, and each later one when no other thread can make a step.
+/// The channel is never disconnected.
+///
+/// ```
+/// use std::time::Duration;
+/// use mazurka_crossbeam_channel::{select, tick, unbounded};
+/// use mazurka_rt::{Builder, thread};
+///
+/// let found = Builder::new().outcomes(|| {
+///     let (stop, stopped) = unbounded::<()>();
+///     thread::spawn(move || drop(stop));
+///     let (ticker, mut ticks) = (tick(Duration::from_secs(1)), 0);
+///     loop {
+///         select! {
+///             recv(ticker) -> _ => ticks += 1,
+///             recv(stopped) -> _ => break ticks,
+///         }
+///     }
+/// });
+/// assert!((0..=2).all(|ticks| found.results.contains(&ticks)));
+/// ```
+#[track_caller]
+pub fn tick(duration: Duration) -> Receiver<Instant> {
+    if Instant::now().checked_add(duration).is_none() {
+        return never();
+    }
+    let ticks = Ticks {
+        every: duration,
+        timers: AtomicU32::new(0),
+        start: start_timer,
+        made: Location::caller(),
+    };
+    let channel = Arc::new(Channel {
+        ticks: Some(ticks),
+        ..Channel::new(Some(1), Source::Clock)
+    });
+    next_tick(&channel);
+    Receiver(Arc::new(Receiving(channel)))
+}
+
+/// Starts the timer of the next tick.
+#[track_caller]
+fn start_timer(channel: &Arc<Channel<Instant>>, ticks: &Ticks<Instant>) {
+    let timers = ticks.timers.fetch_add(1, Ordering::Relaxed);
+    let now = Instant::now();
+    let (when, made) = (now.checked_add(ticks.every).unwrap_or(now), ticks.made);
+    let channel = channel.clone();
+    thread::spawn(move || {
+        if !facade::in_model() {
+            std::thread::sleep(when.saturating_duration_since(Instant::now()));
+        } else if timers >= FREE_TICKS {
+            facade::when_others_rest("tick", made);
+        }
+        if let Flavor::Buffered(buffered) = &channel.flavor {
+            _ = buffered.send(when);
+        }
+    });
 }
 
 impl<T> Sender<T> {
@@ -422,22 +523,39 @@ impl<T> Receiver<T> {
         &self.0.0
     }
 
+    /// Starts the timer of the next tick, if the channel ticks and one was received.
+    #[track_caller]
+    fn received<E>(&self, result: Result<T, E>) -> Result<T, E> {
+        if result.is_ok() {
+            next_tick(&self.0.0);
+        }
+        result
+    }
+
+    /// Completes a selected receive.
+    #[track_caller]
+    pub(crate) fn complete(&self, ticket: u64) -> Result<T, RecvError> {
+        self.received(self.channel().complete_recv(ticket))
+    }
+
     /// Waits for a message.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
-        match &self.channel().flavor {
+        self.channel().looks();
+        self.received(match &self.channel().flavor {
             Flavor::Buffered(channel) => channel.recv(),
             Flavor::Rendezvous(channel) => channel.recv(),
-        }
+        })
     }
 
     /// Receives a message if there is one.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        match &self.channel().flavor {
+        self.channel().looks();
+        self.received(match &self.channel().flavor {
             Flavor::Buffered(channel) => channel.try_recv(),
             Flavor::Rendezvous(channel) => channel.try_recv(),
-        }
+        })
     }
 
     /// Waits for a message until the time is over.

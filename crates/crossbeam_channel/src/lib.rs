@@ -26,10 +26,12 @@
 //!
 //! Differences:
 //! - Time does not pass in a model: a timeout may end at any moment, and `after` may send
-//!   at any moment.
+//!   at any moment. So may the first two ticks of `tick`; later ones come when no other
+//!   thread can make a step, and the summary says so.
 //! - `send` in a `select!` takes its place in the queue when the message is known, not when it
 //!   is selected.
-//! - Missing, so that a use does not compile: `tick`.
+//! - Ticks are not explored under a memory model, but under sequential consistency, if there are
+//!   more than two.
 
 mod buffered;
 mod channel;
@@ -40,7 +42,7 @@ mod select;
 mod wait;
 
 pub use channel::{
-    IntoIter, Iter, Receiver, Sender, TryIter, after, at, bounded, never, unbounded,
+    IntoIter, Iter, Receiver, Sender, TryIter, after, at, bounded, never, tick, unbounded,
 };
 pub use error::{
     ReadyTimeoutError, RecvError, RecvTimeoutError, SelectTimeoutError, SendError,

@@ -462,7 +462,7 @@ impl SelectedOperation<'_> {
         assert!(here, "passed a receiver that wasn't selected");
         let ticket = self.ticket;
         std::mem::forget(self);
-        r.channel().complete_recv(ticket)
+        r.complete(ticket)
     }
 }
 

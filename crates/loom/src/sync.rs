@@ -1,6 +1,12 @@
 //! `loom::sync`.
 
-pub use mazurka_rt::sync::*;
+pub mod atomic;
+
+pub use mazurka_rt::sync::{
+    Arc, Barrier, BarrierWaitResult, Condvar, LazyLock, LockResult, Mutex, MutexGuard, Once,
+    OnceLock, OnceState, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
+    TryLockResult, WaitTimeoutResult, Weak, mpsc,
+};
 
 /// A notification that one thread waits for.
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use loom::alloc::{Layout, Track, alloc, dealloc};
 use loom::cell::{Cell, UnsafeCell};
 use loom::future::{AtomicWaker, block_on};
 use loom::model::Builder;
-use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*};
 use loom::sync::{Arc, Notify};
 use loom::thread;
 
@@ -47,6 +47,38 @@ fn pointers_are_watched_while_they_exist() {
     let text = failure(both(true));
     assert!(text.contains("data race"), "{text}");
     loom::model(both(false));
+}
+
+#[test]
+fn atomics_have_the_auto_traits_of_std() {
+    fn has_all<T: Send + Sync + Unpin + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    has_all::<AtomicUsize>();
+    has_all::<AtomicPtr<u32>>();
+}
+
+/// Making an atomic is an access: a pointer to it must not be followed before it is published.
+#[test]
+fn an_atomic_that_is_published_too_early() {
+    let publishes = |order| {
+        move || {
+            let place = Arc::new(AtomicPtr::new(std::ptr::null_mut::<AtomicUsize>()));
+            let other = place.clone();
+            let thread = thread::spawn(move || {
+                other.store(Box::into_raw(Box::new(AtomicUsize::new(1))), order);
+            });
+            let found = place.load(Acquire);
+            if !found.is_null() {
+                // SAFETY: it is not freed before the end.
+                unsafe { (*found).fetch_add(1, Relaxed) };
+            }
+            thread.join().unwrap();
+            // SAFETY: it comes from `Box::into_raw`, and the other thread has ended.
+            drop(unsafe { Box::from_raw(place.load(Relaxed)) });
+        }
+    };
+    let text = failure(publishes(Relaxed));
+    assert!(text.contains("data race"), "{text}");
+    loom::model(publishes(Release));
 }
 
 #[test]

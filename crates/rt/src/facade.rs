@@ -5,6 +5,8 @@
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
+use mazurka_memory::Memory;
+
 use crate::sync::{Condvar, MutexGuard};
 use crate::world::world;
 
@@ -64,11 +66,32 @@ pub fn in_model() -> bool {
     world().is_some()
 }
 
+/// Whether the current thread belongs to a model whose accesses may race although each of them is
+/// made in some order.
+pub fn under_rc11() -> bool {
+    world().is_some_and(|world| world.memory == Some(Memory::Rc11))
+}
+
 /// Ends a round of a loop that waits for other threads, like `thread::yield_now` at this place.
 pub fn yield_at(place: &'static Location<'static>) {
     match world() {
         None => std::thread::yield_now(),
         Some(world) => world.yield_now("yield_now", place),
+    }
+}
+
+/// In a model, waits until no other thread can make a step. Memory models refuse it.
+pub fn when_others_rest(verb: &'static str, place: &'static Location<'static>) {
+    if let Some(world) = world() {
+        world.when_others_rest(verb, place);
+    }
+}
+
+/// Makes the summary say that these events came only when no other thread could make a step.
+/// `place` is where their source was made.
+pub fn came_late(events: &'static str, place: &'static Location<'static>) {
+    if let Some(world) = world() {
+        world.inner.borrow_mut().loops.came_late(events, place);
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Loops {
     wanted: Option<(ProcessId, Place)>,
     /// Whether the thread being tried did anything other than look again.
     pub gave_up: bool,
+    /// Events that came only when no other thread could make a step, and where their source was made.
+    late: Option<(&'static str, Place)>,
 }
 
 struct Loop {
@@ -105,11 +107,21 @@ impl Loops {
         open.max_by_key(|(rounds, _)| *rounds)
     }
 
-    /// Describes the rounds that are not explored.
+    /// Records events that came only when no other thread could make a step.
+    pub fn came_late(&mut self, events: &'static str, place: Place) {
+        self.late = Some((events, place));
+    }
+
+    /// Describes the rounds and events that are not explored.
     pub fn unexplored(&self) -> Option<String> {
-        self.left_out().map(|(rounds, place)| {
+        let rounds = self.left_out().map(|(rounds, place)| {
             format!("a loop that gives up after {rounds} rounds without a change, at {place}, was explored with none (spins)")
-        })
+        });
+        let late = self.late.map(|(events, place)| {
+            format!("{events}, made at {place}, came only when no other thread could make a step")
+        });
+        let both: Vec<String> = rounds.into_iter().chain(late).collect();
+        (!both.is_empty()).then(|| both.join(", "))
     }
 
     /// Records the result of a trial. Returns whether the search must start again.

@@ -286,16 +286,22 @@ impl World {
             inner.me().cells[TOKEN]
         };
         self.note(|| "waits for a change".into());
+        self.rest(token, ("", "look again"), place);
+        if also.is_none() {
+            // Waiter entries of this wait are stale from now on.
+            self.inner.borrow_mut().me().spin.round += 1;
+        }
+    }
+
+    /// Suspends the current thread until it has its token, or until no other thread can make a step
+    /// and it is its turn.
+    fn rest(&self, token: u32, what: (&'static str, &'static str), place: Place) {
         self.turn(Pending {
             until: Until::Spin,
-            ..Pending::lock(AccessKind::Acquire, token, ("", "look again"), place)
+            ..Pending::lock(AccessKind::Acquire, token, what, place)
         });
         let mut inner = self.inner.borrow_mut();
         let me = inner.me();
-        if also.is_none() {
-            // Waiter entries of this wait are stale from now on.
-            me.spin.round += 1;
-        }
         if std::mem::take(&mut me.token) {
             (me.spin.vain, me.spin.released) = (0, 0);
             return;
@@ -308,6 +314,23 @@ impl World {
         joined.retain(|&other| other != current);
         joined.sort_by_key(|other| Reverse(other.0));
         inner.effects.joined.extend(joined);
+    }
+
+    /// Suspends the current thread until no other thread can make a step.
+    pub fn when_others_rest(&self, verb: &'static str, place: Place) {
+        if self.memory.is_some() {
+            self.refuse(format!("`{verb}` when all others wait, at {place}"));
+        }
+        let token = {
+            let mut inner = self.inner.borrow_mut();
+            let me = inner.me();
+            me.spin.start_round();
+            // No change wakes it: all its waiter entries are stale.
+            me.spin.round += 1;
+            me.token = false;
+            me.cells[TOKEN]
+        };
+        self.rest(token, ("", verb), place);
     }
 
     /// Waits until the thread is notified or its time is over. The thread must be enlisted with the

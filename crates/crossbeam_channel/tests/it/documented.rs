@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mazurka_crossbeam_channel::{
     Receiver, RecvTimeoutError, Select, SendTimeoutError, Sender, TryRecvError, TrySendError,
-    after, at, bounded, never, select, select_biased, unbounded,
+    after, at, bounded, never, select, select_biased, tick, unbounded,
 };
 use mazurka_rt::sync::Arc;
 use mazurka_rt::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
@@ -47,6 +47,130 @@ fn a_timer_sends_once_and_is_never_gone() {
         }
     });
     assert_eq!(found, [(true, 0), (true, 1)]);
+}
+
+/// "Creates a receiver that delivers messages periodically. The channel is bounded with capacity of
+/// 1 and never gets disconnected."
+#[test]
+fn a_channel_ticks_again_and_again() {
+    let (found, deadlock) = outcomes(|| {
+        let ticks = tick(TIME);
+        let four = (0..4).all(|_| ticks.recv().is_ok());
+        (four, ticks.capacity(), ticks.same_channel(&ticks.clone()))
+    });
+    assert_eq!((found, deadlock), (vec![(true, Some(1), true)], false));
+    // An attempt may come before the tick or after it, and a tick that is there stays.
+    let (found, _) = outcomes(|| {
+        let ticks = tick(TIME);
+        let seen = (ticks.len(), ticks.is_full());
+        (seen, ticks.try_recv().is_ok(), ticks.try_recv().is_ok())
+    });
+    for (early, late) in [(false, false), (false, true), (true, false), (true, true)] {
+        assert!(found.contains(&((0, false), early, late)), "{found:?}");
+        assert_eq!(found.contains(&((1, true), early, late)), early);
+    }
+    // Ticks that are not received do not pile up, and a ticker may outlive all threads.
+    let (found, deadlock) = outcomes(|| {
+        let ticks = tick(TIME);
+        ticks.recv().unwrap();
+        std::mem::forget(ticks);
+    });
+    assert_eq!((found, deadlock), (vec![()], false));
+}
+
+/// Ticks interleave with other threads, and a loop that does something at each tick ends.
+#[test]
+fn ticks_come_between_the_steps_of_others() {
+    let program = || {
+        let (stop, stopped) = bounded::<()>(0);
+        let count = Arc::new(AtomicU32::new(0));
+        let seen = count.clone();
+        let other = thread::spawn(move || {
+            let seen = (seen.load(SeqCst), seen.load(SeqCst));
+            drop(stop);
+            seen
+        });
+        let ticks = tick(TIME);
+        loop {
+            select! {
+                recv(ticks) -> _ => count.fetch_add(1, SeqCst),
+                recv(stopped) -> _ => break,
+            };
+        }
+        other.join().unwrap()
+    };
+    let (found, deadlock) = outcomes(program);
+    assert!(!deadlock);
+    for pair in [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)] {
+        assert!(found.contains(&pair), "{found:?}");
+    }
+    let summary = Builder::new().check(move || _ = program());
+    assert!(!summary.is_complete());
+    let text = summary.to_string();
+    assert!(text.contains("ticks after the second, made at"), "{text}");
+    // Two ticks come at any moment.
+    let summary = Builder::new().check(|| {
+        let ticks = tick(TIME);
+        ticks.recv().unwrap();
+        ticks.recv().unwrap();
+    });
+    assert!(summary.is_complete(), "{summary}");
+}
+
+/// Who waits for a third tick gets it, whatever the others wait for.
+#[test]
+fn a_late_tick_ends_a_wait() {
+    let (found, deadlock) = outcomes(|| {
+        let (one, two) = (tick(TIME), tick(TIME));
+        let (s, r) = bounded(1);
+        let other = thread::spawn(move || {
+            let all = (0..3).all(|_| two.recv().is_ok());
+            s.send(all).unwrap();
+        });
+        let all = (0..3).all(|_| one.recv().is_ok()) && r.recv().unwrap();
+        other.join().unwrap();
+        all
+    });
+    assert_eq!((found, deadlock), (vec![true], false));
+    // A deadlock of the others is none of the ticker's.
+    let (found, deadlock) = outcomes(|| {
+        let ticks = tick(TIME);
+        (0..3).for_each(|_| _ = ticks.recv());
+        never::<u32>().recv().is_ok()
+    });
+    assert_eq!((found, deadlock), (vec![], true));
+}
+
+/// More than two ticks are explored under sequential consistency.
+#[test]
+fn ticks_under_a_memory_model() {
+    let summary = Builder::new().check(|| {
+        AtomicU32::new(0).store(1, Relaxed);
+        let ticks = tick(TIME);
+        (0..3).for_each(|_| _ = ticks.recv());
+    });
+    assert_eq!(summary.memory, Memory::Sc);
+    let text = summary.to_string();
+    assert!(text.contains("`tick` when all others wait"), "{text}");
+    let summary = Builder::new().memory(Memory::Rc11).check(|| {
+        let ticks = tick(TIME);
+        assert!(ticks.recv().is_ok());
+    });
+    assert!(summary.is_complete());
+}
+
+#[test]
+fn ticks_outside_a_model() {
+    let start = Instant::now();
+    let ticks = tick(TIME);
+    assert_eq!(ticks.try_recv(), Err(TryRecvError::Empty));
+    let times: Vec<Instant> = ticks.iter().take(3).collect();
+    assert!(start.elapsed() >= 3 * TIME);
+    let mut last = start;
+    for time in times {
+        assert!(time >= last + TIME, "{:?}", time - last);
+        last = time;
+    }
 }
 
 /// "Creates a receiver that never delivers messages."

@@ -39,14 +39,14 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// Returns the value, making it first if necessary.
     #[track_caller]
     pub fn force(this: &Self) -> &T {
-        this.cell.get_or_init(|| {
+        this.cell.get_or_init_with(|state| {
             let again = this.taken.swap(true, Ordering::Relaxed);
-            if again && needs_drop::<F>() {
+            if state.is_poisoned() || again && needs_drop::<F>() {
                 panic!("LazyLock instance has previously been poisoned");
             }
             // SAFETY: this runs under the lock of the cell. The first call moves the function out.
-            // Later calls happen only if it owns nothing and the call before is over, so a copy of
-            // its bytes is as good as the original.
+            // Later calls happen only in other executions, and if it owns nothing, so a copy of its
+            // bytes is as good as the original.
             #[allow(unsafe_code)]
             let make = unsafe { std::ptr::read(&*this.make) };
             make()

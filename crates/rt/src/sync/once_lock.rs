@@ -10,7 +10,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::Once;
+use super::{Once, OnceState};
 use crate::world::world;
 
 /// A value that is set once: the counterpart of [`std::sync::OnceLock`]. A static that outlives an
@@ -102,7 +102,7 @@ impl<T> OnceLock<T> {
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
         self.here()
-            .init(|| value.take().expect("it is asked for once"));
+            .init(|_| value.take().expect("it is asked for once"));
         match value {
             None => Ok(()),
             Some(value) => Err(value),
@@ -110,13 +110,13 @@ impl<T> OnceLock<T> {
     }
 
     #[track_caller]
-    fn init(&self, f: impl FnOnce() -> T) {
-        self.once.call_once_force(|_| {
+    fn init(&self, f: impl FnOnce(&OnceState) -> T) {
+        self.once.call_once_force(|state| {
             if let Some(world) = world() {
                 world.inner.borrow_mut().watched.kept = true;
             }
             let new = Box::into_raw(Box::new(Value {
-                value: f(),
+                value: f(state),
                 before: ptr::null_mut(),
             }));
             // Models on several real threads may set the same static at the same time.
@@ -136,6 +136,12 @@ impl<T> OnceLock<T> {
     where
         F: FnOnce() -> T,
     {
+        self.get_or_init_with(|_| f())
+    }
+
+    /// The same; the function learns whether an earlier one panicked.
+    #[track_caller]
+    pub(super) fn get_or_init_with(&self, f: impl FnOnce(&OnceState) -> T) -> &T {
         let this = self.here();
         this.init(f);
         this.value()

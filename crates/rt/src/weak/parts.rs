@@ -15,7 +15,7 @@ use crate::checkpoint::{Checkpoint, EVERY, Stage};
 /// Number of parts that a search is cut into, if there are that many.
 const ENOUGH_PARTS: usize = 256;
 /// Number of choice points above the cut: at first, and at most.
-const FIRST_CUT: usize = 8;
+const FIRST_CUT: usize = 2;
 const LAST_CUT: usize = 1000;
 
 /// A search in parts.
@@ -115,18 +115,29 @@ impl InParts<'_> {
         found
     }
 
-    /// Cuts the search into parts. Everything above the cut has then been explored.
+    /// Cuts the search into parts. Everything above the cut has then been explored. If a limit ends
+    /// this, the parts are those of the last cut that was complete; if there is none, nothing can
+    /// be saved.
     fn cut(&self, program: &mut WeakProgram, watch: &mut Watch) -> (Found, Vec<Part>) {
         self.checkpoint.start_anew();
         let mut depth = FIRST_CUT;
+        let mut coarser = None;
         loop {
             program.reset();
-            watch.forget();
+            let before = watch.forget();
             let (found, parts) = split(&mut *program, self.memory, self.limits, depth, &mut *watch);
+            if is_over(&found) && !found.stopped {
+                let Some(coarser) = coarser else {
+                    return (found, Vec::new());
+                };
+                *watch = before;
+                return coarser;
+            }
             let enough = parts.is_empty() || parts.len() >= ENOUGH_PARTS || depth >= LAST_CUT;
-            if enough || is_over(&found) {
+            if enough || found.stopped {
                 return (found, parts);
             }
+            coarser = Some((found, parts));
             depth += (depth / 4).max(2);
         }
     }

@@ -177,14 +177,15 @@ impl Builder {
 }
 
 impl Watch {
-    /// Forgets all executions seen so far.
-    pub fn forget(&mut self) {
-        *self = Self {
+    /// Forgets all executions seen so far. Returns what it was before.
+    pub fn forget(&mut self) -> Self {
+        let fresh = Self {
             everything: self.everything,
             compares: self.compares,
             draws: self.draws,
             ..Self::default()
         };
+        std::mem::replace(self, fresh)
     }
 
     /// Combines what was seen with what the engine has found.

@@ -88,6 +88,23 @@ fn execution_graphs_go_on_to_the_end() {
     assert!(runs >= 4, "{runs}");
 }
 
+/// A limit may end a search under a memory model before it is cut into parts: then the next one
+/// starts again, or goes on from a coarser cut.
+#[test]
+fn a_limit_that_ends_the_cut_does_no_harm() {
+    let model = || _ = adds(3, 3, Ordering::AcqRel);
+    for most in [1, 2, 5, 20, 60, 200] {
+        let folder = Folder::new(&format!("cut-{most}"));
+        // One call: a file belongs to its place.
+        let run = |most| saving(&folder.0, most).check(model);
+        assert!(!run(most).is_complete());
+        let second = run(10_000);
+        assert!(second.is_complete(), "{most}: {second}");
+        assert_eq!(second.executions, 1680, "{most}");
+        assert!(folder.files().is_empty());
+    }
+}
+
 #[test]
 fn what_is_learned_is_kept() {
     let folder = Folder::new("facts");

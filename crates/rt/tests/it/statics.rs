@@ -1,10 +1,12 @@
 //! Statics that several executions, or several models at the same time, share.
 
+use std::collections::BTreeSet;
+use std::panic::catch_unwind;
 use std::sync::Mutex as StdMutex;
 
 use mazurka_rt::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use mazurka_rt::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock};
-use mazurka_rt::{Builder, lazy_static, model, thread};
+use mazurka_rt::{Builder, Memory, choose, lazy_static, model, thread};
 
 /// A reference to the value of a static may outlive the execution: the value stays where it is.
 #[test]
@@ -175,4 +177,25 @@ fn static_locks_start_free_and_drop_what_they_held() {
     });
     assert_eq!(found.results.len(), 1);
     assert_eq!(MADE.load(SeqCst), found.results[0] - 1);
+}
+
+/// A function that panics poisons its `LazyLock`: it is not called again in this execution, and is
+/// in the next one.
+#[test]
+fn a_lazy_value_whose_function_panics_is_poisoned() {
+    static LAZY: LazyLock<u32> = LazyLock::new(|| {
+        if choose(false..=true) {
+            panic!("not this time");
+        }
+        5
+    });
+    for memory in [Memory::Sc, Memory::Rc11] {
+        let found = Builder::new().memory(memory).outcomes(|| {
+            let get = || catch_unwind(|| *LAZY).ok();
+            let other = thread::spawn(get);
+            (get(), other.join().unwrap())
+        });
+        let results: BTreeSet<_> = found.results.into_iter().collect();
+        assert_eq!(results, [(None, None), (Some(5), Some(5))].into());
+    }
 }

@@ -1,0 +1,137 @@
+//! `loom::sync::atomic`: atomics whose making is an access, as in loom.
+//!
+//! A pointer to an atomic that is published too early is a data race: the thread that follows it
+//! uses an atomic that another thread is still making. In `mazurka-rt` making an atomic is no
+//! access, because `new` is a `const fn`; here it is a write of a cell that every operation reads.
+//! Only rc11 has data races, so the cell exists only there.
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::panic::RefUnwindSafe;
+
+use mazurka_rt::cell::UnsafeCell;
+use mazurka_rt::facade;
+use mazurka_rt::sync::atomic as rt;
+
+pub use mazurka_rt::sync::atomic::{Ordering, compiler_fence, fence};
+
+/// Written when an atomic is made, and read when it is used. Dropping it is no access: what std's
+/// `Arc` keeps alive seems to race with its end.
+struct Made(Option<ManuallyDrop<UnsafeCell<()>>>);
+
+impl Made {
+    #[track_caller]
+    fn here() -> Self {
+        Self(facade::under_rc11().then(|| ManuallyDrop::new(UnsafeCell::new(()))))
+    }
+
+    #[track_caller]
+    fn used(&self) {
+        if let Some(cell) = &self.0 {
+            cell.with(|_| ());
+        }
+    }
+}
+
+// SAFETY: the cell has no content.
+#[allow(unsafe_code)]
+unsafe impl Sync for Made {}
+impl RefUnwindSafe for Made {}
+
+macro_rules! atomics {
+    ($($name:ident $([$param:ident])? : $value:ty;)*) => {
+        $(
+            /// The type of the same name in `mazurka-rt`, to which it dereferences.
+            pub struct $name $(<$param>)? {
+                made: Made,
+                atomic: rt::$name $(<$param>)?,
+            }
+
+            impl $(<$param>)? $name $(<$param>)? {
+                /// Makes an atomic with a value.
+                #[track_caller]
+                pub fn new(value: $value) -> Self {
+                    Self { made: Made::here(), atomic: rt::$name::new(value) }
+                }
+
+                /// Returns the value.
+                #[track_caller]
+                pub fn into_inner(self) -> $value {
+                    self.made.used();
+                    self.atomic.into_inner()
+                }
+            }
+
+            impl $(<$param>)? Deref for $name $(<$param>)? {
+                type Target = rt::$name $(<$param>)?;
+                #[track_caller]
+                fn deref(&self) -> &Self::Target {
+                    self.made.used();
+                    &self.atomic
+                }
+            }
+
+            impl $(<$param>)? DerefMut for $name $(<$param>)? {
+                #[track_caller]
+                fn deref_mut(&mut self) -> &mut Self::Target {
+                    self.made.used();
+                    &mut self.atomic
+                }
+            }
+
+            impl $(<$param>)? fmt::Debug for $name $(<$param>)? {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    self.atomic.fmt(f)
+                }
+            }
+
+            impl $(<$param>)? From<$value> for $name $(<$param>)? {
+                #[track_caller]
+                fn from(value: $value) -> Self {
+                    Self::new(value)
+                }
+            }
+        )*
+    };
+}
+
+atomics! {
+    AtomicBool: bool;
+    AtomicI8: i8;
+    AtomicI16: i16;
+    AtomicI32: i32;
+    AtomicI64: i64;
+    AtomicIsize: isize;
+    AtomicU8: u8;
+    AtomicU16: u16;
+    AtomicU32: u32;
+    AtomicU64: u64;
+    AtomicUsize: usize;
+    AtomicPtr[T]: *mut T;
+}
+
+macro_rules! defaults {
+    ($($name:ident)*) => {
+        $(
+            impl Default for $name {
+                #[track_caller]
+                fn default() -> Self {
+                    Self::new(Default::default())
+                }
+            }
+        )*
+    };
+}
+
+defaults! {
+    AtomicBool AtomicI8 AtomicI16 AtomicI32 AtomicI64 AtomicIsize
+    AtomicU8 AtomicU16 AtomicU32 AtomicU64 AtomicUsize
+}
+
+impl<T> Default for AtomicPtr<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}
