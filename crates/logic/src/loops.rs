@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 use crate::fol::Truth;
 use crate::pool::{Item, State};
 use crate::search::{AppliedRule, OpenReason, Search};
-use crate::sequent::{Leaf, LeafSubject};
+use crate::sequent::{Leaf, Subject};
 use crate::world::loop_invariants;
 
 impl<'p> Search<'p, '_> {
@@ -228,12 +228,7 @@ impl<'p> Search<'p, '_> {
                 .substitute(*their, |part| map.get(&part).copied());
             if their != *our {
                 if self.world.terms.sort(their) != self.world.terms.sort(*our) {
-                    return vec![self.ask_at(
-                        LeafSubject::Instance,
-                        context,
-                        Vec::new(),
-                        Term::FALSE,
-                    )];
+                    return vec![self.ask_at(Subject::Instance, context, Vec::new(), Term::FALSE)];
                 }
                 must.push(self.world.terms.equal(their, *our));
             }
@@ -248,12 +243,7 @@ impl<'p> Search<'p, '_> {
             }
         }
         for term in must {
-            leaves.push(self.ask_at(
-                LeafSubject::Instance,
-                context,
-                state.condition.clone(),
-                term,
-            ));
+            leaves.push(self.ask_at(Subject::Instance, context, state.condition.clone(), term));
             if leaves
                 .last()
                 .is_some_and(|leaf| leaf.truth != Truth::Proved)

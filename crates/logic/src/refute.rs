@@ -17,7 +17,7 @@ use crate::eliminate::Eliminate;
 use crate::fol::{Fol, Truth, decide};
 use crate::pool::{rule, sort};
 use crate::search::{AppliedRule, Search};
-use crate::sequent::{Leaf, LeafSubject};
+use crate::sequent::{Leaf, Subject};
 use crate::world::World;
 use crate::{Formula, Theorem};
 
@@ -122,11 +122,8 @@ impl Search<'_, '_> {
             values,
             bound,
             concrete: at.is_none_or(|at| self.is_concrete(at))
-                && !matches!(
-                    leaf.what,
-                    LeafSubject::LoopInvariant(_) | LeafSubject::Instance
-                ),
-            deadlock: leaf.what == LeafSubject::Deadlock,
+                && !matches!(leaf.what, Subject::LoopInvariant(_) | Subject::Instance),
+            deadlock: leaf.what == Subject::Deadlock,
         }
     }
 

@@ -13,7 +13,7 @@ use crate::eval::Fault;
 use crate::fol::{Fol, Truth};
 use crate::pool::{Item, Layout, State};
 use crate::search::{AppliedRule, Goal, Search};
-use crate::sequent::{Context, Leaf, LeafSubject};
+use crate::sequent::{Context, Leaf, Subject};
 use mazurka_core::proof::{
     Answered, ContextRecord, EventRecord, GoalRecord, LeafRecord, OpenGoal, RuleRecord, StepRecord,
     ThreadRecord, WayRecord,
@@ -294,8 +294,8 @@ impl Names<'_, '_> {
 
     pub fn leaf(&self, leaf: &Leaf) -> LeafRecord {
         let (what, at) = match &leaf.what {
-            LeafSubject::Goal => ("the goal".to_owned(), None),
-            LeafSubject::Fault(fault, span) => {
+            Subject::Goal => ("the goal".to_owned(), None),
+            Subject::Fault(fault, span) => {
                 let what = match fault {
                     Fault::Assertion => "an assertion",
                     Fault::Error => "`error` is not reached",
@@ -306,7 +306,7 @@ impl Names<'_, '_> {
                 };
                 (what.to_owned(), Some(*span))
             }
-            LeafSubject::Invariant(number) => {
+            Subject::Invariant(number) => {
                 let invariant = &self.program.invariants[*number];
                 let what = match &invariant.name {
                     Some(name) => format!("invariant `{name}`"),
@@ -314,13 +314,13 @@ impl Names<'_, '_> {
                 };
                 (what, Some(invariant.span))
             }
-            LeafSubject::LoopInvariant(span) => ("the invariant of a loop".to_owned(), Some(*span)),
-            LeafSubject::Instance => (
+            Subject::LoopInvariant(span) => ("the invariant of a loop".to_owned(), Some(*span)),
+            Subject::Instance => (
                 "what the goal that it goes back to assumes".to_owned(),
                 None,
             ),
-            LeafSubject::Deadlock => ("some process can go on".to_owned(), None),
-            LeafSubject::Infeasible => ("what is assumed cannot be".to_owned(), None),
+            Subject::Deadlock => ("some process can go on".to_owned(), None),
+            Subject::Infeasible => ("what is assumed cannot be".to_owned(), None),
         };
         let file = at.and_then(|span| span.file(self.source));
         LeafRecord {

@@ -35,7 +35,7 @@ use crate::eval::Obligation;
 use crate::fol::{Fol, Misplaced, Part, Truth, decide, possible};
 use crate::loops::endless;
 use crate::pool::{State, initial_cells, rule};
-use crate::sequent::{Context, Leaf, LeafSubject};
+use crate::sequent::{Context, Leaf, Subject};
 use crate::step::{self, TooMuch};
 use crate::world::World;
 use crate::{Formula, Options, Theorem};
@@ -245,9 +245,9 @@ impl<'p, 's> Search<'p, 's> {
         self.books.counts.schedules += states;
         self.books.bound = bound;
         match denied {
-            Ok(denied) => self.ask(LeafSubject::Goal, &known, Vec::new(), denied),
+            Ok(denied) => self.ask(Subject::Goal, &known, Vec::new(), denied),
             Err(why) => Leaf {
-                what: LeafSubject::Goal,
+                what: Subject::Goal,
                 denied: Fol::Term(Term::TRUE),
                 truth: Truth::Unknown(why),
             },
@@ -286,7 +286,7 @@ impl<'p, 's> Search<'p, 's> {
         for part in parts {
             match part {
                 Part::Leaf { known, denied } => {
-                    leaves.push(self.ask(LeafSubject::Goal, &known, condition.to_vec(), denied));
+                    leaves.push(self.ask(Subject::Goal, &known, condition.to_vec(), denied));
                 }
                 Part::Box(mut context, cells) => {
                     let assumed = condition.iter().map(|&term| Fol::Term(term));
@@ -346,7 +346,7 @@ impl<'p, 's> Search<'p, 's> {
     }
 
     /// Asks the solver whether Γ and the condition exclude the denied formula.
-    fn ask(&mut self, what: LeafSubject, known: &[Fol], condition: Vec<Term>, denied: Fol) -> Leaf {
+    fn ask(&mut self, what: Subject, known: &[Fol], condition: Vec<Term>, denied: Fol) -> Leaf {
         let truth = decide(
             &mut self.world.terms,
             self.solver,
@@ -363,7 +363,7 @@ impl<'p, 's> Search<'p, 's> {
 
     pub fn ask_at(
         &mut self,
-        what: LeafSubject,
+        what: Subject,
         context: usize,
         condition: Vec<Term>,
         must: Term,
@@ -438,13 +438,13 @@ impl<'p, 's> Search<'p, 's> {
         let (condition, context) = (goal.state.condition.clone(), goal.context);
         let old = goal.parent.map(|p| self.goals[p].state.condition.len());
         if condition.contains(&Term::FALSE) {
-            let leaf = self.ask_at(LeafSubject::Infeasible, context, condition, Term::FALSE);
+            let leaf = self.ask_at(Subject::Infeasible, context, condition, Term::FALSE);
             return (leaf.truth == Truth::Proved).then_some(AppliedRule::Close(leaf));
         }
         if !self.options.feasible || old == Some(condition.len()) {
             return None;
         }
-        let leaf = self.ask_at(LeafSubject::Infeasible, context, condition, Term::FALSE);
+        let leaf = self.ask_at(Subject::Infeasible, context, condition, Term::FALSE);
         (leaf.truth == Truth::Proved).then_some(AppliedRule::Close(leaf))
     }
 
@@ -515,7 +515,7 @@ impl<'p, 's> Search<'p, 's> {
         let deadlock = self.options.deadlock.then(|| {
             let condition = self.goals[at].state.condition.clone();
             let must = self.world.terms.any(enabled);
-            self.ask_at(LeafSubject::Deadlock, context, condition, must)
+            self.ask_at(Subject::Deadlock, context, condition, must)
         });
         Ok(AppliedRule::Schedule { steps, deadlock })
     }
@@ -525,7 +525,7 @@ impl<'p, 's> Search<'p, 's> {
         let obligations = std::mem::take(&mut self.world.obligations);
         self.world.touched.clear();
         let ask = |obligation: Obligation| {
-            let what = LeafSubject::Fault(obligation.what, obligation.span);
+            let what = Subject::Fault(obligation.what, obligation.span);
             self.ask_at(what, context, obligation.known, obligation.must)
         };
         obligations.into_iter().map(ask).collect()

@@ -25,7 +25,7 @@ pub(crate) struct Context {
 /// A question for the solver, and its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
-    pub what: LeafSubject,
+    pub what: Subject,
     /// The negation of what is to be shown.
     pub denied: Fol,
     pub truth: Truth,
@@ -33,7 +33,7 @@ pub(crate) struct Leaf {
 
 /// The subject of a leaf.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum LeafSubject {
+pub(crate) enum Subject {
     /// The goal itself, or its claim about final states.
     Goal,
     Fault(Fault, Span),

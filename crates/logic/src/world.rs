@@ -14,7 +14,7 @@ use crate::eval::{Eval, Obligation};
 use crate::fol::{Fol, Lower, Misplaced, Part};
 use crate::pool::{Item, Layout, State, Thread, initial_cells};
 use crate::render::Names;
-use crate::sequent::LeafSubject;
+use crate::sequent::Subject;
 use crate::{DeadlockFree, Formula, Theorem};
 
 /// A program, and all terms about it.
@@ -197,18 +197,18 @@ impl<'p> World<'p> {
 
     /// Returns the file's invariants in a state and, with `loops`, those of loops before whose test
     /// a thread stands.
-    pub fn invariants(&mut self, state: &State<'p>, loops: bool) -> Vec<(LeafSubject, Term)> {
+    pub fn invariants(&mut self, state: &State<'p>, loops: bool) -> Vec<(Subject, Term)> {
         let program = self.program;
         let mut lower = self.lower(String::new());
         let mut all = Vec::new();
         for (number, property) in program.invariants.iter().enumerate() {
             let must = lower.condition(&property.expr, &state.cells, &[]);
-            all.push((LeafSubject::Invariant(number), must));
+            all.push((Subject::Invariant(number), must));
         }
         for (at, thread) in state.threads.iter().enumerate().filter(|_| loops) {
             for invariant in loop_invariants(thread).unwrap_or_default() {
                 let must = lower.condition_in(invariant, state, at);
-                all.push((LeafSubject::LoopInvariant(invariant.span), must));
+                all.push((Subject::LoopInvariant(invariant.span), must));
             }
         }
         all

@@ -33,7 +33,8 @@ pub(crate) struct Loops {
     wanted: Option<(ProcessId, Place)>,
     /// Whether the thread being tried did anything other than look again.
     pub gave_up: bool,
-    /// Events that came only when no other thread could make a step, and where their source was made.
+    /// Events that came only when no other thread could make a step, and where their source was
+    /// made.
     late: Option<(&'static str, Place)>,
 }
 

@@ -24,7 +24,7 @@ use crate::eval::Obligation;
 use crate::fol::{Fol, Part, Truth, decide, possible};
 use crate::pool::{State, Thread, rule};
 use crate::render::Reached;
-use crate::sequent::{Context, Leaf, LeafSubject};
+use crate::sequent::{Context, Leaf, Subject};
 use crate::world::{Branch, World};
 use crate::{DeadlockFree, Formula, Theorem};
 use step::Machine;
@@ -124,7 +124,7 @@ impl<'p> Checker<'p, '_> {
         for part in parts {
             match part {
                 Part::Leaf { known, denied } => {
-                    leaves.push(self.ask(LeafSubject::Goal, &known, condition, denied)?);
+                    leaves.push(self.ask(Subject::Goal, &known, condition, denied)?);
                 }
                 Part::Box(mut context, cells) => {
                     let assumed = condition.iter().map(|&term| Fol::Term(term));
@@ -160,7 +160,7 @@ impl<'p> Checker<'p, '_> {
     /// Asks a question, which must be proved.
     fn ask(
         &mut self,
-        what: LeafSubject,
+        what: Subject,
         known: &[Fol],
         condition: &[Term],
         denied: Fol,
@@ -179,17 +179,13 @@ impl<'p> Checker<'p, '_> {
         Ok(leaf)
     }
 
-    fn must(&mut self, what: LeafSubject, goal: &Sequent<'p>, must: Term) -> Checked<LeafRecord> {
+    fn must(&mut self, what: Subject, goal: &Sequent<'p>, must: Term) -> Checked<LeafRecord> {
         let denied = Fol::Term(self.world.terms.not(must));
         let known = self.contexts[goal.context].known.clone();
         self.ask(what, &known, &goal.state.condition, denied)
     }
 
-    fn each(
-        &mut self,
-        goal: &Sequent<'p>,
-        all: Vec<(LeafSubject, Term)>,
-    ) -> Checked<Vec<LeafRecord>> {
+    fn each(&mut self, goal: &Sequent<'p>, all: Vec<(Subject, Term)>) -> Checked<Vec<LeafRecord>> {
         let all = all.into_iter();
         all.map(|(what, must)| self.must(what, goal, must))
             .collect()
@@ -201,7 +197,7 @@ impl<'p> Checker<'p, '_> {
         let obligations = std::mem::take(&mut self.world.obligations).into_iter();
         let ask = |o: Obligation| {
             let denied = Fol::Term(self.world.terms.not(o.must));
-            self.ask(LeafSubject::Fault(o.what, o.span), &known, &o.known, denied)
+            self.ask(Subject::Fault(o.what, o.span), &known, &o.known, denied)
         };
         obligations.map(ask).collect()
     }
@@ -259,7 +255,7 @@ impl<'p> Checker<'p, '_> {
         let anew = match &written.rule {
             RuleRecord::Open { why } => return Err(format!("it is open: {why}")),
             RuleRecord::Close { .. } => RuleRecord::Close {
-                leaf: self.must(LeafSubject::Infeasible, &goal, Term::FALSE)?,
+                leaf: self.must(Subject::Infeasible, &goal, Term::FALSE)?,
             },
             RuleRecord::Reduce { goals, .. } => self.reduce(at, &goal, goals)?,
             RuleRecord::Merge { to } => {
@@ -345,7 +341,7 @@ impl<'p> Checker<'p, '_> {
         let must = self.world.terms.any(enabled);
         let stuck = self.proof.deadlock;
         let deadlock = stuck
-            .then(|| self.must(LeafSubject::Deadlock, goal, must))
+            .then(|| self.must(Subject::Deadlock, goal, must))
             .transpose()?;
         Ok(RuleRecord::Schedule { steps, deadlock })
     }
@@ -429,13 +425,13 @@ impl<'p> Checker<'p, '_> {
         for (their, our) in pairs {
             let their = terms.substitute(their, |part| map.get(&part).copied());
             if their != our {
-                must.push((LeafSubject::Instance, terms.equal(their, our)));
+                must.push((Subject::Instance, terms.equal(their, our)));
             }
         }
         for &term in &general.condition {
             let term = terms.substitute(term, |part| map.get(&part).copied());
             if term != Term::TRUE && !goal.state.condition.contains(&term) {
-                must.push((LeafSubject::Instance, term));
+                must.push((Subject::Instance, term));
             }
         }
         let leaves = self.each(goal, must)?;
