@@ -1,24 +1,50 @@
 //! Cuts the search space into parts that can be explored independently.
 //!
-//! A part is a prefix of schedules and the processes that sleep after it. The parts are the leaves
-//! of the upper part of the plain sleep-set tree (see `sleep`), in which every process that is
-//! ready and awake is run. Each trace is exactly one path of that tree to a complete run, so it
-//! belongs to exactly one part. In a part, an engine explores the traces that start with its prefix
-//! and then with no sleeping process. The engine must treat processes that sleep at the start like
-//! those that it has put to sleep itself.
+//! A part is a prefix of schedules and the processes that sleep after it. In a part, an engine
+//! explores the traces that start with its prefix and then with no sleeping process. The engine
+//! must treat processes that sleep at the start like those that it has put to sleep itself.
+//!
+//! A part is cut in two by a process that is ready and awake: in the traces of one half its step
+//! can come first after the prefix, so the step becomes a part of the prefix (with each of its
+//! outcomes) and wakes the sleeping processes that it conflicts with, as in the plain sleep-set
+//! tree (see `sleep`); in the traces of the other half it cannot, so the process sleeps. Each trace
+//! belongs to exactly one half. If no other process is ready and awake, or nothing that another
+//! process may still do conflicts with the step (`Promises::future`), the second half has no trace.
 //!
 //! The tree that the engine itself explores cannot be cut: when its first branch is handed out, a
-//! state may still get branches from races that have not been met yet. The sleep-set tree is
-//! complete from the start: every process is tried, and races with events of the prefix need not be
-//! analysed. The price is that a sleeping process which no race of the part wakes may end a run
-//! (blocked).
+//! state may still get branches from races that have not been met yet. The halves are complete from
+//! the start, and races with events of the prefix need not be analysed. The price is that a
+//! sleeping process which no race of the part wakes may end a run (blocked): a sleeping process
+//! counts as cover only where it is a true initial; without that rule traces are lost (the tests
+//! show it at once).
 //!
-//! Measured with `optimal`, blocked runs per 100 executions: writers(10) 0, readers(18) 0.04,
-//! fib(6) 0.1, 7 philosophers 4, but lastzero(15) 159, where two workers are no faster than one.
-//! The reason is that a sleeping process counts as cover only where it is a true initial; without
-//! that rule traces are lost (the tests show it at once).
+//! *Which process.* Any would do. If nothing ever conflicts with its step, the second half has no
+//! trace, but an engine does not know that and blocks all its runs. So one run is made, and only a
+//! process is taken whose step conflicts with one of another process in it; if there is none, the
+//! part is not cut. Of these it is the one whose step conflicts with the fewest *next* steps: the
+//! engine would run it first, too. With c conflicts the first half is assumed to be 1/(1+c) of the
+//! part, because one of c+1 steps comes first, but at most [`FIRST_HALF`]. If there are none, what
+//! wakes the process in the second half is far away, and more runs are blocked there. So from
+//! [`FEW_PARTS`] on, parts are cut only at conflicts.
 //!
-//! For `naive` there are no sleep sets: the parts are those of the tree of all interleavings.
+//! Tried and dropped (figures for `optimal`):
+//! - One part for each process that is ready and awake, in a cut of the sleep-set tree: many
+//!   processes sleep in most parts. lastzero(15) in 256 parts made 1.6 times the steps of one
+//!   worker.
+//! - Two halves by the first process, or by the one with the *most* conflicts, or without the run:
+//!   lastzero(16) had 49 to 75 blocked runs for each 100.
+//! - Tasks that share the upper states of one search, with sequences that reverse races sent to
+//!   these states and inserted after each round of tasks. If a branch counts as asleep as soon as a
+//!   task has it, traces are lost: a sleeping process covers a sequence that is foreign to it only
+//!   because its subtree, when it is finished, has inserted what it does not cover into the wakeup
+//!   trees of the branches after it. If tasks start only at the ends of wakeup sequences, where
+//!   nothing sleeps, and the trees above stay open, the trees are too large to be shared:
+//!   lastzero(15) had 12 301 tasks and 110 458 shared states after its first 98 079 steps, and
+//!   philosophers(7) took eight times the CPU time (and lost traces where two tasks of a round sent
+//!   sequences that are foreign to each other).
+//!
+//! For `naive` there are no sleep sets: the parts are those of the tree of all interleavings, and a
+//! part is cut into one for each process that is ready.
 //!
 //! The largest part is cut first, until there are enough. The size of a part is estimated as its
 //! share of the part that it was cut from. Nothing depends on time or on the number of workers, so
@@ -33,16 +59,23 @@ use std::collections::BinaryHeap;
 use std::time::Instant;
 
 use mazurka_core::{
-    Claims, Execution, Limits, ProcessId, ProcessPath, Schedule, ScheduledStep, Status,
+    Claims, Execution, Limits, ProcessId, ProcessPath, Promises, Schedule, ScheduledStep, Status,
 };
 use smallvec::SmallVec;
 
 use crate::algorithms::naive::next_outcomes;
+use crate::drive::driver::is_broken_off;
 use crate::drive::suffix::Suffix;
 use crate::relations::catalogue::conflict;
 
 /// Limit on the number of parts that are cut.
 const CUTS: usize = 4096;
+/// Number of parts from which on a part is cut only where steps conflict.
+const FEW_PARTS: usize = 32;
+/// The greatest share of a part that is assumed of its first half.
+const FIRST_HALF: f64 = 0.8;
+/// The length of the run that shows which steps conflict.
+const REHEARSED: usize = 1000;
 /// A part with more children than this is not cut: a `choose` may have a billion outcomes.
 const MOST_CHILDREN: usize = 4096;
 
@@ -135,16 +168,21 @@ pub(crate) fn cut<E: Execution>(
         }
         let Some(piece) = pieces.pop() else { break };
         let deep = piece.part.prefix.0.len() as u64 >= limits.depth();
+        let rules = Rules {
+            sleep,
+            freely: pieces.len() < FEW_PARTS,
+        };
         let children = if deep {
             Vec::new()
         } else {
-            children(&mut rest, &piece.part, sleep, &mut result.steps).unwrap_or_default()
+            children(&mut rest, &piece.part, rules, &mut result.steps).unwrap_or_default()
         };
         if children.is_empty() {
             uncut.push(piece);
             continue;
         }
-        result.events += children.len() as u64;
+        let longer = |child: &&Part| child.prefix.0.len() > piece.part.prefix.0.len();
+        result.events += children.iter().filter(longer).count() as u64;
         for (k, part) in children.into_iter().enumerate() {
             let mut place = piece.place.clone();
             place.push(k as u32);
@@ -157,12 +195,21 @@ pub(crate) fn cut<E: Execution>(
     result
 }
 
-/// Returns the parts of a part, one for each process that can run and each of its outcomes: an
-/// empty list if its runs end there, `None` if there are too many.
+/// The rules by which a part is cut.
+#[derive(Clone, Copy)]
+struct Rules {
+    /// Whether there are sleep sets.
+    sleep: bool,
+    /// Whether it is cut even if no steps conflict.
+    freely: bool,
+}
+
+/// Returns the parts of a part: an empty list if its runs end there or it is not to be cut, `None`
+/// if there are too many.
 fn children<E: Execution>(
     rest: &mut Suffix<'_, E>,
     part: &Part,
-    sleep: bool,
+    rules: Rules,
     steps: &mut u64,
 ) -> Option<Vec<Part>> {
     let made = rest.start_after(&part.prefix, true);
@@ -173,30 +220,127 @@ fn children<E: Execution>(
         .filter(|&process| rest.status(process) == Status::Ready)
         .collect();
     let is_asleep = |process: &ProcessId| part.asleep.contains(rest.processes().path(*process));
-    let (mut asleep, awake): (Vec<_>, Vec<_>) = ready.into_iter().partition(is_asleep);
+    let (asleep, awake): (Vec<_>, Vec<_>) = ready.into_iter().partition(is_asleep);
     let mut children = Vec::new();
-    for &process in &awake {
-        let first = children.len();
-        let mut outcomes = Some(SmallVec::new());
-        while let Some(values) = outcomes {
-            let (child, next) = child(rest, part, process, &values, &asleep);
-            children.push(child);
-            outcomes = next;
-            *steps += 1;
-            rest.back_to(0);
-            if children.len() > MOST_CHILDREN {
-                return None;
-            }
+    if !rules.sleep {
+        for &process in &awake {
+            let share = part.share / awake.len() as f64;
+            run(rest, (part, &asleep), (process, share), &mut children)?;
         }
-        let share = part.share / awake.len() as f64 / (children.len() - first) as f64;
-        for child in &mut children[first..] {
-            child.share = share;
+        *steps += children.len() as u64;
+        return Some(children);
+    }
+    let free = awake
+        .iter()
+        .copied()
+        .find(|&process| awake.len() == 1 || nothing_conflicts(rest, process));
+    if let Some(process) = free {
+        run(rest, (part, &asleep), (process, part.share), &mut children)?;
+        *steps += children.len() as u64;
+        return Some(children);
+    }
+    let Some((process, conflicts)) = least(rest, &awake, steps) else {
+        return Some(children);
+    };
+    if conflicts == 0 && !rules.freely {
+        return Some(children);
+    }
+    let first = part.share * (1.0 / (1 + conflicts) as f64).min(FIRST_HALF);
+    run(rest, (part, &asleep), (process, first), &mut children)?;
+    *steps += children.len() as u64;
+    let mut second = part.clone();
+    let path = rest.processes().path(process);
+    second.asleep.push(path.clone());
+    second.share = part.share - first;
+    children.push(second);
+    Some(children)
+}
+
+/// Whether nothing that another process may still do conflicts with the next step of a process:
+/// then the step can always come first.
+fn nothing_conflicts<E: Execution>(rest: &Suffix<'_, E>, process: ProcessId) -> bool {
+    let mut claims = Claims::new();
+    rest.claims(process, &mut claims);
+    let mut future = Claims::new();
+    let mut others = rest.processes().in_order().iter();
+    others.all(|&other| {
+        other == process || {
+            rest.future(other, &mut future);
+            !conflict(&claims, &future)
         }
-        if sleep {
-            asleep.push(process);
+    })
+}
+
+/// Returns the process to cut by, and the number of next steps that its own conflicts with.
+fn least<E: Execution>(
+    rest: &mut Suffix<'_, E>,
+    processes: &[ProcessId],
+    steps: &mut u64,
+) -> Option<(ProcessId, usize)> {
+    let claims = |&process: &ProcessId| {
+        let mut claims = Claims::new();
+        rest.claims(process, &mut claims);
+        claims
+    };
+    let all: Vec<Claims> = processes.iter().map(claims).collect();
+    rehearse(rest, steps);
+    let meets = |at: usize| {
+        let others = rest.events().iter();
+        let mut others = others.filter(|event| event.process != processes[at]);
+        others.any(|event| conflict(&all[at], &event.claims))
+    };
+    let rivals = |at: usize| {
+        let others = all.iter().enumerate().filter(|(other, _)| *other != at);
+        others
+            .filter(|(_, other)| conflict(&all[at], other))
+            .count()
+    };
+    let met = (0..processes.len()).filter(|&at| meets(at));
+    let least = met.map(|at| (processes[at], rivals(at)));
+    let least = least.min_by_key(|(_, rivals)| *rivals);
+    rest.back_to(0);
+    least
+}
+
+/// Makes a run in which the first ready process always makes the next step.
+fn rehearse<E: Execution>(rest: &mut Suffix<'_, E>, steps: &mut u64) {
+    for _ in 0..REHEARSED {
+        let mut all = rest.processes().in_order().iter().copied();
+        let ready = all.find(|&process| rest.status(process) == Status::Ready);
+        let Some(process) = ready else { return };
+        let event = rest.step(process, &[]);
+        let event = event.expect("a process that is ready can make a step");
+        *steps += 1;
+        if is_broken_off(&event.mishaps) {
+            return;
         }
     }
-    Some(children)
+}
+
+/// Adds the parts in which a process makes the next step of a part, which has this share of the
+/// whole. Returns `None` if there are too many.
+fn run<E: Execution>(
+    rest: &mut Suffix<'_, E>,
+    (part, asleep): (&Part, &[ProcessId]),
+    (process, share): (ProcessId, f64),
+    children: &mut Vec<Part>,
+) -> Option<()> {
+    let first = children.len();
+    let mut outcomes = Some(SmallVec::new());
+    while let Some(values) = outcomes {
+        let (child, next) = child(rest, part, process, &values, asleep);
+        children.push(child);
+        outcomes = next;
+        rest.back_to(0);
+        if children.len() > MOST_CHILDREN {
+            return None;
+        }
+    }
+    let share = share / (children.len() - first) as f64;
+    for child in &mut children[first..] {
+        child.share = share;
+    }
+    Some(())
 }
 
 /// Returns the part after one more step, and the next outcomes of this step.
