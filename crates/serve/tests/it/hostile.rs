@@ -32,7 +32,9 @@ async fn programs(page: &Page) {
         page.go().await;
         is_unharmed(page, command).await;
     }
-    assert!(page.text("#mistakes").await.contains("error"));
+    // Mistakes are marked a moment after the text has changed.
+    page.wait("document.querySelector('#mistakes').innerText.includes('error')")
+        .await;
     // The markup is shown as text.
     page.program(MARKUP, "check", json!({})).await;
     page.go().await;
