@@ -131,12 +131,21 @@ pub fn canonical_order<K: Ord>(run: &[Event], rank: impl Fn(ProcessId) -> K) -> 
 pub struct TraceHasher {
     cells: Vec<Cell>,
     processes: Vec<Fingerprint>,
-    events: Vec<Fingerprint>,
-    /// For each event, its process and its number.
-    names: Vec<(ProcessId, u32)>,
-    sums: Vec<Fingerprint>,
+    run: Vec<Hashed>,
     undo: Vec<Undo>,
-    marks: Vec<usize>,
+}
+
+/// An event of the run.
+#[derive(Clone, Copy, Debug)]
+struct Hashed {
+    process: ProcessId,
+    number: u32,
+    /// The fingerprint of the event with its past.
+    event: Fingerprint,
+    /// The fingerprint of the trace that ends with this event.
+    trace: Fingerprint,
+    /// The length of `undo` before this event.
+    mark: usize,
 }
 
 /// The past of a cell: its last write, and the reads since then as a multiset.
@@ -163,17 +172,14 @@ impl TraceHasher {
         Self {
             cells: Vec::new(),
             processes: Vec::new(),
-            events: Vec::new(),
-            names: Vec::new(),
-            sums: Vec::new(),
+            run: Vec::new(),
             undo: Vec::new(),
-            marks: Vec::new(),
         }
     }
 
     /// Extends the run by an event.
     pub fn push(&mut self, event: &Event, table: &crate::ProcessTable) {
-        self.marks.push(self.undo.len());
+        let mark = self.undo.len();
         while self.processes.len() < table.len() {
             let name = table.name(ProcessId(self.processes.len() as u32));
             self.processes.push(name);
@@ -188,8 +194,9 @@ impl TraceHasher {
         }
         for enabling in &event.enabled_by {
             let name = (enabling.process, enabling.number);
-            if let Some(at) = self.names.iter().rposition(|&known| known == name) {
-                past = past.then_all(self.events[at]);
+            let known = |earlier: &&Hashed| (earlier.process, earlier.number) == name;
+            if let Some(earlier) = self.run.iter().rev().find(known) {
+                past = past.then_all(earlier.event);
             }
         }
         for access in &event.claims {
@@ -230,34 +237,36 @@ impl TraceHasher {
                 .push(Undo::Process(child as u32, self.processes[child]));
             self.processes[child] = table.name(*spawned).then_all(this);
         }
-        let sum = self.trace();
-        self.events.push(this);
-        self.names.push((event.process, event.number));
-        self.sums.push(sum.and(this));
+        self.run.push(Hashed {
+            process: event.process,
+            number: event.number,
+            event: this,
+            trace: self.trace().and(this),
+            mark,
+        });
     }
 
     /// Removes the last event.
     pub fn pop(&mut self) {
-        let Some(mark) = self.marks.pop() else { return };
-        for undo in self.undo.drain(mark..).rev() {
+        let Some(last) = self.run.pop() else { return };
+        for undo in self.undo.drain(last.mark..).rev() {
             match undo {
                 Undo::Cell(at, cell) => self.cells[at as usize] = cell,
                 Undo::Process(at, past) => self.processes[at as usize] = past,
             }
         }
-        self.events.pop();
-        self.names.pop();
-        self.sums.pop();
     }
 
     /// Returns the fingerprint of an event of the run, with all that happens before it.
     pub fn event(&self, position: usize) -> Fingerprint {
-        self.events[position]
+        self.run[position].event
     }
 
     /// Returns the fingerprint of the run's trace.
     pub fn trace(&self) -> Fingerprint {
-        self.sums.last().copied().unwrap_or(Fingerprint::EMPTY)
+        self.run
+            .last()
+            .map_or(Fingerprint::EMPTY, |last| last.trace)
     }
 }
 

@@ -148,7 +148,11 @@ impl Event {
     /// Turns it into an event that claims and touches just this access; its memory is kept.
     #[inline]
     pub fn touch(&mut self, process: ProcessId, number: u32, access: Access) {
-        self.reset(process, number);
+        // A plain event leaves the rest empty.
+        if !self.plain {
+            self.clear_rare();
+        }
+        self.clear_frequent(process, number);
         self.claims.push(access);
         self.touched.push(access);
     }
@@ -178,18 +182,30 @@ impl Event {
     /// Turns it into an event without accesses; its memory is kept.
     #[inline]
     pub fn reset(&mut self, process: ProcessId, number: u32) {
-        self.process = process;
-        self.number = number;
+        self.clear_rare();
+        self.clear_frequent(process, number);
+    }
+
+    /// Empties what every plain event leaves empty.
+    #[inline]
+    fn clear_rare(&mut self) {
         self.outcomes.clear();
-        self.claims.clear();
-        self.claims_key = 0;
-        self.touched.clear();
         self.spawned.clear();
         self.joined.clear();
         self.enabled_by.clear();
+        self.wait = Wait::Never;
+    }
+
+    /// Resets what a plain event may have.
+    #[inline]
+    fn clear_frequent(&mut self, process: ProcessId, number: u32) {
+        self.process = process;
+        self.number = number;
+        self.claims.clear();
+        self.claims_key = 0;
+        self.touched.clear();
         self.mishaps.clear();
         self.races_with = None;
-        self.wait = Wait::Never;
         self.plain = false;
         self.stayed = false;
     }

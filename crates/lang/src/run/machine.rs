@@ -458,6 +458,8 @@ impl Machine {
             self.unfinished += usize::from(!ended(child));
         }
         if let Err(stop) = result {
+            // The event may have more than a plain one.
+            self.run[depth].plain = false;
             self.back_to(depth);
             return Err(stop);
         }
