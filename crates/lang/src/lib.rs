@@ -40,8 +40,8 @@ pub use code::compile::{compile, compile_symbolic};
 pub use code::{Code, Cover, VariablePart, flat, shared};
 pub use format::{Unformatted, format};
 pub use run::symbolic::{
-    Agreement, AnyStart, Concolic, Concrete, Disagreement, Doubts, LastStep, Observed, Outlook,
-    SymbolicMachine, SymbolicState, Valuation, Way,
+    Agreement, AnyStart, Concolic, Concrete, DecidedPath, Disagreement, Doubts, LastStep, Observed,
+    Outlook, SymbolicMachine, SymbolicState, Valuation,
 };
 pub use run::{LabelledMachine, Machine, NotWeak, Reached, State, UnfitInput};
 pub use syntax::include::expand;

@@ -8,8 +8,8 @@ use mazurka_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
 use crate::syntax::ast::{
-    Alternative, Base, Cases, Expr, ExprKind, Gate, Init, Item, Kept, Name, Param,
-    QuantifierDomain, Range, Selector, Spawned, Stmt, StmtKind, Text, TypeExpr,
+    Alternative, Base, Cases, Expr, ExprKind, Gate, Init, Item, Name, Param, QuantifierDomain,
+    Range, ResultTarget, Selector, Spawned, Stmt, StmtKind, Text, TypeExpr,
 };
 use crate::syntax::include::without_includes;
 use crate::syntax::parser::parse;
@@ -211,7 +211,7 @@ impl Symbols {
 pub fn symbols(source: &str) -> Symbols {
     let text = without_includes(source);
     let parsed = parse(&text);
-    let mut walk = Walk {
+    let mut walk = NameResolver {
         symbols: Symbols::default(),
         scopes: vec![FxHashMap::default()],
         fields: FxHashMap::default(),
@@ -240,7 +240,7 @@ pub fn symbols(source: &str) -> Symbols {
 }
 
 /// A walk through the syntax tree that resolves names.
-struct Walk<'s> {
+struct NameResolver<'s> {
     symbols: Symbols,
     scopes: Vec<FxHashMap<&'s str, usize>>,
     fields: FxHashMap<&'s str, usize>,
@@ -250,7 +250,7 @@ struct Walk<'s> {
     extent: Span,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> NameResolver<'s> {
     fn add(&mut self, name: &str, kind: SymbolKind, span: Span) -> usize {
         let symbol = self.symbols.declared.len();
         self.symbols.declared.push(Symbol {
@@ -617,8 +617,8 @@ impl<'s> Walk<'s> {
             StmtKind::Try(kept, operation) => {
                 self.stmt(operation);
                 match kept {
-                    Kept::Let(name) => self.local(*name, SymbolKind::Local),
-                    Kept::Place(place) => self.expr(place),
+                    ResultTarget::Let(name) => self.local(*name, SymbolKind::Local),
+                    ResultTarget::Place(place) => self.expr(place),
                 }
             }
             StmtKind::Operation(expr) | StmtKind::Assume(expr) | StmtKind::Return(expr) => {

@@ -9,7 +9,7 @@ use mazurka_core::{AccessOrder, MemoryOrder};
 use mazurka_diagnostics::{Diagnostic, Span};
 
 use super::ExpectedName;
-use super::body::{Body, Meaning};
+use super::body::{BodyChecker, Meaning};
 use super::types::{Ty, Typed};
 use crate::check::hir::{self, Atomicity, BinaryOp, Expr, ExprKind, Place, Stmt, StmtKind, Type};
 use crate::syntax::ast::{self, Name};
@@ -74,7 +74,7 @@ impl Verb {
 }
 
 /// An operation whose arguments are split into values and orders.
-struct Operation<'a, 's> {
+struct SplitOperation<'a, 's> {
     verb: Verb,
     place: &'a ast::Expr<'s>,
     values: &'a [ast::Expr<'s>],
@@ -98,7 +98,7 @@ pub(super) fn is_update(expr: &ast::Expr<'_>) -> bool {
     }
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Checks an operation in an expression: only `load` is allowed there.
     pub(super) fn operation_as_value(&mut self, expr: &ast::Expr<'s>) -> Typed {
         let span = expr.span;
@@ -195,7 +195,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// Splits the arguments of an operation. `None`: a mistake was reported.
-    fn operation<'a>(&mut self, expr: &'a ast::Expr<'s>) -> Option<Operation<'a, 's>> {
+    fn operation<'a>(&mut self, expr: &'a ast::Expr<'s>) -> Option<SplitOperation<'a, 's>> {
         let ast::ExprKind::Operation {
             place,
             operation,
@@ -249,7 +249,7 @@ impl<'s> Body<'_, 's> {
         }
         let mut order = AccessOrder::from(orders.first().copied().unwrap_or(MemoryOrder::SeqCst));
         order.failure = orders.get(1).copied().unwrap_or(order.failure);
-        Some(Operation {
+        Some(SplitOperation {
             verb,
             place,
             values: args,
@@ -303,7 +303,7 @@ impl<'s> Body<'_, 's> {
     fn update(
         &mut self,
         target: Target<'_, 's>,
-        operation: &Operation<'_, 's>,
+        operation: &SplitOperation<'_, 's>,
         span: Span,
     ) -> StmtKind {
         let (Some(place), Some(ty)) = self.place(operation.place) else {

@@ -3,15 +3,15 @@
 use rustc_hash::FxHashMap;
 
 use super::objects::CurrentProcess;
-use super::operations::Inside;
+use super::operations::CurrentOperation;
 use super::types::Typed;
-use super::{Checker, ExpectedName, Global, Value};
+use super::{Checker, ConstantValue, ExpectedName, Global};
 use crate::check::hir::{Frame, Local, LocalId, LockId, ProcedureId, Shape, Stmt, Type, VarId};
 use crate::syntax::ast::Name;
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// The body of a process or procedure, or an empty one for a property.
-pub(super) struct Body<'c, 's> {
+/// Checks the body of a process or procedure; for a property, a body without statements.
+pub(super) struct BodyChecker<'c, 's> {
     pub c: &'c mut Checker<'s>,
     pub frame: Frame,
     /// The meanings of the locals in scope.
@@ -41,7 +41,7 @@ pub(super) struct Body<'c, 's> {
     /// The process that runs the body.
     pub me: CurrentProcess,
     /// The operation whose body it is.
-    pub operation: Option<Inside>,
+    pub operation: Option<CurrentOperation>,
 }
 
 /// An expression that a name stands for.
@@ -75,7 +75,7 @@ pub(super) enum Meaning {
     Local(LocalId),
     /// The parameter of `process (i in a..b)`: a constant in each instance.
     Param(i64),
-    Const(Value),
+    Const(ConstantValue),
     Var(VarId),
     Lock(LockId),
     Proc(ProcedureId),
@@ -111,9 +111,9 @@ impl Meaning {
     }
 }
 
-impl<'c, 's> Body<'c, 's> {
+impl<'c, 's> BodyChecker<'c, 's> {
     pub(super) fn new(c: &'c mut Checker<'s>) -> Self {
-        Body {
+        BodyChecker {
             c,
             frame: Frame::default(),
             locals: FxHashMap::default(),
@@ -135,9 +135,9 @@ impl<'c, 's> Body<'c, 's> {
 
     /// Makes the body of a process or procedure, whose reads may be separate steps.
     pub(super) fn of_process(c: &'c mut Checker<'s>) -> Self {
-        Body {
+        BodyChecker {
             whole: false,
-            ..Body::new(c)
+            ..BodyChecker::new(c)
         }
     }
 

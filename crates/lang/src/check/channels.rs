@@ -9,9 +9,9 @@
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
-use super::body::{Body, Meaning};
+use super::body::{BodyChecker, Meaning};
 use super::initial::Mode;
-use super::objects::{Channel, Kind, Object, Payload};
+use super::objects::{Channel, LoweredKind, Object, Payload};
 use super::records::{Declared, Part, number, read, with_field};
 use super::synchronise::{Blocking, Operand, assign_all, binary, truth};
 use super::types::{Ty, Typed};
@@ -28,7 +28,7 @@ impl<'s> Checker<'s> {
     pub(super) fn channel(&mut self, object: &ast::Object<'s>) -> Option<Object> {
         let (name, ty) = (object.name, object.ty.as_ref()?);
         let of = self.known_type(ty);
-        Body::new(self).no_atomic(ty);
+        BodyChecker::new(self).no_atomic(ty);
         let Some((last, _)) = object.dims.split_last() else {
             self.report(
                 Diagnostic::new(
@@ -52,7 +52,7 @@ impl<'s> Checker<'s> {
             );
             return None;
         }
-        if Body::new(self).const_int(last, "the capacity of a channel")? == 0 {
+        if BodyChecker::new(self).const_int(last, "the capacity of a channel")? == 0 {
             self.report(
                 Diagnostic::new("M0429", last.span, "a channel without places, a rendezvous")
                     .label("expected at least 1")
@@ -63,7 +63,7 @@ impl<'s> Checker<'s> {
             );
             return None;
         }
-        let dims = Body::new(self).dims(&object.dims, 1, false)?;
+        let dims = BodyChecker::new(self).dims(&object.dims, 1, false)?;
         let (&places, outer) = dims.split_last()?;
         if places > MOST {
             self.report(
@@ -92,7 +92,7 @@ impl<'s> Checker<'s> {
         let messages = first..self.program.vars.len() as u32;
         let messages = messages.map(VarId).collect();
         self.program.channels.push((count, messages));
-        let kind = Kind::Channel(Channel {
+        let kind = LoweredKind::Channel(Channel {
             count,
             payload,
             places,
@@ -128,7 +128,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Lowers `c ! e`.
     pub(super) fn sends(
         &mut self,
@@ -247,7 +247,7 @@ impl<'s> Body<'_, 's> {
         let Some((super::Global::Object(id), _)) = self.c.globals.get(name.text) else {
             return;
         };
-        let Kind::Channel(channel) = self.c.objects[*id as usize].kind else {
+        let LoweredKind::Channel(channel) = self.c.objects[*id as usize].kind else {
             return;
         };
         let Some(blocking) = blocking.filter(|_| !channel.unbounded) else {
@@ -385,7 +385,7 @@ impl<'s> Body<'_, 's> {
         }
         let operand = self.operand(channel, span)?;
         match operand.kind {
-            Kind::Channel(channel) => Some((operand, channel)),
+            LoweredKind::Channel(channel) => Some((operand, channel)),
             other => {
                 let noun = other.noun();
                 self.report(

@@ -1,27 +1,33 @@
 //! Expressions whose value must be known before anything runs: constants, sizes, bounds, ranges and
 //! initial values.
 
-use super::Value;
-use super::body::Body;
+use super::ConstantValue;
+use super::body::BodyChecker;
 use super::types::{Ty, numeric, show};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::syntax::ast;
 use mazurka_diagnostics::Diagnostic;
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Returns the value of a constant expression.
     pub(super) fn const_value(
         &mut self,
         expr: &ast::Expr<'s>,
         what: &'static str,
-    ) -> Option<Value> {
+    ) -> Option<ConstantValue> {
         let typed = self.expr_in(expr, what);
         match (&typed.expr.kind, typed.ty) {
             (_, Ty::Poison) => None,
-            (ExprKind::Const(value), Ty::Known(Type::Bool)) => Some(Value::Bool(*value != 0)),
-            (ExprKind::Const(value), Ty::Known(Type::Enum(id))) => Some(Value::Member(id, *value)),
-            (ExprKind::Const(value), Ty::Known(ty)) => Some(Value::Int(numeric(*value, ty))),
-            (ExprKind::Const(value), Ty::Literal) => Some(Value::Int((*value).into())),
+            (ExprKind::Const(value), Ty::Known(Type::Bool)) => {
+                Some(ConstantValue::Bool(*value != 0))
+            }
+            (ExprKind::Const(value), Ty::Known(Type::Enum(id))) => {
+                Some(ConstantValue::Member(id, *value))
+            }
+            (ExprKind::Const(value), Ty::Known(ty)) => {
+                Some(ConstantValue::Int(numeric(*value, ty)))
+            }
+            (ExprKind::Const(value), Ty::Literal) => Some(ConstantValue::Int((*value).into())),
             _ => {
                 self.not_constant(&typed.expr, what);
                 None
@@ -31,7 +37,7 @@ impl<'s> Body<'_, 's> {
 
     pub(super) fn const_int(&mut self, expr: &ast::Expr<'s>, what: &'static str) -> Option<i64> {
         match self.const_value(expr, what)? {
-            Value::Int(value) => match i64::try_from(value) {
+            ConstantValue::Int(value) => match i64::try_from(value) {
                 Ok(value) => Some(value),
                 Err(_) => {
                     self.report(
@@ -44,7 +50,7 @@ impl<'s> Body<'_, 's> {
             },
             other => {
                 let found = match other {
-                    Value::Member(id, _) => self.c.noun(Ty::Known(Type::Enum(id))),
+                    ConstantValue::Member(id, _) => self.c.noun(Ty::Known(Type::Enum(id))),
                     _ => "a `bool`".to_owned(),
                 };
                 self.report(

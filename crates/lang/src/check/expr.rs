@@ -1,9 +1,9 @@
 //! Checks expressions: types, literals that take the type of their context, folding.
 
-use super::body::{Body, Meaning};
+use super::body::{BodyChecker, Meaning};
 use super::records::Declared;
 use super::types::{Ty, Typed, is_integer, is_machine, numeric, range, show, sign, stored};
-use super::{ExpectedName, Global, Value, fold};
+use super::{ConstantValue, ExpectedName, Global, fold};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Local, Type, UnaryOp};
 use crate::check::temporal::NamedLocal;
 use crate::syntax::ast::{self, Name};
@@ -25,7 +25,7 @@ struct Operator {
     at: Span,
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Checks an expression right of `:=` or `let`, or an argument.
     pub(super) fn value(&mut self, expr: &ast::Expr<'s>) -> Typed {
         self.expr(expr, Choices::Allowed)
@@ -146,11 +146,15 @@ impl<'s> Body<'_, 's> {
         Typed { expr, ty }
     }
 
-    pub(super) fn constant(&mut self, value: Value, span: Span) -> Typed {
+    pub(super) fn constant(&mut self, value: ConstantValue, span: Span) -> Typed {
         match value {
-            Value::Member(id, value) => self.known(ExprKind::Const(value), Type::Enum(id), span),
-            Value::Bool(value) => self.known(ExprKind::Const(value.into()), Type::Bool, span),
-            Value::Int(value) => match i64::try_from(value) {
+            ConstantValue::Member(id, value) => {
+                self.known(ExprKind::Const(value), Type::Enum(id), span)
+            }
+            ConstantValue::Bool(value) => {
+                self.known(ExprKind::Const(value.into()), Type::Bool, span)
+            }
+            ConstantValue::Int(value) => match i64::try_from(value) {
                 Ok(value) => self.literal(ExprKind::Const(value), span),
                 // Only `u64` is large enough.
                 Err(_) => self.known(ExprKind::Const(stored(value)), Type::Unsigned(64), span),
@@ -165,8 +169,8 @@ impl<'s> Body<'_, 's> {
         }
         match &expr.kind {
             ast::ExprKind::Poison => self.poison(span),
-            ast::ExprKind::Int(value) => self.constant(Value::Int((*value).into()), span),
-            ast::ExprKind::Bool(value) => self.constant(Value::Bool(*value), span),
+            ast::ExprKind::Int(value) => self.constant(ConstantValue::Int((*value).into()), span),
+            ast::ExprKind::Bool(value) => self.constant(ConstantValue::Bool(*value), span),
             ast::ExprKind::Name(name) => self.name(*name, span),
             ast::ExprKind::Index(name, index) => self.element(*name, index, span),
             ast::ExprKind::Path(name, selectors) => self.path(*name, selectors, span),
@@ -313,7 +317,7 @@ impl<'s> Body<'_, 's> {
         let meaning = self.resolve(name, ExpectedName::Value);
         let (kind, ty, len) = match meaning {
             Meaning::Poison => return self.poison(span),
-            Meaning::Param(value) => return self.constant(Value::Int(value.into()), span),
+            Meaning::Param(value) => return self.constant(ConstantValue::Int(value.into()), span),
             Meaning::Const(value) => return self.constant(value, span),
             Meaning::Local(id) => {
                 let local = &self.frame.locals[id.0 as usize];
@@ -433,7 +437,7 @@ impl<'s> Body<'_, 's> {
             && let ast::ExprKind::Int(value) = inner.kind
             && value == i64::MIN.unsigned_abs()
         {
-            return self.constant(Value::Int(i64::MIN.into()), span);
+            return self.constant(ConstantValue::Int(i64::MIN.into()), span);
         }
         let inner = self.expr(inner, choices);
         let operand = inner.expr.span;

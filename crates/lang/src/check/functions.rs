@@ -9,7 +9,7 @@ use std::rc::Rc;
 use mazurka_diagnostics::{Diagnostic, Span};
 
 use super::Checker;
-use super::body::Body;
+use super::body::BodyChecker;
 use super::types::{Ty, Typed};
 use crate::check::hir::{Atomicity, Expr, ExprKind, Type};
 use crate::syntax::ast::{self, Function, Name};
@@ -36,7 +36,7 @@ impl<'s> Checker<'s> {
             types.push(self.single_value(*name, ty));
         }
         self.single_value(function.name, &function.result);
-        let mut body = Body::new(self);
+        let mut body = BodyChecker::new(self);
         body.inlining.push(id);
         for ((name, _), ty) in function.params.iter().zip(types) {
             body.declare(*name, ty, Vec::new());
@@ -48,7 +48,7 @@ impl<'s> Checker<'s> {
     /// Returns the type of a parameter or a result; reports a type that is not of a single value.
     fn single_value(&mut self, name: Name<'s>, ty: &ast::TypeExpr<'s>) -> Option<Type> {
         let declared = self.known_type(ty);
-        let mut body = Body::new(self);
+        let mut body = BodyChecker::new(self);
         body.no_atomic(ty);
         let plain = declared.plain();
         let is_range = matches!(ty.base, ast::Base::Range(..));
@@ -66,7 +66,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Checks the body of a function whose parameters are declared.
     fn expand(&mut self, function: &Function<'s>) -> Typed {
         for (name, value) in &function.lets {

@@ -1,11 +1,11 @@
 //! Declarations: the names of a file, and the values of constants, sizes and initial values.
 
-use super::body::Body;
+use super::body::BodyChecker;
 use super::functions::Inlined;
 use super::initial::{Filled, Mode, stays};
 use super::objects::{CurrentProcess, HIDDEN};
 use super::records::{Declared, Part, Struct, TypeName};
-use super::{Checker, ExpectedName, Global, Value};
+use super::{Checker, ConstantValue, ExpectedName, Global};
 use crate::check::hir::{
     Enum, Expr, ExprKind, Frame, Goal, Lock, LockId, Procedure, ProcedureId, Property, Shape, Type,
     Var, VarId,
@@ -83,7 +83,7 @@ impl<'s> Checker<'s> {
                         );
                     }
                     for (at, member) in members.iter().enumerate() {
-                        let value = Value::Member(id, at as i64);
+                        let value = ConstantValue::Member(id, at as i64);
                         self.declare_global(*member, Global::Const(value));
                     }
                     self.program.enums.push(Enum {
@@ -98,7 +98,7 @@ impl<'s> Checker<'s> {
                     for (field, ty) in fields {
                         self.declare_once(&mut known, *field, "a field");
                         self.known_type(ty);
-                        Body::new(self).no_atomic(ty);
+                        BodyChecker::new(self).no_atomic(ty);
                     }
                     if fields.is_empty() {
                         self.report(
@@ -310,7 +310,7 @@ impl<'s> Checker<'s> {
                 }
                 continue;
             };
-            let declared = Body::new(self).const_value(value, "a constant");
+            let declared = BodyChecker::new(self).const_value(value, "a constant");
             let value = self.set_const(name.text, declared).or(declared);
             // A second declaration of the name does not count.
             if let Some((global, span)) = self.globals.get_mut(name.text)
@@ -337,7 +337,7 @@ impl<'s> Checker<'s> {
                     let index = locks;
                     locks += 1;
                     if let Some(len) = len {
-                        let len = Body::new(self).dims(std::slice::from_ref(len), 1, true);
+                        let len = BodyChecker::new(self).dims(std::slice::from_ref(len), 1, true);
                         let len = len.and_then(|len| len.first().copied());
                         self.program.locks[index].len = Some(len.unwrap_or(1));
                     }
@@ -355,7 +355,7 @@ impl<'s> Checker<'s> {
         init: Option<&Init<'s>>,
     ) {
         let outer = names.len() as u64;
-        let Some(dims) = Body::new(self).dims(&ty.dims, outer, true) else {
+        let Some(dims) = BodyChecker::new(self).dims(&ty.dims, outer, true) else {
             return;
         };
         let of = self.declared(&ty.base);
@@ -372,7 +372,7 @@ impl<'s> Checker<'s> {
                     of,
                     mode: Mode::Constant,
                 };
-                Some(Body::new(self).filled(what, init))
+                Some(BodyChecker::new(self).filled(what, init))
             }
         };
         let right = self.diagnostics.len() == before;
@@ -488,7 +488,7 @@ impl<'s> Checker<'s> {
                     PropertyKind::Ensures => "`ensures`",
                     PropertyKind::Cover => "`cover`",
                 };
-                let expr = Body::new(self).condition(expr, what);
+                let expr = BodyChecker::new(self).condition(expr, what);
                 let property = Property {
                     name: name.map(|name| name.text.to_owned()),
                     expr,
@@ -589,7 +589,7 @@ impl<'s> Checker<'s> {
                 continue;
             };
             let signature = self.signatures[index].clone();
-            let mut inner = Body::of_process(self);
+            let mut inner = BodyChecker::of_process(self);
             inner.in_procedure = true;
             let mut seen: Option<&std::rc::Rc<TypeExpr<'s>>> = None;
             let mut stay = Vec::new();

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
-use super::body::Body;
+use super::body::BodyChecker;
 use super::records::{Declared, Selected, TypeName, elements, read, within};
 use super::types::Ty;
-use super::{Checker, ConstantArray, MAX_ELEMENTS, Value};
+use super::{Checker, ConstantArray, ConstantValue, MAX_ELEMENTS};
 use crate::check::hir::{Expr, ExprKind, Message, MessagePart, Shape, Stmt, StmtKind, Table, Type};
 use crate::syntax::ast::{self, Init, Name, Range};
 
@@ -62,8 +62,8 @@ impl<'s> Checker<'s> {
     /// Checks a constant array. Returns its index in the checker's tables; `None` if it has
     /// a mistake.
     pub(super) fn constant_array(&mut self, name: Name<'s>, init: &Init<'s>) -> Option<u32> {
-        let mut array = Flat::default();
-        Body::new(self).flatten(init, &mut array)?;
+        let mut array = FlatConstant::default();
+        BodyChecker::new(self).flatten(init, &mut array)?;
         if array.dims.is_empty() || array.values.is_empty() {
             self.report(
                 Diagnostic::new("M0406", init.span(), "an array of 0 elements")
@@ -79,9 +79,9 @@ impl<'s> Checker<'s> {
         let mut bits = Vec::with_capacity(values.len());
         for value in values {
             let (value, of) = match value {
-                Value::Bool(value) => (i128::from(value), Ty::Known(Type::Bool)),
-                Value::Member(id, value) => (value.into(), Ty::Known(Type::Enum(id))),
-                Value::Int(value) => (value, Ty::Literal),
+                ConstantValue::Bool(value) => (i128::from(value), Ty::Known(Type::Bool)),
+                ConstantValue::Member(id, value) => (value.into(), Ty::Known(Type::Enum(id))),
+                ConstantValue::Int(value) => (value, Ty::Literal),
             };
             let Ok(value) = i64::try_from(value) else {
                 self.elements_differ(name, init.span());
@@ -118,12 +118,12 @@ impl<'s> Checker<'s> {
 
 /// The elements of a constant array, with its dimensions.
 #[derive(Default)]
-struct Flat {
+struct FlatConstant {
     dims: Vec<u32>,
-    values: Vec<Value>,
+    values: Vec<ConstantValue>,
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Returns the sizes of dimensions. `outer`: the number of such arrays.
     pub(super) fn dims(
         &mut self,
@@ -167,7 +167,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// Collects the elements of a constant array; `None` if it has a mistake.
-    fn flatten(&mut self, init: &Init<'s>, into: &mut Flat) -> Option<()> {
+    fn flatten(&mut self, init: &Init<'s>, into: &mut FlatConstant) -> Option<()> {
         match init {
             Init::Value(expr) => {
                 let value = self.const_value(expr, "a constant")?;
@@ -201,9 +201,9 @@ impl<'s> Body<'_, 's> {
         item: &Init<'s>,
         list: Span,
         inner: &mut Option<Vec<u32>>,
-        into: &mut Flat,
+        into: &mut FlatConstant,
     ) -> Option<()> {
-        let mut one = Flat::default();
+        let mut one = FlatConstant::default();
         self.flatten(item, &mut one)?;
         self.c.grow(1, list);
         let same = inner.get_or_insert_with(|| one.dims.clone()) == &one.dims;
@@ -223,7 +223,12 @@ impl<'s> Body<'_, 's> {
         Some(())
     }
 
-    fn close(&mut self, count: usize, inner: Option<Vec<u32>>, into: &mut Flat) -> Option<()> {
+    fn close(
+        &mut self,
+        count: usize,
+        inner: Option<Vec<u32>>,
+        into: &mut FlatConstant,
+    ) -> Option<()> {
         into.dims = vec![u32::try_from(count).ok()?];
         into.dims.extend(inner.unwrap_or_default());
         Some(())

@@ -5,7 +5,7 @@
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 
-use super::body::Body;
+use super::body::BodyChecker;
 use super::types::{Ty, Typed};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Stmt, StmtKind, Type};
 use crate::code::shared::reads_shared;
@@ -17,7 +17,7 @@ struct Members {
     span: Span,
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Checks a `match` as a value.
     pub(super) fn match_expr(
         &mut self,

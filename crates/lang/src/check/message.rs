@@ -1,13 +1,13 @@
 //! Messages that name values: `assert e, "client {me} saw {a[i]}"`.
 
-use super::body::Body;
+use super::body::BodyChecker;
 use super::types::Ty;
 use crate::check::hir::{Expr, Message, MessagePart, Type};
 use crate::syntax::ast::{self, Name, Text};
 use crate::syntax::lexer::escaped;
 use mazurka_diagnostics::{Diagnostic, Span};
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Parses a message: braces contain a variable, a constant or an element; `{{` is a brace.
     pub(super) fn message(&mut self, text: Text<'s>) -> Message {
         let inner = text.quoted.strip_prefix('"').unwrap_or(text.quoted);

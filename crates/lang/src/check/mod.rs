@@ -114,7 +114,7 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
 
 /// The value of a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
+enum ConstantValue {
     Int(i128),
     Bool(bool),
     /// A member of an `enum`.
@@ -136,7 +136,7 @@ enum ExpectedName {
 enum Global {
     /// A constant that is declared later in the file.
     Pending,
-    Const(Value),
+    Const(ConstantValue),
     Var(VarId),
     Lock(LockId),
     Proc(ProcedureId),

@@ -9,7 +9,7 @@
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
-use super::body::Body;
+use super::body::BodyChecker;
 use super::records::with_field;
 use super::{Checker, Global, MAX_ELEMENTS, MAX_PROCESSES};
 use crate::check::hir::{self, Enum, LocalId, Shape, Spawned, Stmt, StmtKind, Type, Var, VarId};
@@ -18,13 +18,13 @@ use crate::syntax::ast::{self, File, Item, Name, ObjectKind};
 /// An object, or an array of them, with the variables that it is lowered to.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
-    pub kind: Kind,
+    pub kind: LoweredKind,
     pub dims: usize,
 }
 
 /// The kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LoweredKind {
     /// The number of permits left.
     Semaphore {
         permits: VarId,
@@ -66,17 +66,17 @@ pub(super) struct Channel {
     pub unbounded: bool,
 }
 
-impl Kind {
+impl LoweredKind {
     /// Returns its name in messages.
     pub(super) fn noun(self) -> &'static str {
         match self {
-            Kind::Semaphore { .. } => "a semaphore",
-            Kind::RwLock { .. } => "a reader–writer lock",
-            Kind::Cond { .. } => "a condition variable",
-            Kind::Barrier { .. } => "a barrier",
-            Kind::Mutex { .. } => "a lock",
-            Kind::Channel(_) => "a channel",
-            Kind::Poison => "something wrong",
+            LoweredKind::Semaphore { .. } => "a semaphore",
+            LoweredKind::RwLock { .. } => "a reader–writer lock",
+            LoweredKind::Cond { .. } => "a condition variable",
+            LoweredKind::Barrier { .. } => "a barrier",
+            LoweredKind::Mutex { .. } => "a lock",
+            LoweredKind::Channel(_) => "a channel",
+            LoweredKind::Poison => "something wrong",
         }
     }
 }
@@ -149,7 +149,7 @@ impl<'s> Checker<'s> {
     pub(super) fn declare_object(&mut self, name: Name<'s>) {
         let id = self.objects.len() as u32;
         self.objects.push(Object {
-            kind: Kind::Poison,
+            kind: LoweredKind::Poison,
             dims: 0,
         });
         self.declare_global(name, Global::Object(id));
@@ -202,8 +202,8 @@ impl<'s> Checker<'s> {
             };
             // Mistakes in a range are reported with the process.
             let before = self.diagnostics.len();
-            let from = Body::new(self).const_int(&range.from, "the range of a process");
-            let to = Body::new(self).const_int(&range.to, "the range of a process");
+            let from = BodyChecker::new(self).const_int(&range.from, "the range of a process");
+            let to = BodyChecker::new(self).const_int(&range.to, "the range of a process");
             self.diagnostics.truncate(before);
             let (Some(from), Some(to)) = (from, to) else {
                 continue;
@@ -234,7 +234,7 @@ impl<'s> Checker<'s> {
         if object.kind == ObjectKind::Channel {
             return self.channel(object);
         }
-        let dims = Body::new(self).dims(&object.dims, 1, true)?;
+        let dims = BodyChecker::new(self).dims(&object.dims, 1, true)?;
         let shape = Shape::plain(name.text, dims.clone());
         let value = match &object.value {
             Some(value) => Some(self.counted_value(object.kind, value)?),
@@ -242,22 +242,22 @@ impl<'s> Checker<'s> {
         };
         let value = value.unwrap_or(0);
         let kind = match object.kind {
-            ObjectKind::Semaphore => Kind::Semaphore {
+            ObjectKind::Semaphore => LoweredKind::Semaphore {
                 permits: self.object_var(shape, Type::Int, value, name.span)?,
             },
-            ObjectKind::RwLock => Kind::RwLock {
+            ObjectKind::RwLock => LoweredKind::RwLock {
                 readers: self.one_for_each(&shape, "readers", name.span)?,
                 writer: self.holder(with_field(&shape, "writer", &[]), name.span)?,
             },
-            ObjectKind::Cond | ObjectKind::SpuriousCond => Kind::Cond {
+            ObjectKind::Cond | ObjectKind::SpuriousCond => LoweredKind::Cond {
                 waiters: self.one_for_each(&shape, "waiting", name.span)?,
                 spurious: object.kind == ObjectKind::SpuriousCond,
             },
-            ObjectKind::Barrier => Kind::Barrier {
+            ObjectKind::Barrier => LoweredKind::Barrier {
                 waiters: self.one_for_each(&shape, "waiting", name.span)?,
                 parties: value,
             },
-            ObjectKind::Channel => Kind::Poison,
+            ObjectKind::Channel => LoweredKind::Poison,
         };
         let dims = dims.len();
         Some(Object { kind, dims })
@@ -265,13 +265,13 @@ impl<'s> Checker<'s> {
 
     fn mutex(&mut self, name: Name<'s>, len: Option<&ast::Expr<'s>>) -> Option<Object> {
         let dims: Vec<u32> = match len {
-            Some(len) => Body::new(self).dims(std::slice::from_ref(len), 1, true)?,
+            Some(len) => BodyChecker::new(self).dims(std::slice::from_ref(len), 1, true)?,
             None => Vec::new(),
         };
         let shape = Shape::plain(name.text, dims.clone());
         let holder = self.holder(shape, name.span)?;
         Some(Object {
-            kind: Kind::Mutex { holder },
+            kind: LoweredKind::Mutex { holder },
             dims: dims.len(),
         })
     }
@@ -282,7 +282,7 @@ impl<'s> Checker<'s> {
             ObjectKind::Semaphore => ("the permits of a semaphore", 0),
             _ => ("the processes of a barrier", 1),
         };
-        let number = Body::new(self).const_int(value, what)?;
+        let number = BodyChecker::new(self).const_int(value, what)?;
         if number < least {
             self.report(
                 Diagnostic::new("M0406", value.span, format!("{what}: {number}"))

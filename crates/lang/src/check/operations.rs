@@ -38,7 +38,7 @@
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 
-use super::body::Body;
+use super::body::BodyChecker;
 use super::initial::stays;
 use super::objects::CurrentProcess;
 use super::records::{Declared, number};
@@ -89,7 +89,7 @@ struct KnownOperation {
 
 /// The operation whose body is being checked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Inside {
+pub(super) struct CurrentOperation {
     known: KnownOperation,
     returns: Returns,
     /// Its client and its slot, as hidden parameters.
@@ -161,7 +161,7 @@ impl<'s> Checker<'s> {
             let (mut result, mut range) = (None, None);
             if let Some(ty) = ty {
                 result = self.known_type(ty).plain();
-                range = Body::new(self).range(ty);
+                range = BodyChecker::new(self).range(ty);
                 let single = ty.dims.is_empty() && ty.atomic.is_none();
                 let named = !matches!(self.declared(&ty.base), Declared::Struct(_));
                 if !single || !named {
@@ -205,8 +205,8 @@ impl<'s> Checker<'s> {
     }
 
     fn declare_history(&mut self, spec: &Spec<'s>) {
-        let clients = Body::new(self).const_int(&spec.clients, "the number of clients");
-        let calls = Body::new(self).const_int(&spec.operations, "the number of operations");
+        let clients = BodyChecker::new(self).const_int(&spec.clients, "the number of clients");
+        let calls = BodyChecker::new(self).const_int(&spec.operations, "the number of operations");
         let (Some(clients), Some(calls)) = (clients, calls) else {
             return;
         };
@@ -314,7 +314,7 @@ impl<'s> Checker<'s> {
             types.push(plain);
             // Mistakes in the range were reported with the procedure.
             let before = self.diagnostics.len();
-            let range = Body::new(self).range(ty);
+            let range = BodyChecker::new(self).range(ty);
             self.diagnostics.truncate(before);
             let (low, high) = match (range, plain) {
                 (Some(range), _) => range,
@@ -381,7 +381,7 @@ impl<'s> Checker<'s> {
             })
             .collect();
         self.program.lowered.insert(span);
-        let mut body = Body::of_process(self);
+        let mut body = BodyChecker::of_process(self);
         body.me = CurrentProcess::Process(me);
         let chosen = body.hidden("chosen", Type::Int);
         let frame = body.frame;
@@ -518,7 +518,7 @@ impl Dispatch<'_> {
     }
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Begins the body of a procedure whose parameters are declared.
     pub(super) fn begin_operation(&mut self, procedure: &str) {
         let known = self.c.operations.known.get(procedure).copied();
@@ -530,7 +530,7 @@ impl<'s> Body<'_, 's> {
             Returns::History { .. } => (hidden("$client"), hidden("$slot")),
             Returns::Variable(_) => (LocalId(0), LocalId(0)),
         };
-        self.operation = Some(Inside {
+        self.operation = Some(CurrentOperation {
             known,
             returns,
             client,
@@ -608,7 +608,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// Makes the return itself; no later step can change the value.
-    fn returned(&self, inside: Inside, value: Expr, span: Span) -> Stmt {
+    fn returned(&self, inside: CurrentOperation, value: Expr, span: Span) -> Stmt {
         let kind = match inside.returns {
             Returns::Variable(result) => {
                 StmtKind::Assign(vec![Place::Element(result, number(0, span))], vec![value])

@@ -1,6 +1,6 @@
 //! Processes: `process p (i in a..b)` becomes one process for each `i`.
 
-use super::body::Body;
+use super::body::BodyChecker;
 use super::objects::CurrentProcess;
 use super::{Checker, MAX_PROCESSES};
 use crate::check::hir::Process;
@@ -22,8 +22,8 @@ impl<'s> Checker<'s> {
             }
             return;
         };
-        let from = Body::new(self).const_int(&range.from, "the range of a process");
-        let to = Body::new(self).const_int(&range.to, "the range of a process");
+        let from = BodyChecker::new(self).const_int(&range.from, "the range of a process");
+        let to = BodyChecker::new(self).const_int(&range.to, "the range of a process");
         let span = range.from.span.to(range.to.span);
         let (Some(from), Some(to)) = (from, to) else {
             self.instance(name, Some((range.name, 0)), body);
@@ -69,7 +69,7 @@ impl<'s> Checker<'s> {
         body: &[Stmt<'s>],
     ) -> Process {
         let number = self.program.processes.len() as i64;
-        let mut inner = Body::of_process(self);
+        let mut inner = BodyChecker::of_process(self);
         inner.me = CurrentProcess::Process(number);
         if let Some((param, value)) = param {
             inner.declare_param(param, value);

@@ -6,7 +6,7 @@
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
-use super::body::{Body, Meaning};
+use super::body::{BodyChecker, Meaning};
 use super::records::read;
 use super::types::{Ty, Typed};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Place, Type, UnaryOp};
@@ -15,7 +15,7 @@ use crate::syntax::ast::{self, Quantified, Quantifier, QuantifierDomain};
 /// The most parts of an expression over a range.
 const MAX_PARTS: i128 = 1 << 16;
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     pub(super) fn quantified(&mut self, quantified: &Quantified<'s>, span: Span) -> Typed {
         let before = self.c.diagnostics.len();
         let Some(parts) = self.parts(quantified, span) else {
@@ -193,9 +193,11 @@ impl<'s> Body<'_, 's> {
 
     fn of_nothing(&mut self, quantifier: Quantifier, span: Span) -> Typed {
         match quantifier {
-            Quantifier::Forall => self.constant(super::Value::Bool(true), span),
-            Quantifier::Exists => self.constant(super::Value::Bool(false), span),
-            Quantifier::Count | Quantifier::Sum => self.constant(super::Value::Int(0), span),
+            Quantifier::Forall => self.constant(super::ConstantValue::Bool(true), span),
+            Quantifier::Exists => self.constant(super::ConstantValue::Bool(false), span),
+            Quantifier::Count | Quantifier::Sum => {
+                self.constant(super::ConstantValue::Int(0), span)
+            }
             Quantifier::Min | Quantifier::Max => {
                 self.report(
                     Diagnostic::new("M0423", span, "there is nothing to compare")
@@ -213,8 +215,8 @@ impl<'s> Body<'_, 's> {
             parts = parts
                 .into_iter()
                 .map(|part| {
-                    let one = self.constant(super::Value::Int(1), span);
-                    let zero = self.constant(super::Value::Int(0), span);
+                    let one = self.constant(super::ConstantValue::Int(1), span);
+                    let zero = self.constant(super::ConstantValue::Int(0), span);
                     self.conditional(part.expr, one, zero, span)
                 })
                 .collect();
@@ -288,7 +290,7 @@ impl<'s> Body<'_, 's> {
             })
             .collect();
         if parts.is_empty() {
-            return self.constant(super::Value::Bool(equal), span);
+            return self.constant(super::ConstantValue::Bool(equal), span);
         }
         let mut typed = self.joined(Quantifier::Forall, parts, span);
         if !equal {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
-use super::body::{Body, Meaning};
+use super::body::{BodyChecker, Meaning};
 use super::types::{Ty, Typed};
 use super::{Checker, ExpectedName};
 use crate::check::hir::{
@@ -193,7 +193,7 @@ impl<'s> Checker<'s> {
         for (part, (_, field)) in fields.into_iter().zip(declared) {
             let mut dims = dims.to_vec();
             let outer = elements(&dims);
-            dims.extend(Body::new(self).dims(&field.dims, outer, true)?);
+            dims.extend(BodyChecker::new(self).dims(&field.dims, outer, true)?);
             match part {
                 Part::Record(inner) => self.size_record(inner, &dims, span)?,
                 Part::Var(id) => {
@@ -210,7 +210,7 @@ impl<'s> Checker<'s> {
 
     /// Adds the invariant that a variable stays in the range given as its type.
     pub(super) fn state_range(&mut self, var: VarId, ty: &TypeExpr<'s>, span: Span) {
-        let Some(range) = Body::new(self).range(ty) else {
+        let Some(range) = BodyChecker::new(self).range(ty) else {
             return;
         };
         let len = self.program.vars[var.0 as usize].len;
@@ -307,7 +307,7 @@ pub(super) fn read(place: Place, ty: Type, span: Span) -> Expr {
     Expr { kind, ty, span }
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Returns the range of a type, if it is a range.
     pub(super) fn range(&mut self, ty: &TypeExpr<'s>) -> Option<(i64, i64)> {
         let Base::Range(from, to) = &ty.base else {

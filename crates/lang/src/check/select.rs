@@ -6,7 +6,7 @@
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
-use super::body::{Body, Meaning};
+use super::body::{BodyChecker, Meaning};
 use super::records::number;
 use super::synchronise::{Blocking, assign_all, binary, local, truth};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Stmt, StmtKind, Type};
@@ -33,7 +33,7 @@ struct Counters {
     which: LocalId,
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     pub(super) fn select_stmt(
         &mut self,
         word: Span,

@@ -2,13 +2,13 @@
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
-use super::body::{Body, Meaning};
+use super::body::{BodyChecker, Meaning};
 use super::records::{Selected, SelectorPart, behind, read};
 use super::temporal::NamedLocal;
 use super::types::{Ty, Typed};
 use crate::syntax::ast::{self, Name};
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     pub(super) fn element(&mut self, name: Name<'s>, index: &ast::Expr<'s>, span: Span) -> Typed {
         let selected = self.select(name, &[SelectorPart::Index(index)], span);
         self.read_selected(selected, span)

@@ -1,7 +1,7 @@
 //! `--set NAME=VALUE`: constants and initial values given by the user.
 
 use super::types::{range, show, stored};
-use super::{Checker, Global, Value};
+use super::{Checker, ConstantValue, Global};
 use crate::check::hir::{Shape, Type};
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -17,7 +17,7 @@ pub struct Setting {
 /// One given value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum GivenValue {
-    Known(Value),
+    Known(ConstantValue),
     /// A member of an `enum`, by name.
     Name(String),
 }
@@ -97,7 +97,7 @@ impl Checker<'_> {
             }
             let known = self.globals.get(name.as_str()).map(|(global, _)| *global);
             match known {
-                Some(Global::Const(Value::Member(..))) => self.setting_mistake(
+                Some(Global::Const(ConstantValue::Member(..))) => self.setting_mistake(
                     "M0501",
                     format!("`--set {name}`: this is a member of an `enum`"),
                     "only a `const` or a `var` can be set",
@@ -143,16 +143,20 @@ impl Checker<'_> {
     }
 
     /// Returns the value that a constant is set to, if any.
-    pub(super) fn set_const(&mut self, name: &str, declared: Option<Value>) -> Option<Value> {
+    pub(super) fn set_const(
+        &mut self,
+        name: &str,
+        declared: Option<ConstantValue>,
+    ) -> Option<ConstantValue> {
         let value = match self.settings.get(name)? {
             SettingValue::Poison => return None,
             SettingValue::One(value) => self.value_of(value),
             SettingValue::List(_) => None,
         };
-        let kind = |value: Value| match value {
-            Value::Int(_) => "a number".to_owned(),
-            Value::Bool(_) => "a truth value".to_owned(),
-            Value::Member(id, _) => {
+        let kind = |value: ConstantValue| match value {
+            ConstantValue::Int(_) => "a number".to_owned(),
+            ConstantValue::Bool(_) => "a truth value".to_owned(),
+            ConstantValue::Member(id, _) => {
                 format!("a `{}`", self.program.enums[usize::from(id)].name)
             }
         };
@@ -170,11 +174,11 @@ impl Checker<'_> {
                 format!("`--set {name}`: the constant is {expected}, not {found}"),
                 "a value of another type",
                 match declared {
-                    Some(Value::Member(id, _)) => {
+                    Some(ConstantValue::Member(id, _)) => {
                         let members = &self.program.enums[usize::from(id)].members;
                         format!("write `--set {name}={}`", members[0])
                     }
-                    Some(Value::Bool(_)) => {
+                    Some(ConstantValue::Bool(_)) => {
                         format!("write `--set {name}=true` or `--set {name}=false`")
                     }
                     _ => format!("write `--set {name}=1`"),
@@ -186,11 +190,11 @@ impl Checker<'_> {
     }
 
     /// Returns the given value; `None` if it is a name that is no member of an `enum`.
-    fn value_of(&self, given: &GivenValue) -> Option<Value> {
+    fn value_of(&self, given: &GivenValue) -> Option<ConstantValue> {
         match given {
             GivenValue::Known(value) => Some(*value),
             GivenValue::Name(name) => match self.program.member(name)? {
-                (Type::Enum(id), value) => Some(Value::Member(id, value)),
+                (Type::Enum(id), value) => Some(ConstantValue::Member(id, value)),
                 _ => None,
             },
         }
@@ -201,14 +205,15 @@ impl Checker<'_> {
     pub(super) fn set_table(
         &mut self,
         name: &str,
-        like: &[Value],
-    ) -> Option<(Vec<u32>, Vec<Value>)> {
+        like: &[ConstantValue],
+    ) -> Option<(Vec<u32>, Vec<ConstantValue>)> {
         let given = self.settings.get(name)?.clone();
         let mut values = Vec::new();
         let dims = flat(&given, &mut values);
-        let values: Option<Vec<Value>> = values.iter().map(|value| self.value_of(value)).collect();
+        let values: Option<Vec<ConstantValue>> =
+            values.iter().map(|value| self.value_of(value)).collect();
         let kind = std::mem::discriminant(like.first()?);
-        let fits = |value: &Value| std::mem::discriminant(value) == kind;
+        let fits = |value: &ConstantValue| std::mem::discriminant(value) == kind;
         match (given, dims, values) {
             (SettingValue::Poison, ..) => None,
             (SettingValue::List(_), Some(dims), Some(values)) if values.iter().all(fits) => {
@@ -275,11 +280,13 @@ impl Checker<'_> {
         let mut bits = Vec::with_capacity(values.len());
         for value in values {
             let number = match (self.value_of(&value), ty) {
-                (Some(Value::Bool(value)), Type::Bool) => Some(value.into()),
-                (Some(Value::Member(id, value)), Type::Enum(wanted)) if id == wanted => {
+                (Some(ConstantValue::Bool(value)), Type::Bool) => Some(value.into()),
+                (Some(ConstantValue::Member(id, value)), Type::Enum(wanted)) if id == wanted => {
                     Some(value.into())
                 }
-                (Some(Value::Int(value)), ty) if !matches!(ty, Type::Bool | Type::Enum(_)) => {
+                (Some(ConstantValue::Int(value)), ty)
+                    if !matches!(ty, Type::Bool | Type::Enum(_)) =>
+                {
                     let (low, high) = range(ty);
                     (low..=high).contains(&value).then_some(value)
                 }
@@ -388,8 +395,8 @@ fn read_list(text: &str, depth: usize) -> Option<(SettingValue, &str)> {
 fn read_one(text: &str) -> Option<GivenValue> {
     let text = text.trim();
     match text {
-        "true" | "True" => return Some(GivenValue::Known(Value::Bool(true))),
-        "false" | "False" => return Some(GivenValue::Known(Value::Bool(false))),
+        "true" | "True" => return Some(GivenValue::Known(ConstantValue::Bool(true))),
+        "false" | "False" => return Some(GivenValue::Known(ConstantValue::Bool(false))),
         _ => {}
     }
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
@@ -403,5 +410,5 @@ fn read_one(text: &str) -> Option<GivenValue> {
     let value: i128 = text.parse().ok()?;
     (i128::from(i64::MIN)..=u64::MAX.into())
         .contains(&value)
-        .then_some(GivenValue::Known(Value::Int(value)))
+        .then_some(GivenValue::Known(ConstantValue::Int(value)))
 }

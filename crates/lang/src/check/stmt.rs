@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::ExpectedName;
 use super::atomics::{Target, is_update};
-use super::body::{Body, Meaning};
+use super::body::{BodyChecker, Meaning};
 use super::initial::{Filled, Mode};
 use super::objects::CurrentProcess;
 use super::records::{Declared, Selected, number};
@@ -23,7 +23,7 @@ struct ForBounds {
     ty: Option<Type>,
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Checks the statements of a block, in a scope of their own.
     pub(super) fn statements(&mut self, list: &[ast::Stmt<'s>]) -> Vec<Stmt> {
         self.scoped(|body| {

@@ -6,19 +6,19 @@
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
-use super::body::{Body, Meaning};
-use super::objects::{CurrentProcess, Kind};
+use super::body::{BodyChecker, Meaning};
+use super::objects::{CurrentProcess, LoweredKind};
 use super::records::{Part, number, read};
 use super::{ExpectedName, Global};
 use crate::check::hir::{
     BinaryOp, Expr, ExprKind, LocalId, LockId, Message, MessagePart, Place, Stmt, StmtKind, Type,
     UnaryOp, VarId,
 };
-use crate::syntax::ast::{self, Kept, Name, Selector};
+use crate::syntax::ast::{self, Name, ResultTarget, Selector};
 
 /// An object with the indices after its name.
 pub(super) struct Operand {
-    pub kind: Kind,
+    pub kind: LoweredKind,
     pub indices: Vec<Expr>,
     span: Span,
 }
@@ -48,7 +48,7 @@ const VERBS: [&str; 9] = [
     "broadcast",
 ];
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Whether a call is an operation on an object, and no procedure with that name is declared.
     pub(super) fn is_operation(&self, name: Name<'s>, args: &[ast::Expr<'s>]) -> bool {
         let declared = self.c.globals.contains_key(name.text);
@@ -101,7 +101,7 @@ impl<'s> Body<'_, 's> {
     ) -> Option<StmtKind> {
         let object = self.operand(&args[0], span)?;
         let takes = match (verb.text, object.kind) {
-            ("wait", Kind::Cond { .. }) => 2,
+            ("wait", LoweredKind::Cond { .. }) => 2,
             _ => 1,
         };
         if args.len() != takes {
@@ -117,36 +117,38 @@ impl<'s> Body<'_, 's> {
                 let blocking = self.blocking(verb, object)?;
                 self.guarded(blocking, span)
             }
-            ("release", Kind::Semaphore { permits }) => {
+            ("release", LoweredKind::Semaphore { permits }) => {
                 let place = self.place_of(Part::Var(permits), object.indices, span);
                 let left = read(place.clone(), Type::Int, span);
                 let more = binary(BinaryOp::Add, left, number(1, span), Type::Int);
                 one_step(vec![assign(place, more, span)])
             }
-            ("read_unlock", Kind::RwLock { readers, .. }) => {
+            ("read_unlock", LoweredKind::RwLock { readers, .. }) => {
                 let place = self.mine(readers, &object.indices, span)?;
                 let reads = read(place.clone(), Type::Bool, span);
                 let held = self.held(reads, verb.text, span);
                 one_step(vec![held, assign(place, truth(false, span), span)])
             }
-            ("write_unlock", Kind::RwLock { writer, .. }) => {
+            ("write_unlock", LoweredKind::RwLock { writer, .. }) => {
                 let body = self.let_go(writer, object.indices, verb.text, span)?;
                 one_step(body)
             }
-            ("wait", Kind::Barrier { waiters, parties }) => {
+            ("wait", LoweredKind::Barrier { waiters, parties }) => {
                 return self.arrive(waiters, parties, &object.indices, span);
             }
-            ("wait", Kind::Cond { waiters, spurious }) => {
+            ("wait", LoweredKind::Cond { waiters, spurious }) => {
                 return self.wait([waiters], spurious, (object, &args[1]), span);
             }
-            ("signal", Kind::Cond { waiters, .. }) => self.signal(waiters, &object.indices, span),
-            ("broadcast", Kind::Cond { waiters, .. }) => {
+            ("signal", LoweredKind::Cond { waiters, .. }) => {
+                self.signal(waiters, &object.indices, span)
+            }
+            ("broadcast", LoweredKind::Cond { waiters, .. }) => {
                 let all = self.each_process(waiters, &object.indices, span, |body, place| {
                     vec![assign(place, truth(false, body), body)]
                 });
                 one_step(vec![all])
             }
-            (_, Kind::Poison) => return None,
+            (_, LoweredKind::Poison) => return None,
             _ => {
                 self.wrong_object(verb, object.kind, args[0].span);
                 return None;
@@ -179,15 +181,15 @@ impl<'s> Body<'_, 's> {
         let object = self.object_at(name, indices, span);
         self.c.program.lowered.insert(span);
         let kind = object.and_then(|object| match object.kind {
-            Kind::Mutex { holder } if verb == "lock" => {
+            LoweredKind::Mutex { holder } if verb == "lock" => {
                 let blocking = self.take(holder, object.indices, span)?;
                 Some(self.guarded(blocking, span))
             }
-            Kind::Mutex { holder } => {
+            LoweredKind::Mutex { holder } => {
                 let body = self.let_go(holder, object.indices, verb, span)?;
                 Some(one_step(body))
             }
-            Kind::Poison => None,
+            LoweredKind::Poison => None,
             other => {
                 let verb = Name { text: verb, span };
                 self.wrong_object(verb, other, name.span);
@@ -201,17 +203,17 @@ impl<'s> Body<'_, 's> {
     /// in one step.
     pub(super) fn tried(
         &mut self,
-        kept: &Kept<'s>,
+        kept: &ResultTarget<'s>,
         operation: &ast::Stmt<'s>,
         span: Span,
     ) -> StmtKind {
         let blocking = self.tried_operation(operation);
         let place = match kept {
-            Kept::Let(name) => {
+            ResultTarget::Let(name) => {
                 let local = self.declare(*name, Some(Type::Bool), Vec::new());
                 Some(Place::Local(local))
             }
-            Kept::Place(expr) => match self.place(expr) {
+            ResultTarget::Place(expr) => match self.place(expr) {
                 (Some(place), Some(Type::Bool)) => Some(place),
                 (Some(_), Some(_)) => {
                     self.report(
@@ -247,7 +249,7 @@ impl<'s> Body<'_, 's> {
                 };
                 let indices = index.iter().map(|e| self.index(e)).collect();
                 let object = self.object_at(*name, indices, span)?;
-                let Kind::Mutex { holder } = object.kind else {
+                let LoweredKind::Mutex { holder } = object.kind else {
                     let verb = Name { text: "lock", span };
                     self.wrong_object(verb, object.kind, name.span);
                     return None;
@@ -297,7 +299,7 @@ impl<'s> Body<'_, 's> {
     fn blocking(&mut self, verb: Name<'s>, object: Operand) -> Option<Blocking> {
         let span = object.span;
         match (verb.text, object.kind) {
-            ("acquire", Kind::Semaphore { permits }) => {
+            ("acquire", LoweredKind::Semaphore { permits }) => {
                 let place = self.place_of(Part::Var(permits), object.indices, span);
                 let left = read(place.clone(), Type::Int, span);
                 let one = number(1, span);
@@ -307,7 +309,7 @@ impl<'s> Body<'_, 's> {
                     then: vec![assign(place, less, span)],
                 })
             }
-            ("read_lock", Kind::RwLock { readers, writer }) => {
+            ("read_lock", LoweredKind::RwLock { readers, writer }) => {
                 let place = self.mine(readers, &object.indices, span)?;
                 let free = self.is_free(writer, object.indices, span);
                 let reads = not(read(place.clone(), Type::Bool, span));
@@ -316,7 +318,7 @@ impl<'s> Body<'_, 's> {
                     then: vec![assign(place, truth(true, span), span)],
                 })
             }
-            ("write_lock", Kind::RwLock { readers, writer }) => {
+            ("write_lock", LoweredKind::RwLock { readers, writer }) => {
                 let mut none_reads = Vec::new();
                 for process in 0..self.c.processes.count {
                     let mut indices = object.indices.clone();
@@ -330,7 +332,7 @@ impl<'s> Body<'_, 's> {
                 blocking.guard = all_of(none_reads);
                 Some(blocking)
             }
-            (_, Kind::Poison) => None,
+            (_, LoweredKind::Poison) => None,
             (_, kind) => {
                 self.wrong_object(verb, kind, span);
                 None
@@ -463,7 +465,7 @@ impl<'s> Body<'_, 's> {
                 (first, woken, vec![stmt(StmtKind::Lock(id, index))])
             }
             Mutex::Lowered(Operand { kind, indices, .. }) => {
-                let Kind::Mutex { holder } = kind else {
+                let LoweredKind::Mutex { holder } = kind else {
                     return None;
                 };
                 let first = self.let_go(holder, indices.clone(), "wait", span)?;
@@ -571,8 +573,8 @@ impl<'s> Body<'_, 's> {
             let indices = index.into_iter().map(|e| self.index(e)).collect();
             let object = self.object_at(name, indices, expr.span)?;
             return match object.kind {
-                Kind::Mutex { .. } => Some(Mutex::Lowered(object)),
-                Kind::Poison => None,
+                LoweredKind::Mutex { .. } => Some(Mutex::Lowered(object)),
+                LoweredKind::Poison => None,
                 other => {
                     let noun = other.noun();
                     self.report(
@@ -629,7 +631,7 @@ impl<'s> Body<'_, 's> {
         };
         let object = &self.c.objects[id as usize];
         let (kind, dims) = (object.kind, object.dims);
-        if kind == Kind::Poison {
+        if kind == LoweredKind::Poison {
             return None;
         }
         if indices.len() != dims {
@@ -643,7 +645,7 @@ impl<'s> Body<'_, 's> {
         })
     }
 
-    fn wrong_object(&mut self, verb: Name<'s>, kind: Kind, span: Span) {
+    fn wrong_object(&mut self, verb: Name<'s>, kind: LoweredKind, span: Span) {
         let (noun, verb) = (kind.noun(), verb.text);
         self.report(
             Diagnostic::new("M0428", span, format!("`{verb}` is not for {noun}"))

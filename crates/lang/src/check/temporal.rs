@@ -1,7 +1,7 @@
 //! Temporal properties, and the locals of processes that they mention.
 
 use super::Checker;
-use super::body::Body;
+use super::body::BodyChecker;
 use crate::check::hir::{
     LocalId, LocalOf, Process, Spawned, Stmt, StmtKind, TemporalProperty, Type,
 };
@@ -33,7 +33,7 @@ impl<'s> Checker<'s> {
         for condition in conditions {
             let watched = self.program.watched.iter();
             let locals = watched.map(|watched| watched.declared.clone()).collect();
-            let mut body = Body::new(self);
+            let mut body = BodyChecker::new(self);
             body.frame.locals = locals;
             body.temporal = true;
             let condition = body.condition(condition, "a temporal property");
@@ -69,7 +69,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> BodyChecker<'_, 's> {
     /// Returns the local in the frame of the property; reports an unknown one.
     pub(super) fn watched_local(&mut self, named: &NamedLocal<'_, 's>) -> Option<LocalId> {
         let process = self.process_named(named)?;

@@ -9,8 +9,9 @@ use mazurka_diagnostics::{Diagnostic, finish};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::syntax::ast::{
-    Alternative, Base, Expr, ExprKind, File, Gate, Init, Item, Kept, Name, Object, OperationResult,
-    PropertyKind, QuantifierDomain, Selector, Spawned, Stmt, StmtKind, Text, TypeExpr,
+    Alternative, Base, Expr, ExprKind, File, Gate, Init, Item, Name, Object, OperationResult,
+    PropertyKind, QuantifierDomain, ResultTarget, Selector, Spawned, Stmt, StmtKind, Text,
+    TypeExpr,
 };
 
 /// How a name is used.
@@ -21,7 +22,7 @@ struct Uses {
 }
 
 /// A local in scope.
-struct Local<'s> {
+struct ScopedLocal<'s> {
     name: Name<'s>,
     read: bool,
     /// Whether its purpose is to hold a value, unlike a loop counter or a parameter.
@@ -35,7 +36,7 @@ struct Local<'s> {
 struct Survey<'s> {
     globals: FxHashMap<&'s str, Uses>,
     /// The locals in scope, innermost last, and the local that each name refers to.
-    locals: Vec<Local<'s>>,
+    locals: Vec<ScopedLocal<'s>>,
     visible: FxHashMap<&'s str, usize>,
     /// The current procedure (`None`: a process), and the procedures that each one calls.
     inside: Option<&'s str>,
@@ -242,7 +243,7 @@ impl<'s> Survey<'s> {
         names.for_each(|name| self.declare(name, false));
         look(self);
         for local in self.locals.drain(outer..).rev() {
-            let Local {
+            let ScopedLocal {
                 name,
                 read,
                 keeps,
@@ -263,7 +264,7 @@ impl<'s> Survey<'s> {
     fn declare(&mut self, name: Name<'s>, keeps: bool) {
         let hides = self.visible.insert(name.text, self.locals.len());
         let read = self.watched.contains(name.text);
-        self.locals.push(Local {
+        self.locals.push(ScopedLocal {
             name,
             read,
             keeps,
@@ -284,7 +285,7 @@ impl<'s> Survey<'s> {
         }
     }
 
-    fn local(&mut self, name: Name<'s>) -> Option<&mut Local<'s>> {
+    fn local(&mut self, name: Name<'s>) -> Option<&mut ScopedLocal<'s>> {
         let at = *self.visible.get(name.text)?;
         self.locals.get_mut(at)
     }
@@ -395,8 +396,8 @@ impl<'s> Survey<'s> {
             StmtKind::Try(kept, operation) => {
                 self.stmt(operation);
                 match kept {
-                    Kept::Let(name) => self.declare(*name, true),
-                    Kept::Place(place) => self.place(place),
+                    ResultTarget::Let(name) => self.declare(*name, true),
+                    ResultTarget::Place(place) => self.place(place),
                 }
             }
             StmtKind::Operation(operation) => self.operation(operation),

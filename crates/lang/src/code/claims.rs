@@ -12,10 +12,10 @@ use mazurka_core::{Access, AccessKind, Claims, Wait, add_claim};
 use rustc_hash::FxHashMap;
 
 use crate::check::hir::VarId;
-use crate::code::compile::Index;
+use crate::code::compile::IndexedAccess;
 use crate::code::quick::quick;
 use crate::code::reach::followers;
-use crate::code::{Claim, Code, Ends, LateWait, Op, PureEnd, Range, Waits};
+use crate::code::{ChannelEndClaims, Claim, Code, LateWait, Op, PureEnd, Range, Waits};
 
 /// The depth to which nested calls within one step are followed. A step with deeper (recursive)
 /// calls claims everything.
@@ -25,7 +25,7 @@ pub(crate) const CALL_DEPTH: usize = 16;
 /// are followed.
 const MOST_PLACES: usize = 1 << 14;
 
-pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
+pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) {
     let marks: Vec<(u32, u32)> = (0..code.ops.len() as u32)
         .filter_map(|pc| match code.ops[pc as usize] {
             Op::Mark(step) | Op::Open(step) => Some((pc, step)),
@@ -39,7 +39,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
     let some_put_off = (0..code.ops.len() as u32).any(|pc| puts_off(code, pc, assumes));
     for (pc, step) in marks {
         let walk = |into_calls| {
-            let mut walk = Walk {
+            let mut walk = ClaimWalk {
                 code,
                 indices,
                 seen: FxHashMap::default(),
@@ -175,48 +175,50 @@ fn everything(code: &Code) -> Vec<Claim> {
 
 /// The values that depend on the choices of the step.
 #[derive(Clone, Default, PartialEq, Eq)]
-struct Outcome {
+struct ChoiceValues {
     /// Whether the value being computed does.
     read: bool,
     /// Whether the path of the step does.
     sways: bool,
     /// The variables that do, sorted: cells, and slots with the number of calls around them.
-    held: Vec<Place>,
+    held: Vec<TouchedPlace>,
 }
 
+/// A place that a step reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Place {
+enum TouchedPlace {
     Cell(u32),
+    /// The number of calls around the slot, and the slot.
     Slot(usize, u32),
 }
 
-impl Outcome {
+impl ChoiceValues {
     /// Applies the effect of an instruction with this number of calls around it.
     fn follow(&mut self, op: Op, calls: usize) {
-        let cells = |range: Range| (range.first..range.first + range.len).map(Place::Cell);
+        let cells = |range: Range| (range.first..range.first + range.len).map(TouchedPlace::Cell);
         let slots = |range: Range| {
             let all = range.first..range.first + range.len;
-            all.map(move |slot| Place::Slot(calls, slot))
+            all.map(move |slot| TouchedPlace::Slot(calls, slot))
         };
         match op {
             Op::Choose => self.read = true,
-            Op::Load(cell) => self.reads([Place::Cell(cell)]),
+            Op::Load(cell) => self.reads([TouchedPlace::Cell(cell)]),
             Op::LoadAt(range) => self.reads(cells(range)),
-            Op::Local(slot) => self.reads([Place::Slot(calls, slot)]),
+            Op::Local(slot) => self.reads([TouchedPlace::Slot(calls, slot)]),
             Op::LocalAt(range) => self.reads(slots(range)),
             Op::ArithLocals(_, _, both) => {
-                self.reads(both.map(|slot| Place::Slot(calls, u32::from(slot))));
+                self.reads(both.map(|slot| TouchedPlace::Slot(calls, u32::from(slot))));
             }
             Op::Fetch { cell, slot } => {
-                self.reads([Place::Cell(cell)]);
-                self.writes([Place::Slot(calls, slot)], true);
+                self.reads([TouchedPlace::Cell(cell)]);
+                self.writes([TouchedPlace::Slot(calls, slot)], true);
             }
-            Op::Store(cell) => self.writes([Place::Cell(cell)], true),
-            Op::SetLocal(slot) => self.writes([Place::Slot(calls, slot)], true),
+            Op::Store(cell) => self.writes([TouchedPlace::Cell(cell)], true),
+            Op::SetLocal(slot) => self.writes([TouchedPlace::Slot(calls, slot)], true),
             Op::StoreAt(range) => self.writes(cells(range), false),
             Op::SetLocalAt(range) => self.writes(slots(range), false),
             Op::JumpUnlessLess { slots, .. } => {
-                self.reads(slots.map(|slot| Place::Slot(calls, u32::from(slot))));
+                self.reads(slots.map(|slot| TouchedPlace::Slot(calls, u32::from(slot))));
                 self.turns();
             }
             // The analysis does not follow arguments into the procedure.
@@ -228,13 +230,16 @@ impl Outcome {
 
     /// Skips a call. Returns whether anything in it may depend on a chosen value; if so, the path
     /// depends on it from here on.
-    fn skip(&mut self, body: Body) -> bool {
-        let shared = self.held.iter().any(|at| matches!(at, Place::Cell(_)));
+    fn skip(&mut self, body: ProcedureEffects) -> bool {
+        let shared = self
+            .held
+            .iter()
+            .any(|at| matches!(at, TouchedPlace::Cell(_)));
         self.sways |= shared || body.chooses;
         self.sways
     }
 
-    fn join(&mut self, other: Outcome) {
+    fn join(&mut self, other: ChoiceValues) {
         self.read |= other.read;
         self.sways |= other.sways;
         self.held.extend(other.held);
@@ -246,12 +251,12 @@ impl Outcome {
         self.sways |= std::mem::take(&mut self.read);
     }
 
-    fn reads(&mut self, places: impl IntoIterator<Item = Place>) {
+    fn reads(&mut self, places: impl IntoIterator<Item = TouchedPlace>) {
         self.read |= places.into_iter().any(|place| self.held.contains(&place));
     }
 
     /// Writes the current value to one of these places. `certain`: it is known to which.
-    fn writes(&mut self, places: impl IntoIterator<Item = Place>, certain: bool) {
+    fn writes(&mut self, places: impl IntoIterator<Item = TouchedPlace>, certain: bool) {
         for place in places {
             match self.held.binary_search(&place) {
                 Err(at) if self.read => self.held.insert(at, place),
@@ -280,7 +285,7 @@ struct WalkPosition {
 struct PathEffects {
     /// The slots that may have been changed; sorted.
     changed: Vec<u32>,
-    outcome: Outcome,
+    outcome: ChoiceValues,
 }
 
 impl PathEffects {
@@ -297,19 +302,19 @@ impl PathEffects {
 
 /// The possible effects of a procedure, including those of its callees.
 #[derive(Clone, Copy, Default)]
-struct Body {
+struct ProcedureEffects {
     chooses: bool,
     waits: bool,
     recursive: bool,
 }
 
 /// The analysis of one step: a worklist walk over the code from its mark, with its results.
-struct Walk<'a> {
+struct ClaimWalk<'a> {
     code: &'a Code,
-    indices: &'a FxHashMap<u32, Index>,
+    indices: &'a FxHashMap<u32, IndexedAccess>,
     seen: FxHashMap<WalkPosition, PathEffects>,
     /// The procedures analysed so far.
-    bodies: FxHashMap<u32, Body>,
+    bodies: FxHashMap<u32, ProcedureEffects>,
     claims: Vec<Claim>,
     blockers: Vec<u32>,
     /// Whether the step may wait after it has chosen something.
@@ -325,7 +330,7 @@ struct Walk<'a> {
     touched: Vec<(usize, Option<usize>)>,
 }
 
-impl Walk<'_> {
+impl ClaimWalk<'_> {
     fn from(&mut self, mark: u32) {
         let open = matches!(self.code.ops[mark as usize], Op::Open(_));
         let start = WalkPosition {
@@ -495,13 +500,13 @@ impl Walk<'_> {
             && !(self.lost && self.body(procedure).recursive)
     }
 
-    fn body(&mut self, procedure: u32) -> Body {
+    fn body(&mut self, procedure: u32) -> ProcedureEffects {
         let code = self.code;
         let look = || body(code, procedure);
         *self.bodies.entry(procedure).or_insert_with(look)
     }
 
-    fn blocks(&mut self, pc: u32, outcome: &Outcome) {
+    fn blocks(&mut self, pc: u32, outcome: &ChoiceValues) {
         self.blockers.push(pc);
         self.late |= outcome.read || outcome.sways;
     }
@@ -532,11 +537,11 @@ impl Walk<'_> {
 
     /// Returns the claims where sends and receives claim different ends of a channel. A send claims
     /// the count of messages, a receive the messages, and any other access to a channel both.
-    fn ends(&self) -> Option<Box<Ends>> {
+    fn ends(&self) -> Option<Box<ChannelEndClaims>> {
         if self.touched.is_empty() || self.lost {
             return None;
         }
-        let mut ends = Ends::default();
+        let mut ends = ChannelEndClaims::default();
         for (at, channel) in self.channels.iter().enumerate() {
             let mut own = self.touched.iter().filter(|(touched, _)| *touched == at);
             let only = match (own.next(), own.next()) {
@@ -708,8 +713,8 @@ fn channels(code: &Code) -> Vec<ChannelCells> {
 
 /// Returns the possible effects of a procedure for any arguments, without those of the processes
 /// that it spawns.
-fn body(code: &Code, procedure: u32) -> Body {
-    let mut body = Body::default();
+fn body(code: &Code, procedure: u32) -> ProcedureEffects {
+    let mut body = ProcedureEffects::default();
     let mut seen = vec![false; code.ops.len()];
     let mut work = vec![code.procedures[procedure as usize].pc as usize];
     while let Some(pc) = work.pop() {

@@ -68,16 +68,16 @@ impl Continuations {
 }
 
 /// Decides which bodies of a program are endless.
-pub(crate) struct Ends {
+pub(crate) struct EndlessBodies {
     /// The ways of each procedure.
     procedures: Vec<Continuations>,
 }
 
-impl Ends {
+impl EndlessBodies {
     /// Iterates over the procedures of a program up to the least fixed point, so a procedure that
     /// only calls itself leads nowhere.
     pub fn new(program: &Program) -> Self {
-        let mut ends = Ends {
+        let mut ends = EndlessBodies {
             procedures: vec![Continuations::default(); program.procedures.len()],
         };
         loop {
@@ -203,7 +203,7 @@ fn constant(test: &Expr) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::Ends;
+    use super::EndlessBodies;
 
     #[test]
     fn a_body_without_a_way_to_its_end_is_endless() {
@@ -254,7 +254,7 @@ mod tests {
             ("leave()", false),
         ] {
             let program = program(body);
-            let ends = Ends::new(&program);
+            let ends = EndlessBodies::new(&program);
             let found = ends.is_endless(&program.processes[0].body);
             assert_eq!(found, endless, "{body}");
         }

@@ -7,8 +7,8 @@
 //!
 //! | textbook | here |
 //! |---|---|
-//! | use\[B\], def\[B\] | [`Effect::reads`], [`Effect::writes`], for one instruction |
-//! | IN\[B\] | [`Live::at`] |
+//! | use\[B\], def\[B\] | [`InstrEffect::reads`], [`InstrEffect::writes`], for one instruction |
+//! | IN\[B\] | [`LiveSlots::at`] |
 //!
 //! A spawned block starts with a copy of the frame, so a spawn reads what is live at the start
 //! of the block. A callee has its own frame; in its caller, what is live at the return address
@@ -22,7 +22,7 @@ const MOST_SLOTS: u32 = 1024;
 
 /// A live slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct LiveSlot {
     /// Its index in the frame.
     pub at: u32,
     /// Whether it holds the number of a process, which can differ between explorations.
@@ -31,24 +31,24 @@ pub(crate) struct Slot {
 
 /// The live slots at each instruction.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Live {
-    slots: Vec<Slot>,
+pub(crate) struct LiveSlots {
+    slots: Vec<LiveSlot>,
     /// For each instruction where a process can rest or return to, a range of `slots`.
     parts: Vec<(u32, u32)>,
 }
 
-impl Live {
+impl LiveSlots {
     /// Returns what is live before an instruction at which a process rests, or to which a
     /// call returns.
     #[inline]
-    pub fn at(&self, pc: u32) -> &[Slot] {
+    pub fn at(&self, pc: u32) -> &[LiveSlot] {
         let (first, end) = self.parts[pc as usize];
         &self.slots[first as usize..end as usize]
     }
 }
 
 /// The effect of an instruction on the frame, and the instructions that may follow it.
-struct Effect {
+struct InstrEffect {
     reads: [Option<Range>; 2],
     /// A slot that is certainly written.
     writes: Option<u32>,
@@ -58,54 +58,54 @@ struct Effect {
     leads: Option<u32>,
 }
 
-const NOTHING: Effect = Effect {
+const NOTHING: InstrEffect = InstrEffect {
     reads: [None; 2],
     writes: None,
     falls: true,
     leads: None,
 };
 
-fn effect(op: Op) -> Effect {
+fn effect(op: Op) -> InstrEffect {
     let slot = |first| Some(Range { first, len: 1 });
     match op {
-        Op::Local(at) => Effect {
+        Op::Local(at) => InstrEffect {
             reads: [slot(at), None],
             ..NOTHING
         },
-        Op::LocalAt(range) => Effect {
+        Op::LocalAt(range) => InstrEffect {
             reads: [Some(range), None],
             ..NOTHING
         },
-        Op::ArithLocals(_, _, slots) => Effect {
+        Op::ArithLocals(_, _, slots) => InstrEffect {
             reads: slots.map(|at| slot(u32::from(at))),
             ..NOTHING
         },
-        Op::Increment(at, _) => Effect {
+        Op::Increment(at, _) => InstrEffect {
             reads: [slot(at), None],
             writes: Some(at),
             ..NOTHING
         },
-        Op::SetLocal(at) | Op::Fetch { slot: at, .. } => Effect {
+        Op::SetLocal(at) | Op::Fetch { slot: at, .. } => InstrEffect {
             writes: Some(at),
             ..NOTHING
         },
-        Op::JumpIfFalse(to) | Op::SpawnBlock(to) => Effect {
+        Op::JumpIfFalse(to) | Op::SpawnBlock(to) => InstrEffect {
             leads: Some(to),
             ..NOTHING
         },
         Op::JumpUnlessLess {
             slots: [a, b], to, ..
-        } => Effect {
+        } => InstrEffect {
             reads: [slot(u32::from(a)), slot(u32::from(b))],
             leads: Some(to),
             ..NOTHING
         },
-        Op::Jump(to) => Effect {
+        Op::Jump(to) => InstrEffect {
             falls: false,
             leads: Some(to),
             ..NOTHING
         },
-        Op::Return | Op::Error | Op::End => Effect {
+        Op::Return | Op::Error | Op::End => InstrEffect {
             falls: false,
             ..NOTHING
         },
@@ -151,8 +151,8 @@ fn effect(op: Op) -> Effect {
 }
 
 /// Computes the live slots of compiled code.
-pub(crate) fn analyse(code: &Code) -> Live {
-    let frames: Vec<Vec<Slot>> = (0..code.layouts.len())
+pub(crate) fn analyse(code: &Code) -> LiveSlots {
+    let frames: Vec<Vec<LiveSlot>> = (0..code.layouts.len())
         .map(|body| frame(code, body))
         .collect();
     let small = |body: usize| frames[body].len() as u32 <= MOST_SLOTS;
@@ -161,7 +161,7 @@ pub(crate) fn analyse(code: &Code) -> Live {
     let words = most.div_ceil(64);
     let live = solve(code, words, |pc| small(code.bodies[pc] as usize));
 
-    let mut result = Live::default();
+    let mut result = LiveSlots::default();
     let everything: Vec<(u32, u32)> = frames
         .iter()
         .enumerate()
@@ -183,7 +183,7 @@ pub(crate) fn analyse(code: &Code) -> Live {
             (true, false) => everything[body],
             (true, true) => {
                 let live = &live[pc * words..(pc + 1) * words];
-                let is_live = |slot: &&Slot| has(live, slot.at);
+                let is_live = |slot: &&LiveSlot| has(live, slot.at);
                 result.slots.extend(frames[body].iter().filter(is_live));
                 (first, result.slots.len() as u32)
             }
@@ -193,13 +193,13 @@ pub(crate) fn analyse(code: &Code) -> Live {
 }
 
 /// Returns all slots of a body.
-fn frame(code: &Code, body: usize) -> Vec<Slot> {
+fn frame(code: &Code, body: usize) -> Vec<LiveSlot> {
     let layout = &code.layouts[body];
     let mut slots = Vec::new();
     for (local, &first) in layout.names.iter().zip(&layout.slots) {
         let handle = local.ty == Type::Process;
         let all = first..first + local.len.unwrap_or(1);
-        slots.extend(all.map(|at| Slot { at, handle }));
+        slots.extend(all.map(|at| LiveSlot { at, handle }));
     }
     slots
 }
@@ -255,7 +255,7 @@ mod tests {
         let rests = |op: &Op| matches!(op, Op::Mark(_) | Op::Open(_));
         let names = |pc: usize| {
             let layout = &code.layouts[code.bodies[pc] as usize];
-            let name = |slot: &Slot| {
+            let name = |slot: &LiveSlot| {
                 let at = layout.slots.partition_point(|&first| first <= slot.at) - 1;
                 let mark = if slot.handle { "^" } else { "" };
                 format!("{}{mark}", layout.names[at].name)
@@ -315,7 +315,7 @@ mod tests {
         let call = code.ops.iter().position(is_call).expect("a call");
         assert_eq!(
             code.live.at(call as u32 + 1),
-            [Slot {
+            [LiveSlot {
                 at: 1,
                 handle: false
             }]

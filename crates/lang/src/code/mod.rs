@@ -45,8 +45,8 @@ pub use refines::VariablePart;
 
 use crate::check::hir::{self, Type};
 use crate::code::interference::Interference;
-use crate::code::liveness::Live;
-use crate::code::quick::Quick;
+use crate::code::liveness::LiveSlots;
+use crate::code::quick::QuickStep;
 use crate::code::reach::Reach;
 use crate::code::symmetry::Symmetry;
 use mazurka_diagnostics::Span;
@@ -265,7 +265,7 @@ pub(crate) struct StepInfo {
     /// Whether the step may jump back in a loop that may never end, or may meet a false `assume`.
     pub puts_off: bool,
     /// If the step touches channels: its claims where sends and receives claim different ends.
-    pub ends: Option<Box<Ends>>,
+    pub ends: Option<Box<ChannelEndClaims>>,
     pub span: Span,
     /// The memory order of its access, if the source names one.
     pub order: Option<AccessOrder>,
@@ -273,7 +273,7 @@ pub(crate) struct StepInfo {
 
 /// The claims of a step where sends and receives claim different ends of a channel.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ends {
+pub(crate) struct ChannelEndClaims {
     pub claims: Vec<Claim>,
     /// The channel ends such that the step touches nothing else of their channels.
     pub pure: Vec<PureEnd>,
@@ -308,7 +308,7 @@ pub(crate) struct Layout {
 
 /// The part of a label for an instruction. Labels are the text of steps in reports.
 #[derive(Clone, Debug)]
-pub(crate) enum Note {
+pub(crate) enum LabelPart {
     /// The condition of a guard, printed if it holds.
     Guard(hir::Expr),
     /// A test, printed as it is, or negated if it is false.
@@ -351,13 +351,13 @@ pub(crate) struct Checked {
 pub struct Code {
     pub(crate) ops: Vec<Op>,
     /// For each mark, how to make the step without interpreting it, if that is possible.
-    pub(crate) quick: Vec<Option<Quick>>,
+    pub(crate) quick: Vec<Option<QuickStep>>,
     /// For each instruction, its place in the source.
     pub(crate) spans: Vec<Span>,
     /// For each instruction, the body whose frame it uses.
     pub(crate) bodies: Vec<u32>,
     pub(crate) layouts: Vec<Layout>,
-    pub(crate) notes: FxHashMap<u32, Note>,
+    pub(crate) notes: FxHashMap<u32, LabelPart>,
     /// The jumps that decide what a process does next: those of statements, those over an operation
     /// that can fail, and in atomicity access those between the reads of an expression. A value
     /// that is computed in one go may contain other jumps, which are not choices of the process.
@@ -411,7 +411,7 @@ pub struct Code {
     /// Where each body of a process, spawned block or procedure begins, in order, and whether it
     /// is [endless](endless).
     pub(crate) begins: Vec<(u32, bool)>,
-    pub(crate) live: Live,
+    pub(crate) live: LiveSlots,
     pub(crate) reach: OnceLock<Reach>,
     pub(crate) interference: OnceLock<Interference>,
     pub(crate) quiet: [OnceLock<Vec<bool>>; 2],

@@ -17,7 +17,7 @@ pub(crate) enum QuickAction {
     /// Writes a constant.
     Set { value: i64 },
     /// Writes a value computed from at most two locals.
-    Put { value: Value },
+    Put { value: QuickValue },
     /// Acquires the lock, which is free.
     Lock,
     /// Releases the lock, if the process holds it.
@@ -34,7 +34,7 @@ pub(crate) struct Element {
 
 /// The value to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum QuickValue {
     Slot(u32),
     /// An operation on two slots.
     Slots(Arith, Type, [u16; 2]),
@@ -42,14 +42,16 @@ pub(crate) enum Value {
     SlotAndConst(Arith, Type, u32, i32),
 }
 
-impl Value {
+impl QuickValue {
     /// Returns the value for these locals, or `None` if it is undefined.
     #[inline(always)]
     pub fn eval(self, locals: &[i64]) -> Option<i64> {
         match self {
-            Value::Slot(slot) => Some(locals[slot as usize]),
-            Value::Slots(op, ty, [a, b]) => arith(op, ty, locals[a as usize], locals[b as usize]),
-            Value::SlotAndConst(op, ty, slot, value) => {
+            QuickValue::Slot(slot) => Some(locals[slot as usize]),
+            QuickValue::Slots(op, ty, [a, b]) => {
+                arith(op, ty, locals[a as usize], locals[b as usize])
+            }
+            QuickValue::SlotAndConst(op, ty, slot, value) => {
                 arith(op, ty, locals[slot as usize], i64::from(value))
             }
         }
@@ -127,7 +129,7 @@ impl Next {
 
 /// A step that does one thing to one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Quick {
+pub(crate) struct QuickStep {
     pub action: QuickAction,
     /// The access that it claims and makes.
     pub access: Access,
@@ -141,7 +143,7 @@ pub(crate) struct Quick {
 
 /// Recognises a quick step by the instructions after its mark and by its claims. A step that
 /// writes a cell of an invariant has more claims, so it is not quick.
-pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Option<Quick> {
+pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Option<QuickStep> {
     let [claim] = claims else { return None };
     let behind = code.ops.get(mark as usize..)?;
     let [Op::Mark(step), behind @ ..] = behind else {
@@ -160,7 +162,7 @@ pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Opt
         (Claim::Fixed(claimed), _) if *claimed == access => step + 1,
         _ => return None,
     };
-    Some(Quick {
+    Some(QuickStep {
         action,
         access,
         key,
@@ -190,9 +192,9 @@ fn action(ops: &[Op]) -> Option<(QuickAction, AccessKind, u32, u32)> {
         [Op::Const(value), Op::Store(cell), ..] => {
             Some((QuickAction::Set { value }, AccessKind::Write, cell, 2))
         }
-        [Op::Local(slot), Op::Store(cell), ..] => put(Value::Slot(slot), cell, 2),
+        [Op::Local(slot), Op::Store(cell), ..] => put(QuickValue::Slot(slot), cell, 2),
         [Op::ArithLocals(op, ty, slots), Op::Store(cell), ..] => {
-            put(Value::Slots(op, ty, slots), cell, 2)
+            put(QuickValue::Slots(op, ty, slots), cell, 2)
         }
         [
             Op::Local(slot),
@@ -202,7 +204,7 @@ fn action(ops: &[Op]) -> Option<(QuickAction, AccessKind, u32, u32)> {
             ..,
         ] => {
             let value = i32::try_from(value).ok()?;
-            put(Value::SlotAndConst(op, ty, slot, value), cell, 4)
+            put(QuickValue::SlotAndConst(op, ty, slot, value), cell, 4)
         }
         [Op::Lock(cell), ..] => Some((QuickAction::Lock, AccessKind::Acquire, cell, 1)),
         [Op::Unlock(cell), ..] => Some((QuickAction::Unlock, AccessKind::Release, cell, 1)),

@@ -5,7 +5,7 @@
 //! it was opened, so several brackets opened in one line indent once.
 
 use super::spacing::{Word, blank, ends_operand, is_infix};
-use crate::syntax::token::{Kind, Token};
+use crate::syntax::token::{Token, TokenKind};
 
 /// The indentation of one level.
 const STEP: usize = 2;
@@ -14,7 +14,7 @@ const CONTINUED: usize = 4;
 
 /// The space between two tokens.
 #[derive(Clone, Copy, Debug)]
-enum Piece<'s> {
+enum Spacing<'s> {
     /// A number of line breaks, with blanks around them.
     Breaks(usize),
     Comment(&'s str),
@@ -23,7 +23,7 @@ enum Piece<'s> {
 /// An open bracket, or the whole file.
 #[derive(Debug)]
 struct Level {
-    opener: Option<Kind>,
+    opener: Option<TokenKind>,
     /// The indentation of a closing bracket at the start of a line.
     base: usize,
     /// The indentation of the contents.
@@ -69,7 +69,7 @@ pub(super) fn layout(source: &str, tokens: &[Token]) -> String {
 }
 
 /// Splits the text between two tokens.
-fn pieces(mut gap: &str) -> Vec<Piece<'_>> {
+fn pieces(mut gap: &str) -> Vec<Spacing<'_>> {
     let mut pieces = Vec::new();
     let mut breaks = 0;
     while let Some(first) = gap.chars().next() {
@@ -84,13 +84,13 @@ fn pieces(mut gap: &str) -> Vec<Piece<'_>> {
             continue;
         };
         if breaks > 0 {
-            pieces.push(Piece::Breaks(std::mem::take(&mut breaks)));
+            pieces.push(Spacing::Breaks(std::mem::take(&mut breaks)));
         }
-        pieces.push(Piece::Comment(gap[..length].trim_end()));
+        pieces.push(Spacing::Comment(gap[..length].trim_end()));
         gap = &gap[length..];
     }
     if breaks > 0 {
-        pieces.push(Piece::Breaks(breaks));
+        pieces.push(Spacing::Breaks(breaks));
     }
     pieces
 }
@@ -108,22 +108,28 @@ struct Writer<'s> {
 
 impl<'s> Writer<'s> {
     /// Classifies a token by its two neighbours.
-    fn word(&self, source: &'s str, token: &Token, next: Option<Kind>, touches: bool) -> Word<'s> {
+    fn word(
+        &self,
+        source: &'s str,
+        token: &Token,
+        next: Option<TokenKind>,
+        touches: bool,
+    ) -> Word<'s> {
         let after_operand = self
             .last
             .is_some_and(|last| !last.alternative && ends_operand(last.kind, last.text));
-        let after_brace = self.last.is_some_and(|last| last.kind == Kind::RBrace);
+        let after_brace = self.last.is_some_and(|last| last.kind == TokenKind::RBrace);
         let prefix = match token.kind {
-            Kind::Minus => !after_operand && !after_brace,
-            Kind::Not => !after_operand,
-            Kind::Tilde => true,
+            TokenKind::Minus => !after_operand && !after_brace,
+            TokenKind::Not => !after_operand,
+            TokenKind::Tilde => true,
             _ => false,
         };
         let alternative = match token.kind {
-            Kind::LBracket => next == Some(Kind::RBracket),
-            Kind::RBracket => self
+            TokenKind::LBracket => next == Some(TokenKind::RBracket),
+            TokenKind::RBracket => self
                 .last
-                .is_some_and(|last| last.kind == Kind::LBracket && last.alternative),
+                .is_some_and(|last| last.kind == TokenKind::LBracket && last.alternative),
             _ => false,
         };
         Word {
@@ -142,17 +148,22 @@ impl<'s> Writer<'s> {
     }
 
     /// Writes a token and what is before it; `hangs`: a line break follows.
-    fn put(&mut self, pieces: &[Piece<'_>], word: &Word<'s>, hangs: bool) {
-        let opens_line = pieces.iter().any(|piece| matches!(piece, Piece::Breaks(_)));
+    fn put(&mut self, pieces: &[Spacing<'_>], word: &Word<'s>, hangs: bool) {
+        let opens_line = pieces
+            .iter()
+            .any(|piece| matches!(piece, Spacing::Breaks(_)));
         let starts = self.starts_statement(word, opens_line);
         let indent = self.indent(word, starts);
-        let closes = matches!(word.kind, Kind::RBrace | Kind::RParen | Kind::RBracket);
+        let closes = matches!(
+            word.kind,
+            TokenKind::RBrace | TokenKind::RParen | TokenKind::RBracket
+        );
         let beside = if closes { self.level().content } else { indent };
         let mut breaks = 0;
         for piece in pieces {
             match piece {
-                Piece::Breaks(count) => breaks = *count,
-                Piece::Comment(text) => {
+                Spacing::Breaks(count) => breaks = *count,
+                Spacing::Comment(text) => {
                     self.open_line(breaks, beside);
                     if breaks == 0 && !self.out.is_empty() {
                         self.out.push(' ');
@@ -163,7 +174,7 @@ impl<'s> Writer<'s> {
                 }
             }
         }
-        if word.kind == Kind::Eof {
+        if word.kind == TokenKind::Eof {
             if !self.out.is_empty() {
                 self.out.push('\n');
             }
@@ -217,14 +228,14 @@ impl<'s> Writer<'s> {
         let inside = self.levels.len() > 1;
         let level = self.level();
         match word.kind {
-            Kind::LBrace => {
+            TokenKind::LBrace => {
                 let base = match level.opener {
-                    Some(Kind::LParen | Kind::LBracket) => line,
+                    Some(TokenKind::LParen | TokenKind::LBracket) => line,
                     _ => level.statement,
                 };
                 let commas = std::mem::take(&mut level.names_members);
                 self.levels.push(Level {
-                    opener: Some(Kind::LBrace),
+                    opener: Some(TokenKind::LBrace),
                     base,
                     content: base + STEP,
                     statement: line,
@@ -232,7 +243,7 @@ impl<'s> Writer<'s> {
                     names_members: false,
                 });
             }
-            Kind::LParen | Kind::LBracket => {
+            TokenKind::LParen | TokenKind::LBracket => {
                 let content = line + if hangs { STEP } else { CONTINUED };
                 self.levels.push(Level {
                     opener: Some(word.kind),
@@ -243,10 +254,10 @@ impl<'s> Writer<'s> {
                     names_members: false,
                 });
             }
-            Kind::RBrace | Kind::RParen | Kind::RBracket if inside => {
+            TokenKind::RBrace | TokenKind::RParen | TokenKind::RBracket if inside => {
                 self.levels.pop();
             }
-            Kind::Ident if matches!(word.text, "enum" | "struct" | "match" | "via") => {
+            TokenKind::Ident if matches!(word.text, "enum" | "struct" | "match" | "via") => {
                 level.names_members = true;
             }
             _ => {}
@@ -258,15 +269,17 @@ impl<'s> Writer<'s> {
         let line = self.line;
         let level = self.level();
         match word.kind {
-            Kind::RBrace | Kind::RParen | Kind::RBracket if !word.alternative => level.base,
-            Kind::Eof => 0,
+            TokenKind::RBrace | TokenKind::RParen | TokenKind::RBracket if !word.alternative => {
+                level.base
+            }
+            TokenKind::Eof => 0,
             _ if starts => level.content,
-            Kind::LBrace => match level.opener {
-                Some(Kind::LParen | Kind::LBracket) => line,
+            TokenKind::LBrace => match level.opener {
+                Some(TokenKind::LParen | TokenKind::LBracket) => line,
                 _ => level.statement,
             },
             _ => match level.opener {
-                Some(Kind::LParen | Kind::LBracket) => level.content,
+                Some(TokenKind::LParen | TokenKind::LBracket) => level.content,
                 _ => level.statement + CONTINUED,
             },
         }
@@ -276,34 +289,39 @@ impl<'s> Writer<'s> {
     fn starts_statement(&mut self, word: &Word<'_>, opens_line: bool) -> bool {
         let last = self.last;
         let level = self.level();
-        if matches!(level.opener, Some(Kind::LParen | Kind::LBracket)) {
+        if matches!(level.opener, Some(TokenKind::LParen | TokenKind::LBracket)) {
             return false;
         }
         let Some(last) = last else {
             return true;
         };
         match last.kind {
-            _ if word.alternative => word.kind == Kind::LBracket,
-            Kind::Semi => true,
+            _ if word.alternative => word.kind == TokenKind::LBracket,
+            TokenKind::Semi => true,
             // `} else {` continues its statement, at its indentation.
-            Kind::RBrace => !is_infix(word.kind) && !matches!(word.kind, Kind::Semi | Kind::Comma),
-            Kind::LBrace => true,
-            Kind::Comma => level.commas,
+            TokenKind::RBrace => {
+                !is_infix(word.kind) && !matches!(word.kind, TokenKind::Semi | TokenKind::Comma)
+            }
+            TokenKind::LBrace => true,
+            TokenKind::Comma => level.commas,
             // Nothing separates declarations or `process` heads.
             _ => {
                 let complete = ends_operand(last.kind, last.text)
-                    || matches!(last.kind, Kind::Skip | Kind::End | Kind::Error);
+                    || matches!(
+                        last.kind,
+                        TokenKind::Skip | TokenKind::End | TokenKind::Error
+                    );
                 let opens = !is_infix(word.kind)
                     && !matches!(
                         word.kind,
-                        Kind::Else
-                            | Kind::Comma
-                            | Kind::Semi
-                            | Kind::Colon
-                            | Kind::LBrace
-                            | Kind::LParen
-                            | Kind::LBracket
-                            | Kind::Not
+                        TokenKind::Else
+                            | TokenKind::Comma
+                            | TokenKind::Semi
+                            | TokenKind::Colon
+                            | TokenKind::LBrace
+                            | TokenKind::LParen
+                            | TokenKind::LBracket
+                            | TokenKind::Not
                     );
                 opens_line && complete && opens
             }

@@ -16,7 +16,7 @@ use mazurka_diagnostics::{Diagnostic, finish};
 use crate::syntax::include::without_includes;
 use crate::syntax::lexer::lex;
 use crate::syntax::parser::parse;
-use crate::syntax::token::{Kind, Token};
+use crate::syntax::token::{Token, TokenKind};
 
 /// Why a text was not formatted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,7 +61,7 @@ pub fn format(source: &str) -> Result<String, Unformatted> {
 }
 
 /// Returns the tokens and their texts.
-fn words<'s>(source: &'s str, tokens: &'s [Token]) -> impl Iterator<Item = (Kind, &'s str)> {
+fn words<'s>(source: &'s str, tokens: &'s [Token]) -> impl Iterator<Item = (TokenKind, &'s str)> {
     tokens
         .iter()
         .map(move |token| (token.kind, token.span.text(source)))

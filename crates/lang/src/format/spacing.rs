@@ -1,35 +1,39 @@
 //! The space between two tokens of one line: a blank or nothing.
 
-use crate::syntax::token::Kind;
+use crate::syntax::token::TokenKind;
 
 /// A token as the layout sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'s> {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub text: &'s str,
     /// Whether it is a sign before its operand, as in `-x`, and not between two.
     pub prefix: bool,
     /// Whether it is a bracket of the `[]` between two alternatives of a `select`.
     pub alternative: bool,
     /// The token before it, in the same line or not.
-    pub behind: Option<Kind>,
+    pub behind: Option<TokenKind>,
     /// Whether it directly follows that token.
     pub touches: bool,
 }
 
 /// Whether an expression can end with this token.
-pub(super) fn ends_operand(kind: Kind, text: &str) -> bool {
+pub(super) fn ends_operand(kind: TokenKind, text: &str) -> bool {
     match kind {
-        Kind::Ident => !matches!(text, "return" | "match"),
-        Kind::Int | Kind::Str | Kind::True | Kind::False | Kind::TypeName => true,
-        Kind::RParen | Kind::RBracket => true,
+        TokenKind::Ident => !matches!(text, "return" | "match"),
+        TokenKind::Int
+        | TokenKind::Str
+        | TokenKind::True
+        | TokenKind::False
+        | TokenKind::TypeName => true,
+        TokenKind::RParen | TokenKind::RBracket => true,
         _ => false,
     }
 }
 
 /// Whether a token always stands between two operands.
-pub(super) fn is_infix(kind: Kind) -> bool {
-    use Kind::*;
+pub(super) fn is_infix(kind: TokenKind) -> bool {
+    use TokenKind::*;
     matches!(
         kind,
         Assign
@@ -67,7 +71,7 @@ pub(super) fn is_infix(kind: Kind) -> bool {
 
 /// Whether a blank stands between two tokens of one line.
 pub(super) fn blank(left: &Word<'_>, right: &Word<'_>) -> bool {
-    use Kind::*;
+    use TokenKind::*;
     // Always a blank between two words.
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     if left.text.ends_with(is_part) && right.text.starts_with(is_part) {
@@ -89,13 +93,17 @@ pub(super) fn blank(left: &Word<'_>, right: &Word<'_>) -> bool {
 }
 
 /// Whether the token before a parenthesis belongs to it, as in `f(x)` and `lock(m)`.
-fn calls(kind: Kind, word: &Word<'_>) -> bool {
+fn calls(kind: TokenKind, word: &Word<'_>) -> bool {
     match kind {
-        Kind::Ident => {
+        TokenKind::Ident => {
             let is_word = matches!(word.text, "return" | "match" | "of" | "for");
-            !is_word && word.behind != Some(Kind::Process)
+            !is_word && word.behind != Some(TokenKind::Process)
         }
-        Kind::Lock | Kind::Unlock | Kind::Input | Kind::Choose | Kind::Reserved => true,
+        TokenKind::Lock
+        | TokenKind::Unlock
+        | TokenKind::Input
+        | TokenKind::Choose
+        | TokenKind::Reserved => true,
         _ => false,
     }
 }

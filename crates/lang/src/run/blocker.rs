@@ -5,7 +5,7 @@ use mazurka_core::{Blocker, Claims, Execution, ProcessId, ProcessTable, Status, 
 use crate::Machine;
 use crate::code::{Code, Joins, Op};
 use crate::run::state::Registers;
-use crate::run::{Obstacle, Piece, Plain, peek};
+use crate::run::{InstrRange, Obstacle, Plain, peek};
 
 impl Machine {
     pub(crate) fn blocker_of(&self, process: ProcessId) -> Blocker {
@@ -42,7 +42,7 @@ impl Machine {
     /// Returns the process that the `join` at this instruction waits for.
     pub(crate) fn joined(&self, process: ProcessId, pc: u32) -> Option<ProcessId> {
         let start = self.state.processes[process.index()].registers.pc as usize;
-        let piece = Piece {
+        let piece = InstrRange {
             ops: &self.code.ops[..pc as usize],
             first: start,
         };
@@ -54,7 +54,7 @@ impl Machine {
     /// Adds the processes whose end the next step of a process may wait for.
     pub(crate) fn joinable(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
         let locals = self.locals(process);
-        let resting = Resting {
+        let resting = RestingProcess {
             code: &self.code,
             table: &self.table,
             process,
@@ -73,14 +73,14 @@ impl Machine {
 }
 
 /// A process of either machine that rests at a mark.
-pub(crate) struct Resting<'a> {
+pub(crate) struct RestingProcess<'a> {
     pub code: &'a Code,
     pub table: &'a ProcessTable,
     pub process: ProcessId,
     pub registers: &'a Registers,
 }
 
-impl Resting<'_> {
+impl RestingProcess<'_> {
     /// Adds the processes whose end the next step may wait for. `handle` reads a slot.
     pub fn joinable(&self, handle: impl Fn(u32) -> ProcessId, into: &mut Vec<ProcessId>) {
         let Registers { pc, children, .. } = *self.registers;

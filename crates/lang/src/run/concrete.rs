@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use mazurka_core::{AccessKind, Outcome, ProcessId, ProcessPath};
 use rustc_hash::FxHashMap;
 
-use super::domain::{Domain, Halt, Obstacle, Selected, Situation, StepInProgress, Values};
-use super::work::{Piece, peek};
+use super::domain::{Domain, Halt, Obstacle, SelectedElement, Situation, StepInProgress, Values};
+use super::work::{InstrRange, peek};
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
 use crate::code::numbers;
@@ -141,8 +141,8 @@ impl<L: Listener> Domain for Numbers<'_, L> {
         _: &mut StepInProgress<'_>,
         range: Range,
         index: i64,
-    ) -> Result<Selected<Infallible>, Halt> {
-        Ok(Selected::At(element(range, index)?))
+    ) -> Result<SelectedElement<Infallible>, Halt> {
+        Ok(SelectedElement::At(element(range, index)?))
     }
 
     #[inline(always)]
@@ -227,7 +227,7 @@ pub(crate) fn element(range: Range, index: i64) -> Result<u32, Fault> {
 
 /// Evaluates a property over cells.
 pub(crate) fn evaluate(snippet: &[Op], cells: &[i64]) -> Result<i64, Fault> {
-    let piece = Piece::whole(snippet);
+    let piece = InstrRange::whole(snippet);
     match peek(&mut Plain, piece, cells, &[], &mut Vec::new()) {
         Some(value) => value,
         None => unreachable!("a property only reads"),

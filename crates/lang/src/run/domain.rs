@@ -171,7 +171,7 @@ impl StepInProgress<'_> {
 }
 
 /// The element that an index selects.
-pub(crate) enum Selected<U> {
+pub(crate) enum SelectedElement<U> {
     /// This cell or slot.
     At(u32),
     /// An unknown element within the array.
@@ -314,7 +314,7 @@ pub(crate) trait Domain {
         step: &mut StepInProgress<'_>,
         range: Range,
         index: Value<Self>,
-    ) -> Result<Selected<Self::Unknown>, Halt>;
+    ) -> Result<SelectedElement<Self::Unknown>, Halt>;
 
     /// Returns the element that an index selects; an unknown one is fixed first.
     fn pick(

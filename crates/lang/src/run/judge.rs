@@ -24,7 +24,7 @@ const MOST_NUMBERS: usize = 1 << 21;
 
 /// The effect of a call in a state of the specification.
 #[derive(Clone, Copy, Debug)]
-enum Effect {
+enum CallEffect {
     /// The call leads to this state and returns this value.
     Returns(u32, i64),
     Impossible,
@@ -40,7 +40,7 @@ struct States {
     start: State,
     known: Vec<Vec<i64>>,
     numbers: FxHashMap<Vec<i64>, u32>,
-    effects: FxHashMap<(u32, u32), Effect>,
+    effects: FxHashMap<(u32, u32), CallEffect>,
     lost: Option<MishapKind>,
 }
 
@@ -80,12 +80,12 @@ impl Judge {
         let verdict = linear.history(cells).linearize(&0, |state, call| {
             let effect = self.states.borrow_mut().effect(linear, *state, *call);
             match effect {
-                Effect::Returns(next, result) => {
+                CallEffect::Returns(next, result) => {
                     *state = next;
                     Some(result)
                 }
                 // For a pending call this means that it has no effect.
-                Effect::Impossible | Effect::Lost(_) => None,
+                CallEffect::Impossible | CallEffect::Lost(_) => None,
             }
         });
         let judged = match (verdict, self.states.borrow().lost) {
@@ -114,7 +114,7 @@ impl States {
     }
 
     /// Returns the effect of a call in a state.
-    fn effect(&mut self, linear: &Linear, state: u32, call: u32) -> Effect {
+    fn effect(&mut self, linear: &Linear, state: u32, call: u32) -> CallEffect {
         let effect = match self.effects.get(&(state, call)) {
             Some(&known) => known,
             None => {
@@ -123,29 +123,29 @@ impl States {
                 effect
             }
         };
-        if let Effect::Lost(kind) = effect {
+        if let CallEffect::Lost(kind) = effect {
             self.lost = Some(kind);
         }
         effect
     }
 
-    fn find(&mut self, linear: &Linear, state: u32, call: u32) -> Effect {
+    fn find(&mut self, linear: &Linear, state: u32, call: u32) -> CallEffect {
         self.start.cells.clone_from(&self.known[state as usize]);
         self.start.cells[linear.spec_called] = i64::from(call);
         self.machine.restore(&self.start);
         let process = ProcessId(0);
         let mishaps = match self.machine.step(process, &[]) {
             Ok(event) => event.mishaps.clone(),
-            Err(_) => return Effect::Impossible,
+            Err(_) => return CallEffect::Impossible,
         };
         let lost = mishaps.iter().map(|mishap| mishap.kind);
         let mut lost =
             lost.filter(|kind| !matches!(kind, MishapKind::Failure | MishapKind::Discarded));
         if let Some(kind) = lost.next() {
-            return Effect::Lost(kind);
+            return CallEffect::Lost(kind);
         }
         if self.machine.status(process) != Status::Ended {
-            return Effect::Impossible;
+            return CallEffect::Impossible;
         }
         let mut cells = self.machine.state().cells;
         let result = std::mem::take(&mut cells[linear.spec_result]);
@@ -154,7 +154,7 @@ impl States {
             Some(&number) => number,
             // A single history needs more states than can be stored.
             None if self.known.len() * cells.len() >= 2 * MOST_NUMBERS => {
-                return Effect::Lost(MishapKind::Undecided);
+                return CallEffect::Lost(MishapKind::Undecided);
             }
             None => {
                 let number = self.known.len() as u32;
@@ -163,6 +163,6 @@ impl States {
                 number
             }
         };
-        Effect::Returns(next, result)
+        CallEffect::Returns(next, result)
     }
 }

@@ -10,7 +10,7 @@ use mazurka_core::{
 
 use crate::check::hir::{Expr, ExprKind, Place};
 use crate::code::numbers;
-use crate::code::{Action, Code, Note, Op, Range};
+use crate::code::{Action, Code, LabelPart, Op, Range};
 use crate::run::machine::Machine;
 use crate::run::{Heard, Listener};
 use crate::tell::pretty::Scope;
@@ -120,10 +120,10 @@ impl Listener for Trail {
 }
 
 /// Calls `visit` on the expressions of a note, whether they are evaluated or not.
-fn each_expr(note: &Note, visit: &mut impl FnMut(&Expr)) {
+fn each_expr(note: &LabelPart, visit: &mut impl FnMut(&Expr)) {
     match note {
-        Note::Guard(test) | Note::Test(test) => visit(test),
-        Note::Action(action, _) => match action {
+        LabelPart::Guard(test) | LabelPart::Test(test) => visit(test),
+        LabelPart::Action(action, _) => match action {
             Action::Assign(places, values) => {
                 places.iter().filter_map(Place::index).for_each(&mut *visit);
                 values.iter().for_each(visit);
@@ -134,7 +134,7 @@ fn each_expr(note: &Note, visit: &mut impl FnMut(&Expr)) {
             Action::For(_, from, to) => [from, to].into_iter().for_each(visit),
             Action::Spawn | Action::Join(_) | Action::Choose => {}
         },
-        Note::Read | Note::Write => {}
+        LabelPart::Read | LabelPart::Write => {}
     }
 }
 

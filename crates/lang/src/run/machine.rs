@@ -51,7 +51,7 @@ use crate::code::{Code, Op, Waits};
 use crate::run::judge::Judge;
 use crate::run::state::{Life, Process, Registers, State};
 use crate::run::{
-    Cpu, Fuel, Listener, Log, NoListener, Numbers, Obstacle, Piece, Plain, Reached, Recorder,
+    Cpu, Fuel, InstrRange, Listener, Log, NoListener, Numbers, Obstacle, Plain, Reached, Recorder,
     StepInProgress, Undo, Unfinished, Work, evaluate, peek,
 };
 use claims::claims_of;
@@ -652,7 +652,7 @@ impl Machine {
         let process_state = &self.state.processes[process.index()];
         let start = process_state.registers.pc as usize;
         let operands = &mut *self.scratch.borrow_mut();
-        let piece = Piece {
+        let piece = InstrRange {
             ops: &self.code.ops[..blocker as usize],
             first: start,
         };

@@ -36,9 +36,11 @@ pub(crate) use concrete::{
 pub use cover::Reached;
 pub(crate) use cover::{FAILED, HELD, Recorder};
 pub(crate) use cpu::{Cpu, Undo, Unfinished};
-pub(crate) use domain::{Domain, Fuel, Halt, Log, Obstacle, Selected, StepInProgress, Values};
+pub(crate) use domain::{
+    Domain, Fuel, Halt, Log, Obstacle, SelectedElement, StepInProgress, Values,
+};
 pub use given::UnfitInput;
 pub use labelled::LabelledMachine;
 pub use machine::{Machine, NotWeak};
 pub use state::State;
-pub(crate) use work::{Piece, Work, peek};
+pub(crate) use work::{InstrRange, Work, peek};

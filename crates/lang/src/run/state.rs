@@ -142,7 +142,7 @@ impl Process<i64, ()> {
     }
 
     /// Returns everything that can matter later.
-    fn essence(&self) -> Essence<'_> {
+    fn essence(&self) -> ProcessKey<'_> {
         let r = &self.registers;
         let alive = r.life == Life::Alive;
         let here = || {
@@ -154,7 +154,7 @@ impl Process<i64, ()> {
 }
 
 /// For a live process: program point, frame, numbers of children and inputs, and locals.
-type Essence<'a> = (Life, Option<(u32, u32, u32, u32, &'a [i64])>);
+type ProcessKey<'a> = (Life, Option<(u32, u32, u32, u32, &'a [i64])>);
 
 /// A state of a program. Two states are equal if they agree in everything that can matter later.
 #[derive(Debug)]

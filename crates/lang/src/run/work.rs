@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use super::concrete::element;
 use super::cover::{FAILED, HELD};
 use super::cpu::Undo;
-use super::domain::{Domain, Halt, Log, Obstacle, Selected, StepInProgress, Value, Values};
+use super::domain::{Domain, Halt, Log, Obstacle, SelectedElement, StepInProgress, Value, Values};
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Op, Range};
@@ -60,8 +60,8 @@ impl<D: Domain> Work<'_, '_, D> {
                 Op::LocalAt(range) => {
                     let index = pop(self.operands);
                     let value = match self.domain.select(self.step, range, index)? {
-                        Selected::At(slot) => self.locals[slot as usize],
-                        Selected::Somewhere(index) => {
+                        SelectedElement::At(slot) => self.locals[slot as usize],
+                        SelectedElement::Somewhere(index) => {
                             let ty = self.code.local_type(*pc, range.first);
                             let elements = &self.locals[range.first as usize..];
                             let elements = &elements[..range.len as usize];
@@ -79,11 +79,11 @@ impl<D: Domain> Work<'_, '_, D> {
                 Op::LoadAt(range) => {
                     let index = pop(self.operands);
                     let value = match self.domain.select(self.step, range, index)? {
-                        Selected::At(cell) => {
+                        SelectedElement::At(cell) => {
                             self.step.event.touched.push(Access::read(cell));
                             self.cells[cell as usize]
                         }
-                        Selected::Somewhere(index) => {
+                        SelectedElement::Somewhere(index) => {
                             self.domain.touch(self.step, AccessKind::Read, range, index);
                             let ty = self.code.cell_type(range.first);
                             let elements = &self.cells[range.first as usize..];
@@ -126,8 +126,8 @@ impl<D: Domain> Work<'_, '_, D> {
                     let value = pop(self.operands);
                     let index = pop(self.operands);
                     match self.domain.select(self.step, range, index)? {
-                        Selected::At(slot) => self.set_local(slot, value),
-                        Selected::Somewhere(index) => {
+                        SelectedElement::At(slot) => self.set_local(slot, value),
+                        SelectedElement::Somewhere(index) => {
                             let ty = self.code.local_type(*pc, range.first);
                             for at in 0..range.len {
                                 self.look_now_and_then(at)?;
@@ -148,11 +148,11 @@ impl<D: Domain> Work<'_, '_, D> {
                     let value = pop(self.operands);
                     let index = pop(self.operands);
                     match self.domain.select(self.step, range, index)? {
-                        Selected::At(cell) => {
+                        SelectedElement::At(cell) => {
                             self.step.event.touched.push(Access::write(cell));
                             self.store(cell, value);
                         }
-                        Selected::Somewhere(index) => {
+                        SelectedElement::Somewhere(index) => {
                             self.domain
                                 .touch(self.step, AccessKind::Write, range, index);
                             let ty = self.code.cell_type(range.first);
@@ -245,8 +245,8 @@ impl<D: Domain> Work<'_, '_, D> {
         let range = Range { first: 0, len };
         let first = self.operands.len() - len as usize;
         let value = match self.domain.select(self.step, range, index)? {
-            Selected::At(at) => self.operands[first + at as usize],
-            Selected::Somewhere(index) => {
+            SelectedElement::At(at) => self.operands[first + at as usize],
+            SelectedElement::Somewhere(index) => {
                 let elements = self.operands[first..].to_vec();
                 self.domain.element(ty, &elements, index)
             }
@@ -264,8 +264,8 @@ impl<D: Domain> Work<'_, '_, D> {
             .domain
             .select(self.step, Range { first: 0, len }, index)?
         {
-            Selected::At(at) => self.domain.values().constant(at.into()),
-            Selected::Somewhere(index) => {
+            SelectedElement::At(at) => self.domain.values().constant(at.into()),
+            SelectedElement::Somewhere(index) => {
                 let all = 0..i64::from(len);
                 let all: Vec<_> = all.map(|at| self.domain.values().constant(at)).collect();
                 self.domain.element(Type::Int, &all, index)
@@ -399,14 +399,14 @@ fn operate<V: Values>(values: &mut V, op: Op, operands: &mut Vec<V::Value>) -> R
 
 /// A range of instructions that its own jumps do not leave.
 #[derive(Clone, Copy)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct InstrRange<'a> {
     /// The code that contains the range, up to its last instruction.
     pub ops: &'a [Op],
     /// The index of its first instruction.
     pub first: usize,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> InstrRange<'a> {
     /// Makes a piece of all of the code.
     #[inline]
     pub fn whole(ops: &'a [Op]) -> Self {
@@ -419,12 +419,12 @@ impl<'a> Piece<'a> {
 #[inline]
 pub(crate) fn peek<V: Values>(
     values: &mut V,
-    piece: Piece<'_>,
+    piece: InstrRange<'_>,
     cells: &[V::Value],
     locals: &[V::Value],
     operands: &mut Vec<V::Value>,
 ) -> Option<Result<V::Value, Fault>> {
-    let Piece { ops, first } = piece;
+    let InstrRange { ops, first } = piece;
     let mut pc = first;
     operands.clear();
     while pc != ops.len() {

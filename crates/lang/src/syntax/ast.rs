@@ -329,7 +329,7 @@ pub(crate) enum StmtKind<'s> {
     /// `select { e |> s [] c ? x |> t [] else |> u }`, with the place of the keyword.
     Select(Span, Vec<Alternative<'s>>, Option<Vec<Stmt<'s>>>),
     /// `let ok = try acquire(s)`, `ok := try lock(m)`
-    Try(Kept<'s>, Box<Stmt<'s>>),
+    Try(ResultTarget<'s>, Box<Stmt<'s>>),
     /// An operation on an atomic variable whose result, if any, is not used.
     Operation(Expr<'s>),
     Assert(Expr<'s>, Option<Text<'s>>),
@@ -362,7 +362,7 @@ pub(crate) enum Gate<'s> {
 
 /// Where a result is stored.
 #[derive(Debug)]
-pub(crate) enum Kept<'s> {
+pub(crate) enum ResultTarget<'s> {
     Let(Name<'s>),
     Place(Expr<'s>),
 }

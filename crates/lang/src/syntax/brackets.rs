@@ -2,7 +2,7 @@
 //! without a partner is dropped, each with one diagnostic. So the parser only sees balanced tokens,
 //! can skip a group in one step, and never reports a bracket twice.
 
-use super::token::{Kind, Token};
+use super::token::{Token, TokenKind};
 use mazurka_diagnostics::{Diagnostic, Span};
 
 /// Balanced tokens.
@@ -48,7 +48,9 @@ pub(crate) fn balance(
         dropped,
         ..
     } = pass;
-    let stray_brace = dropped.iter().any(|&at| tokens[at].kind == Kind::RBrace);
+    let stray_brace = dropped
+        .iter()
+        .any(|&at| tokens[at].kind == TokenKind::RBrace);
     // A stable sort: closing brackets inserted at one place stay in the order in which they
     // were popped.
     inserted.sort_by_key(|(at, _)| *at);
@@ -66,7 +68,7 @@ struct Pass<'t, 'd> {
     tokens: &'t [Token],
     diagnostics: &'d mut Vec<Diagnostic>,
     stack: Vec<OpenBracket>,
-    inserted: Vec<(usize, Kind)>,
+    inserted: Vec<(usize, TokenKind)>,
     dropped: Vec<usize>,
     /// A pair of braces whose lines have different indentations. Usually the opening one lacks its
     /// partner and has taken that of an enclosing block.
@@ -94,8 +96,8 @@ impl Pass<'_, '_> {
         for (index, token) in self.tokens.iter().enumerate() {
             let (indent, first) = (self.indents[index], self.first[index]);
             match token.kind {
-                Kind::LParen | Kind::LBracket | Kind::LBrace => {
-                    if token.kind == Kind::LBrace {
+                TokenKind::LParen | TokenKind::LBracket | TokenKind::LBrace => {
+                    if token.kind == TokenKind::LBrace {
                         self.note_separator(index);
                         self.braces += 1;
                     }
@@ -105,11 +107,13 @@ impl Pass<'_, '_> {
                         close_before: None,
                     });
                 }
-                Kind::RParen | Kind::RBracket | Kind::RBrace => self.close(index, indent, first),
-                Kind::Semi => self.note_separator(index),
-                Kind::Assign if self.in_index() => self.note_separator(index),
-                Kind::Process | Kind::Proc => self.item(index, indent),
-                Kind::Eof => self.close_all(index),
+                TokenKind::RParen | TokenKind::RBracket | TokenKind::RBrace => {
+                    self.close(index, indent, first)
+                }
+                TokenKind::Semi => self.note_separator(index),
+                TokenKind::Assign if self.in_index() => self.note_separator(index),
+                TokenKind::Process | TokenKind::Proc => self.item(index, indent),
+                TokenKind::Eof => self.close_all(index),
                 kind if kind.opens_statement() => self.note_separator(index),
                 _ => {}
             }
@@ -119,13 +123,13 @@ impl Pass<'_, '_> {
     /// Whether the innermost open bracket is `[`, in which nothing is assigned.
     fn in_index(&self) -> bool {
         let open = self.stack.last();
-        open.is_some_and(|open| self.tokens[open.index].kind == Kind::LBracket)
+        open.is_some_and(|open| self.tokens[open.index].kind == TokenKind::LBracket)
     }
 
     /// Records a place where an unclosed `(` or `[` has most likely ended.
     fn note_separator(&mut self, index: usize) {
         if let Some(open) = self.stack.last_mut()
-            && self.tokens[open.index].kind != Kind::LBrace
+            && self.tokens[open.index].kind != TokenKind::LBrace
         {
             open.close_before.get_or_insert(index);
         }
@@ -135,7 +139,7 @@ impl Pass<'_, '_> {
         let kind = self.tokens[index].kind;
         let fits = |open: &OpenBracket| self.tokens[open.index].kind.closer() == Some(kind);
         let mut outwards = self.stack.iter().rev();
-        let depth = if kind == Kind::RBrace {
+        let depth = if kind == TokenKind::RBrace {
             // Everything skipped on the way is popped, so this is linear in total.
             if self.braces > 0 {
                 outwards.position(fits)
@@ -155,7 +159,7 @@ impl Pass<'_, '_> {
                     self.pop_unclosed(index);
                 }
                 let Some(open) = self.stack.pop() else { return };
-                if kind == Kind::RBrace {
+                if kind == TokenKind::RBrace {
                     self.braces -= 1;
                     if self.stack.is_empty() && open.indent == indent {
                         self.suspect = None;
@@ -188,7 +192,7 @@ impl Pass<'_, '_> {
     }
 
     fn is_not_brace(&self, open: &OpenBracket) -> bool {
-        self.tokens[open.index].kind != Kind::LBrace
+        self.tokens[open.index].kind != TokenKind::LBrace
     }
 
     /// A process or procedure is never inside a block, so this closes all open `(` and `[`, and all
@@ -215,12 +219,14 @@ impl Pass<'_, '_> {
         for index in open + 1..self.tokens.len() {
             let kind = self.tokens[index].kind;
             if depth == 0 && self.first[index] && self.indents[index] <= limit {
-                return (kind != Kind::RBrace).then_some(index);
+                return (kind != TokenKind::RBrace).then_some(index);
             }
             match kind {
-                Kind::LParen | Kind::LBracket | Kind::LBrace => depth += 1,
-                Kind::RParen | Kind::RBracket | Kind::RBrace if depth == 0 => return None,
-                Kind::RParen | Kind::RBracket | Kind::RBrace => depth -= 1,
+                TokenKind::LParen | TokenKind::LBracket | TokenKind::LBrace => depth += 1,
+                TokenKind::RParen | TokenKind::RBracket | TokenKind::RBrace if depth == 0 => {
+                    return None;
+                }
+                TokenKind::RParen | TokenKind::RBracket | TokenKind::RBrace => depth -= 1,
                 _ => {}
             }
         }
@@ -231,16 +237,16 @@ impl Pass<'_, '_> {
         let Some(open) = self.stack.pop() else { return };
         let close_before = open.close_before.unwrap_or(index);
         if let Some(outer) = self.stack.last_mut()
-            && self.tokens[outer.index].kind != Kind::LBrace
+            && self.tokens[outer.index].kind != TokenKind::LBrace
         {
             outer.close_before.get_or_insert(close_before);
         }
         let kind = self.tokens[open.index].kind;
         let Some(closer) = kind.closer() else { return };
-        if kind == Kind::LBrace {
+        if kind == TokenKind::LBrace {
             self.braces -= 1;
         }
-        let suspect = self.suspect.take().filter(|_| kind == Kind::LBrace);
+        let suspect = self.suspect.take().filter(|_| kind == TokenKind::LBrace);
         let place = suspect.and_then(|(inner, _)| self.outdented(inner));
         self.inserted.push((place.unwrap_or(close_before), closer));
         let (opening, note) = match suspect {
@@ -263,7 +269,7 @@ impl Pass<'_, '_> {
         .help(format!("add {} where it ends", closer.describe()));
         match note {
             Some((span, text)) => diagnostic = diagnostic.related(span, text),
-            None if found.kind != Kind::Eof => {
+            None if found.kind != TokenKind::Eof => {
                 diagnostic = diagnostic.related(
                     found.span,
                     format!("expected {} before this", closer.describe()),
@@ -279,7 +285,7 @@ impl Pass<'_, '_> {
     }
 }
 
-fn rebuild(tokens: &[Token], inserted: &[(usize, Kind)], dropped: &[usize]) -> Vec<Token> {
+fn rebuild(tokens: &[Token], inserted: &[(usize, TokenKind)], dropped: &[usize]) -> Vec<Token> {
     let mut result = Vec::with_capacity(tokens.len() + inserted.len());
     let mut inserted = inserted.iter().peekable();
     let mut dropped = dropped.iter().peekable();
@@ -304,8 +310,10 @@ fn pair(tokens: &[Token]) -> Vec<u32> {
     for (index, token) in tokens.iter().enumerate() {
         if token.kind.closer().is_some() {
             stack.push(index);
-        } else if matches!(token.kind, Kind::RParen | Kind::RBracket | Kind::RBrace)
-            && let Some(open) = stack.pop()
+        } else if matches!(
+            token.kind,
+            TokenKind::RParen | TokenKind::RBracket | TokenKind::RBrace
+        ) && let Some(open) = stack.pop()
         {
             partner[open] = index as u32;
             partner[index] = open as u32;

@@ -7,7 +7,7 @@
 use mazurka_diagnostics::{MARK, Span, mark, refusal};
 
 use super::lexer::lex;
-use super::token::Kind;
+use super::token::TokenKind;
 
 /// The deepest nesting of includes.
 const DEEPEST: usize = 16;
@@ -173,14 +173,17 @@ fn includes(source: &str) -> Vec<Include<'_>> {
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         match token.kind {
-            Kind::LBrace => depth += 1,
-            Kind::RBrace => depth = depth.saturating_sub(1),
+            TokenKind::LBrace => depth += 1,
+            TokenKind::RBrace => depth = depth.saturating_sub(1),
             _ => {}
         }
-        let Some(file) = tokens.get(at + 1).filter(|next| next.kind == Kind::Str) else {
+        let Some(file) = tokens
+            .get(at + 1)
+            .filter(|next| next.kind == TokenKind::Str)
+        else {
             continue;
         };
-        if depth > 0 || token.kind != Kind::Ident || token.span.text(source) != "include" {
+        if depth > 0 || token.kind != TokenKind::Ident || token.span.text(source) != "include" {
             continue;
         }
         let path = file.span.text(source).trim_matches('"');

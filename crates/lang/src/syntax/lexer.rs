@@ -1,10 +1,10 @@
 //! From text to tokens. Operators of other languages are reported here and replaced by the one that
 //! was probably meant, so the parser need not know them.
 
-use super::token::{KEYWORDS, Kind, Token, word};
+use super::token::{KEYWORDS, Token, TokenKind, word};
 use mazurka_diagnostics::{Diagnostic, MARK, Span};
 
-/// Splits the text. The last token is always [`Kind::Eof`].
+/// Splits the text. The last token is always [`TokenKind::Eof`].
 pub(crate) fn lex(source: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
     let mut lexer = Lexer {
         source,
@@ -17,7 +17,7 @@ pub(crate) fn lex(source: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token>
         lexer.at = '\u{feff}'.len_utf8();
     }
     while lexer.token() {}
-    lexer.push(Kind::Eof, source.len());
+    lexer.push(TokenKind::Eof, source.len());
     lexer.tokens
 }
 
@@ -32,89 +32,97 @@ struct Lexer<'s, 'd> {
 }
 
 /// The tokens of more than one character, the longest first.
-const SIGNS: &[(&str, Kind)] = &[
-    ("|>*", Kind::GuardLoop),
-    ("▷*", Kind::GuardLoop),
-    ("|>", Kind::Guard),
-    ("▷", Kind::Guard),
-    ("<|", Kind::Choice),
-    ("◁", Kind::Choice),
-    ("||", Kind::OrOr),
-    ("∨", Kind::OrOr),
-    ("∥", Kind::Parallel),
-    ("&&", Kind::AndAnd),
-    ("∧", Kind::AndAnd),
-    (":=", Kind::Assign),
-    ("==", Kind::EqEq),
-    ("!=", Kind::NotEq),
-    ("≠", Kind::NotEq),
-    ("<<", Kind::Shl),
-    (">>", Kind::Shr),
-    ("<=", Kind::Le),
-    ("≤", Kind::Le),
-    (">=", Kind::Ge),
-    ("≥", Kind::Ge),
-    ("..", Kind::DotDot),
-    ("↦", Kind::Equals),
-    ("¬", Kind::Not),
-    ("(", Kind::LParen),
-    (")", Kind::RParen),
-    ("[", Kind::LBracket),
-    ("]", Kind::RBracket),
-    ("{", Kind::LBrace),
-    ("}", Kind::RBrace),
-    (",", Kind::Comma),
-    (";", Kind::Semi),
-    (":", Kind::Colon),
-    ("=", Kind::Equals),
-    ("<", Kind::Lt),
-    (">", Kind::Gt),
-    ("+", Kind::Plus),
-    ("-", Kind::Minus),
-    ("*", Kind::Star),
-    ("/", Kind::Slash),
-    ("%", Kind::Percent),
-    ("!", Kind::Not),
-    ("&", Kind::Amp),
-    ("|", Kind::Pipe),
-    ("^", Kind::Caret),
-    ("~", Kind::Tilde),
+const SIGNS: &[(&str, TokenKind)] = &[
+    ("|>*", TokenKind::GuardLoop),
+    ("▷*", TokenKind::GuardLoop),
+    ("|>", TokenKind::Guard),
+    ("▷", TokenKind::Guard),
+    ("<|", TokenKind::Choice),
+    ("◁", TokenKind::Choice),
+    ("||", TokenKind::OrOr),
+    ("∨", TokenKind::OrOr),
+    ("∥", TokenKind::Parallel),
+    ("&&", TokenKind::AndAnd),
+    ("∧", TokenKind::AndAnd),
+    (":=", TokenKind::Assign),
+    ("==", TokenKind::EqEq),
+    ("!=", TokenKind::NotEq),
+    ("≠", TokenKind::NotEq),
+    ("<<", TokenKind::Shl),
+    (">>", TokenKind::Shr),
+    ("<=", TokenKind::Le),
+    ("≤", TokenKind::Le),
+    (">=", TokenKind::Ge),
+    ("≥", TokenKind::Ge),
+    ("..", TokenKind::DotDot),
+    ("↦", TokenKind::Equals),
+    ("¬", TokenKind::Not),
+    ("(", TokenKind::LParen),
+    (")", TokenKind::RParen),
+    ("[", TokenKind::LBracket),
+    ("]", TokenKind::RBracket),
+    ("{", TokenKind::LBrace),
+    ("}", TokenKind::RBrace),
+    (",", TokenKind::Comma),
+    (";", TokenKind::Semi),
+    (":", TokenKind::Colon),
+    ("=", TokenKind::Equals),
+    ("<", TokenKind::Lt),
+    (">", TokenKind::Gt),
+    ("+", TokenKind::Plus),
+    ("-", TokenKind::Minus),
+    ("*", TokenKind::Star),
+    ("/", TokenKind::Slash),
+    ("%", TokenKind::Percent),
+    ("!", TokenKind::Not),
+    ("&", TokenKind::Amp),
+    ("|", TokenKind::Pipe),
+    ("^", TokenKind::Caret),
+    ("~", TokenKind::Tilde),
 ];
 
 /// Operators of other languages: what to write instead, and the token to continue with.
-const FOREIGN_SIGNS: &[(&str, &str, Kind)] = &[
-    ("===", "write `==`", Kind::EqEq),
-    ("!==", "write `!=`", Kind::NotEq),
-    ("==>", "write `!a || b` for `a` implies `b`", Kind::Bad),
-    ("<=>", "write `==`", Kind::EqEq),
-    ("..=", "`a..b` excludes `b`: write `a..b + 1`", Kind::DotDot),
+const FOREIGN_SIGNS: &[(&str, &str, TokenKind)] = &[
+    ("===", "write `==`", TokenKind::EqEq),
+    ("!==", "write `!=`", TokenKind::NotEq),
+    ("==>", "write `!a || b` for `a` implies `b`", TokenKind::Bad),
+    ("<=>", "write `==`", TokenKind::EqEq),
+    (
+        "..=",
+        "`a..b` excludes `b`: write `a..b + 1`",
+        TokenKind::DotDot,
+    ),
     (
         "...",
         "write `..`; the upper bound is excluded",
-        Kind::DotDot,
+        TokenKind::DotDot,
     ),
     (
         "=>",
         "write `|>` for a guard, `!a || b` for `a` implies `b`, `>=` for at least",
-        Kind::Bad,
+        TokenKind::Bad,
     ),
-    ("=<", "write `<=`", Kind::Le),
-    ("<>", "write `!=`", Kind::NotEq),
-    ("->", "write `|>` for a guard", Kind::Guard),
-    ("→", "write `|>` for a guard", Kind::Guard),
-    ("⇒", "write `!a || b` for `a` implies `b`", Kind::Bad),
-    ("≔", "write `:=`", Kind::Assign),
-    ("←", "write `:=`", Kind::Assign),
-    ("−", "write `-`, the plain minus sign", Kind::Minus),
-    ("×", "write `*`", Kind::Star),
-    ("÷", "write `/`", Kind::Slash),
-    ("**", "there is no power operator: multiply", Kind::Star),
+    ("=<", "write `<=`", TokenKind::Le),
+    ("<>", "write `!=`", TokenKind::NotEq),
+    ("->", "write `|>` for a guard", TokenKind::Guard),
+    ("→", "write `|>` for a guard", TokenKind::Guard),
+    ("⇒", "write `!a || b` for `a` implies `b`", TokenKind::Bad),
+    ("≔", "write `:=`", TokenKind::Assign),
+    ("←", "write `:=`", TokenKind::Assign),
+    ("−", "write `-`, the plain minus sign", TokenKind::Minus),
+    ("×", "write `*`", TokenKind::Star),
+    ("÷", "write `/`", TokenKind::Slash),
+    (
+        "**",
+        "there is no power operator: multiply",
+        TokenKind::Star,
+    ),
     (
         "::",
         "write `:` before a type; branches are `if e { … } else { … }`, or `e |> s` to wait",
-        Kind::Colon,
+        TokenKind::Colon,
     ),
-    ("?", "write `if a then b else c`", Kind::Bad),
+    ("?", "write `if a then b else c`", TokenKind::Bad),
 ];
 
 impl Lexer<'_, '_> {
@@ -129,7 +137,7 @@ impl Lexer<'_, '_> {
         }
     }
 
-    fn push(&mut self, kind: Kind, end: usize) {
+    fn push(&mut self, kind: TokenKind, end: usize) {
         let span = self.span(end);
         self.tokens.push(Token { kind, span });
         self.at = end;
@@ -196,7 +204,7 @@ impl Lexer<'_, '_> {
                     .help(help);
             self.report(diagnostic);
             // Treats it as a number, so that the expression around it stays whole.
-            self.push(Kind::Int, end);
+            self.push(TokenKind::Int, end);
         } else if fraction {
             let more = after[1..].find(|c: char| !c.is_ascii_digit());
             let end = end + 1 + more.unwrap_or(after.len() - 1);
@@ -204,7 +212,7 @@ impl Lexer<'_, '_> {
                 .label("expected a whole number")
                 .help("scale the values to whole numbers, or write `..` for a range");
             self.report(diagnostic);
-            self.push(Kind::Int, end);
+            self.push(TokenKind::Int, end);
         } else {
             if self.rest()[..digits].parse::<u64>().is_err() {
                 let diagnostic =
@@ -213,7 +221,7 @@ impl Lexer<'_, '_> {
                         .help("the largest type is `u64`");
                 self.report(diagnostic);
             }
-            self.push(Kind::Int, end);
+            self.push(TokenKind::Int, end);
         }
     }
 
@@ -247,7 +255,7 @@ impl Lexer<'_, '_> {
             self.report(diagnostic);
         }
         match end {
-            Some(len) => self.push(Kind::Str, self.at + len),
+            Some(len) => self.push(TokenKind::Str, self.at + len),
             None => {
                 let line = self.while_chars(|c| c != '\n' && c != '\r');
                 let end = self.at + line;
@@ -256,7 +264,7 @@ impl Lexer<'_, '_> {
                         .label("expected `\"` before the end of the line")
                         .help("close the string with `\"`; write `\\n` for a line break inside it");
                 self.report(diagnostic);
-                self.push(Kind::Str, end);
+                self.push(TokenKind::Str, end);
             }
         }
     }
@@ -284,18 +292,18 @@ impl Lexer<'_, '_> {
         // another language.
         let dotted = rest.strip_prefix('.').filter(|rest| !rest.starts_with('.'));
         if dotted.is_some_and(|rest| self.temporal || opens_name(rest)) {
-            return self.push(Kind::Dot, self.at + 1);
+            return self.push(TokenKind::Dot, self.at + 1);
         }
         // A receive, `c ? x`; in other languages `a ? b : c` is an expression.
         if rest
             .strip_prefix('?')
             .is_some_and(|rest| !is_conditional(rest))
         {
-            return self.push(Kind::Question, self.at + 1);
+            return self.push(TokenKind::Question, self.at + 1);
         }
         if rest.starts_with("->") && self.in_via() {
-            self.push(Kind::Minus, self.at + 1);
-            return self.push(Kind::Gt, self.at + 1);
+            self.push(TokenKind::Minus, self.at + 1);
+            return self.push(TokenKind::Gt, self.at + 1);
         }
         let known = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign));
         let foreign = FOREIGN_SIGNS
@@ -325,7 +333,7 @@ impl Lexer<'_, '_> {
     /// Whether this is inside the braces of `refines "other.maz" via { … }`.
     fn in_via(&self) -> bool {
         let inside = |token: &&Token| {
-            use Kind::{Comma, Dot, Gt, Ident, Minus};
+            use TokenKind::{Comma, Dot, Gt, Ident, Minus};
             matches!(token.kind, Ident | Dot | Comma | Minus | Gt)
         };
         let names = self.tokens.iter().rev().take_while(inside).count();
@@ -333,7 +341,7 @@ impl Lexer<'_, '_> {
             return false;
         };
         let word = &self.source[via.span.start as usize..via.span.end as usize];
-        (file.kind, word, open.kind) == (Kind::Str, "via", Kind::LBrace)
+        (file.kind, word, open.kind) == (TokenKind::Str, "via", TokenKind::LBrace)
     }
 
     fn unknown(&mut self) {
@@ -362,7 +370,7 @@ impl Lexer<'_, '_> {
         .label("not part of the language")
         .maybe_help(help);
         self.report(diagnostic);
-        self.push(Kind::Bad, end);
+        self.push(TokenKind::Bad, end);
     }
 }
 

@@ -6,7 +6,7 @@ use mazurka_diagnostics::Span;
 /// missing bracket was reported there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub span: Span,
 }
 
@@ -14,7 +14,7 @@ macro_rules! kinds {
     (words { $($word:ident $text:literal,)* } signs { $($sign:ident $show:literal,)* }) => {
         /// The kinds of tokens.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub(crate) enum Kind {
+        pub(crate) enum TokenKind {
             Ident,
             Int,
             Str,
@@ -30,21 +30,21 @@ macro_rules! kinds {
         }
 
         /// Every keyword with its kind.
-        pub(crate) const KEYWORDS: &[(&str, Kind)] = &[$(($text, Kind::$word),)*];
+        pub(crate) const KEYWORDS: &[(&str, TokenKind)] = &[$(($text, TokenKind::$word),)*];
 
-        impl Kind {
+        impl TokenKind {
             /// Returns its name in messages.
             pub(crate) fn describe(self) -> &'static str {
                 match self {
-                    Kind::Ident => "a name",
-                    Kind::Int => "a number",
-                    Kind::Str => "a string",
-                    Kind::TypeName => "a type",
-                    Kind::Reserved => "a reserved word",
-                    Kind::Bad => "something unknown",
-                    Kind::Eof => "the end of the file",
-                    $(Kind::$word => concat!("`", $text, "`"),)*
-                    $(Kind::$sign => concat!("`", $show, "`"),)*
+                    TokenKind::Ident => "a name",
+                    TokenKind::Int => "a number",
+                    TokenKind::Str => "a string",
+                    TokenKind::TypeName => "a type",
+                    TokenKind::Reserved => "a reserved word",
+                    TokenKind::Bad => "something unknown",
+                    TokenKind::Eof => "the end of the file",
+                    $(TokenKind::$word => concat!("`", $text, "`"),)*
+                    $(TokenKind::$sign => concat!("`", $show, "`"),)*
                 }
             }
         }
@@ -72,38 +72,38 @@ kinds! {
 }
 
 /// Returns the kind of a word.
-pub(crate) fn word(text: &str) -> Kind {
+pub(crate) fn word(text: &str) -> TokenKind {
     match text {
-        "and" => Kind::AndAnd,
-        "or" => Kind::OrOr,
-        "not" => Kind::Not,
-        "True" => Kind::True,
-        "False" => Kind::False,
-        "at" | "goal" => Kind::Reserved,
+        "and" => TokenKind::AndAnd,
+        "or" => TokenKind::OrOr,
+        "not" => TokenKind::Not,
+        "True" => TokenKind::True,
+        "False" => TokenKind::False,
+        "at" | "goal" => TokenKind::Reserved,
         "bool" | "int" | "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64" => {
-            Kind::TypeName
+            TokenKind::TypeName
         }
         _ => KEYWORDS
             .iter()
             .find(|(word, _)| *word == text)
-            .map_or(Kind::Ident, |(_, kind)| *kind),
+            .map_or(TokenKind::Ident, |(_, kind)| *kind),
     }
 }
 
-impl Kind {
+impl TokenKind {
     /// Returns the closing bracket for an opening one.
-    pub(crate) fn closer(self) -> Option<Kind> {
+    pub(crate) fn closer(self) -> Option<TokenKind> {
         match self {
-            Kind::LParen => Some(Kind::RParen),
-            Kind::LBracket => Some(Kind::RBracket),
-            Kind::LBrace => Some(Kind::RBrace),
+            TokenKind::LParen => Some(TokenKind::RParen),
+            TokenKind::LBracket => Some(TokenKind::RBracket),
+            TokenKind::LBrace => Some(TokenKind::RBrace),
             _ => None,
         }
     }
 
     /// Whether it can only start a declaration or a process.
     pub(crate) fn opens_item(self) -> bool {
-        use Kind::*;
+        use TokenKind::*;
         matches!(
             self,
             Var | Const
@@ -122,14 +122,14 @@ impl Kind {
 
     /// Whether it starts a temporal property.
     pub(crate) fn opens_temporal(self) -> bool {
-        use Kind::*;
+        use TokenKind::*;
         matches!(self, Always | Eventually | InfinitelyOften | Whenever)
     }
 
     /// Whether it can only start a statement (unlike `if`, which can also start an expression, and
     /// unlike a name).
     pub(crate) fn opens_statement(self) -> bool {
-        use Kind::*;
+        use TokenKind::*;
         matches!(
             self,
             Skip | End
@@ -150,7 +150,7 @@ impl Kind {
 
     /// Whether an expression can begin with it.
     pub(crate) fn opens_expression(self) -> bool {
-        use Kind::*;
+        use TokenKind::*;
         matches!(
             self,
             Ident | Int | LParen | Not | Minus | Tilde | True | False | If | Input | Choose

@@ -8,7 +8,7 @@ use mazurka_core::{
 
 use crate::check::hir::{Message, Property, Type};
 use crate::code::fault::{Fault, Site};
-use crate::code::{Checked, Code, Note, Op};
+use crate::code::{Checked, Code, LabelPart, Op};
 use crate::run::machine::Machine;
 use crate::run::state::Life;
 use crate::run::{Obstacle, evaluate, input_name};
@@ -615,7 +615,7 @@ impl Machine {
                 (format!("the end of {}", names.join(", ")), None)
             }
             _ => match self.code.notes.get(&pc) {
-                Some(Note::Guard(test)) => {
+                Some(LabelPart::Guard(test)) => {
                     let layout = &self.code.layouts[self.code.bodies[pc as usize] as usize];
                     let here =
                         self.code.bodies[pc as usize] == self.code.bodies[registers.pc as usize];

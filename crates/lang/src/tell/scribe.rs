@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::code::{Action, Code, Note, Op};
+use crate::code::{Action, Code, LabelPart, Op};
 use crate::run::{Heard, Listener};
 use crate::tell::pretty::Scope;
 use crate::tell::values::Facts;
@@ -140,14 +140,14 @@ impl Listener for Scribe {
             locals: heard.locals,
         };
         match note {
-            Note::Guard(_) if top == 0 => {}
+            LabelPart::Guard(_) if top == 0 => {}
             // The action of a lowered statement says it all.
-            Note::Guard(guard) if code.program.lowered.contains(&guard.span) => {}
-            Note::Guard(guard) => self.guards.push(|| Condition {
+            LabelPart::Guard(guard) if code.program.lowered.contains(&guard.span) => {}
+            LabelPart::Guard(guard) => self.guards.push(|| Condition {
                 text: scope.expr(guard),
                 test: false,
             }),
-            Note::Test(test) => self.guards.push(|| Condition {
+            LabelPart::Test(test) => self.guards.push(|| Condition {
                 text: match top {
                     0 => scope.negation(test),
                     _ => scope.expr(test),
@@ -155,29 +155,29 @@ impl Listener for Scribe {
                 test: true,
             }),
             // If no guard absorbs the statement, its accesses are described instead.
-            Note::Action(..) if op == Op::BeginSimple && !heard.open => {}
-            Note::Action(Action::Spawn, _) => self.actions.push(|| NarratedAction::Spawn),
-            Note::Action(Action::Join(handle), _) => {
+            LabelPart::Action(..) if op == Op::BeginSimple && !heard.open => {}
+            LabelPart::Action(Action::Spawn, _) => self.actions.push(|| NarratedAction::Spawn),
+            LabelPart::Action(Action::Join(handle), _) => {
                 let handle = handle.and_then(|handle| scope.handle(handle));
                 self.actions.push(|| NarratedAction::Join(handle));
             }
-            Note::Action(_, span) if code.is_told_as_written(*span) => {
+            LabelPart::Action(_, span) if code.is_told_as_written(*span) => {
                 let text = code.words(*span);
                 let last = self.actions.first.last();
                 if !matches!(last, Some(NarratedAction::Text(last)) if *last == text) {
                     self.actions.push(|| NarratedAction::Text(text));
                 }
             }
-            Note::Action(action, _) => self
+            LabelPart::Action(action, _) => self
                 .actions
                 .push(|| NarratedAction::Text(scope.action(action))),
-            Note::Read | Note::Write if heard.merged => {}
-            Note::Read => self.actions.push(|| {
+            LabelPart::Read | LabelPart::Write if heard.merged => {}
+            LabelPart::Read => self.actions.push(|| {
                 let name =
                     cell(1).map_or_else(|| "an element".to_owned(), |cell| code.cell_name(cell));
                 NarratedAction::Text(format!("read {name}"))
             }),
-            Note::Write => self.actions.push(|| {
+            LabelPart::Write => self.actions.push(|| {
                 NarratedAction::Text(match cell(2) {
                     Some(cell) => format!(
                         "{} := {}",

@@ -5,7 +5,7 @@ use mazurka_core::{HeldLock, Narrator, ProcessId};
 use mazurka_diagnostics::Span;
 
 use crate::check::hir::Type;
-use crate::code::{Code, Note, Op};
+use crate::code::{Code, LabelPart, Op};
 use crate::run::machine::Machine;
 use crate::run::state::Life;
 
@@ -30,8 +30,8 @@ impl Code {
         for pc in rest {
             let access = match (self.ops[pc as usize], self.notes.get(&pc)) {
                 (Op::Mark(_) | Op::Open(_) | Op::End, _) => break,
-                (_, Some(Note::Read)) => "read",
-                (_, Some(Note::Write)) => "write in",
+                (_, Some(LabelPart::Read)) => "read",
+                (_, Some(LabelPart::Write)) => "write in",
                 _ => continue,
             };
             place.text = format!("{access} {}", place.text);

@@ -2,7 +2,7 @@
 
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::code::numbers::wrap;
-use crate::code::{Action, Arith, Compare, Note, Op};
+use crate::code::{Action, Arith, Compare, LabelPart, Op};
 
 use super::{Compiler, Values, constant_index};
 
@@ -216,8 +216,8 @@ impl Compiler<'_> {
         self.expr(expr);
         let at = self.here() - 1;
         let note = match expr.kind {
-            ExprKind::Choose(..) => Note::Action(Action::Choose, self.span),
-            _ => Note::Read,
+            ExprKind::Choose(..) => LabelPart::Action(Action::Choose, self.span),
+            _ => LabelPart::Read,
         };
         self.note(at, note);
         self.span = outer;

@@ -18,13 +18,13 @@ use smallvec::SmallVec;
 use crate::check::hir::{Expr, ExprKind, Frame, LocalId, Process, Program, Property, Stmt, Type};
 use crate::check::refuse;
 use crate::code::claims;
-use crate::code::endless::Ends;
+use crate::code::endless::EndlessBodies;
 use crate::code::ghosts;
 use crate::code::history;
-use crate::code::liveness::{self, Live};
+use crate::code::liveness::{self, LiveSlots};
 use crate::code::loops;
 use crate::code::shared::Shared;
-use crate::code::{Checked, Code, Counting, Entry, Layout, Note, Op, Range, StepInfo, Waits};
+use crate::code::{Checked, Code, Counting, Entry, LabelPart, Layout, Op, Range, StepInfo, Waits};
 use crate::run;
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -90,7 +90,7 @@ enum Values {
 }
 
 /// The properties of an instruction with an index that the analysis of claims needs.
-pub(crate) struct Index {
+pub(crate) struct IndexedAccess {
     /// The index as a snippet, and the slots that it reads; `None` if it reads shared memory.
     pub local: Option<(u32, Vec<u32>)>,
 }
@@ -102,7 +102,7 @@ pub(crate) struct Compiler<'a> {
     values: Values,
     shared: Shared<'a>,
     code: Code,
-    indices: FxHashMap<u32, Index>,
+    indices: FxHashMap<u32, IndexedAccess>,
     /// The span of new instructions.
     span: Span,
     /// The body being compiled.
@@ -123,7 +123,7 @@ pub(crate) struct Compiler<'a> {
     /// The numbers of enclosing guards and atomic blocks in this body.
     guards: usize,
     atomics: usize,
-    ends: Ends,
+    ends: EndlessBodies,
 }
 
 impl<'a> Compiler<'a> {
@@ -193,7 +193,7 @@ impl<'a> Compiler<'a> {
             late: Vec::new(),
             may_loop: false,
             begins: Vec::new(),
-            live: Live::default(),
+            live: LiveSlots::default(),
             reach: std::sync::OnceLock::new(),
             interference: std::sync::OnceLock::new(),
             quiet: Default::default(),
@@ -220,7 +220,7 @@ impl<'a> Compiler<'a> {
             loops: Vec::new(),
             guards: 0,
             atomics: 0,
-            ends: Ends::new(program),
+            ends: EndlessBodies::new(program),
         }
     }
 
@@ -437,7 +437,7 @@ impl<'a> Compiler<'a> {
         self.emit(op(number));
     }
 
-    pub(super) fn note(&mut self, at: u32, note: Note) {
+    pub(super) fn note(&mut self, at: u32, note: LabelPart) {
         self.code.notes.insert(at, note);
     }
 

@@ -3,11 +3,11 @@
 use crate::check::hir::{
     Atomicity, Expr, ExprKind, Leave, LocalId, Message, Place, Spawned, Stmt, StmtKind, Type,
 };
-use crate::code::{Action, Arith, Compare, Note, Op, Range};
+use crate::code::{Action, Arith, Compare, LabelPart, Op, Range};
 
 use crate::check::objects::has_hidden_parameter;
 
-use super::{Compiler, Index, Values, constant_index};
+use super::{Compiler, IndexedAccess, Values, constant_index};
 
 /// A loop around the statement being compiled, and the jumps out of its rounds.
 #[derive(Default)]
@@ -75,7 +75,7 @@ impl<'a> Compiler<'a> {
                 self.expr(test);
                 let at = self.emit(Op::Guard);
                 self.code.tests.insert(at, test.span);
-                self.note(at, Note::Guard(test.clone()));
+                self.note(at, LabelPart::Guard(test.clone()));
                 self.guarded(body);
             }
             StmtKind::Choice { test, then, other } => self.choice(stmt, test, then, other),
@@ -86,7 +86,7 @@ impl<'a> Compiler<'a> {
                 self.expr(test);
                 let exit = self.branch();
                 self.code.tests.insert(exit, test.span);
-                self.note(exit, Note::Test(test.clone()));
+                self.note(exit, LabelPart::Test(test.clone()));
                 self.enter_loop();
                 self.guarded(body);
                 self.next_round();
@@ -154,7 +154,7 @@ impl<'a> Compiler<'a> {
                     }
                     None => self.emit(Op::JoinAll),
                 };
-                self.note(at, Note::Action(Action::Join(*handle), self.span));
+                self.note(at, LabelPart::Action(Action::Join(*handle), self.span));
                 self.maybe_open = false;
             }
             StmtKind::Call(procedure, args) => {
@@ -295,9 +295,9 @@ impl<'a> Compiler<'a> {
         let (first, span) = (self.here(), self.span);
         make(self);
         if !self.splits() {
-            self.note(first, Note::Action(action, span));
+            self.note(first, LabelPart::Action(action, span));
         } else if absorb {
-            self.note(first - 1, Note::Action(action, span));
+            self.note(first - 1, LabelPart::Action(action, span));
             self.emit(Op::EndSimple);
         }
         self.maybe_open = false;
@@ -322,7 +322,7 @@ impl<'a> Compiler<'a> {
         let exit = self.branch();
         self.code.tests.insert(exit, test.span);
         if step {
-            self.note(exit, Note::Test(test.clone()));
+            self.note(exit, LabelPart::Test(test.clone()));
         }
         let before = self.maybe_open;
         self.maybe_open |= step;
@@ -366,7 +366,7 @@ impl<'a> Compiler<'a> {
             self.code.tests.insert(exit, test.span);
         }
         if whole || absorb {
-            self.note(exit, Note::Test(test.clone()));
+            self.note(exit, LabelPart::Test(test.clone()));
         }
         self.maybe_open &= !shared;
         exit
@@ -451,7 +451,7 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::SpawnCall(procedure.0));
             }
         }
-        self.note(first, Note::Action(Action::Spawn, self.span));
+        self.note(first, LabelPart::Action(Action::Spawn, self.span));
         match handle {
             Some(handle) => self.emit(Op::SetLocal(self.slot(handle))),
             None => self.emit(Op::Drop),
@@ -491,7 +491,7 @@ impl<'a> Compiler<'a> {
         }
         self.note(
             first,
-            Note::Action(Action::Lock(verb, lock, index.cloned()), self.span),
+            LabelPart::Action(Action::Lock(verb, lock, index.cloned()), self.span),
         );
         self.maybe_open = false;
     }
@@ -623,7 +623,7 @@ impl<'a> Compiler<'a> {
             }
         };
         if self.splits() && place.is_shared() {
-            self.note(at, Note::Write);
+            self.note(at, LabelPart::Write);
         }
     }
 
@@ -646,7 +646,7 @@ impl<'a> Compiler<'a> {
             (self.code.snippets.len() as u32 - 1, slots)
         });
         let at = self.emit(op);
-        self.indices.insert(at, Index { local });
+        self.indices.insert(at, IndexedAccess { local });
         self.failing(index);
         at
     }

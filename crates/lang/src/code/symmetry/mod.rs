@@ -6,7 +6,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | scalarset | [`Kind::Value`]: the values of `i`; [`Kind::Process`]: the numbers of processes |
+//! | scalarset | [`PlaceKind::Value`]: the values of `i`; [`PlaceKind::Process`]: the numbers of processes |
 //! | the restrictions on scalarsets | [`rename`]: such an expression elsewhere is refused |
 //! | permutation π, π(s) | a labelling, an image (`run/machine/images.rs`) |
 //!
@@ -60,7 +60,7 @@ use typing::Typing;
 
 /// The kind of a place: the numbers that it holds, or that subscript it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PlaceKind {
     /// Numbers that no permutation changes.
     Plain,
     /// Members of a family, or of several linked families, as values of `i`.
@@ -129,13 +129,13 @@ pub(crate) struct CellImage {
     /// The first cell of its variable.
     pub first: u32,
     /// The indices of the cell, with their kinds and strides.
-    pub coordinates: SmallVec<[(i64, Kind, u32); 2]>,
-    pub holds: Held,
+    pub coordinates: SmallVec<[(i64, PlaceKind, u32); 2]>,
+    pub holds: CellContent,
 }
 
 impl CellImage {
     /// Returns the image of an array element, given by its index in the flat array.
-    fn new(first: u32, offset: u32, dims: &[u32], kinds: &[Kind], holds: Held) -> Self {
+    fn new(first: u32, offset: u32, dims: &[u32], kinds: &[PlaceKind], holds: CellContent) -> Self {
         let coordinates = typing::coordinates(dims, offset.into());
         let strides = (0..dims.len()).map(|dim| dims[dim + 1..].iter().product());
         let coordinates = coordinates.into_iter().zip(kinds).zip(strides);
@@ -154,19 +154,19 @@ impl CellImage {
 #[derive(Clone, Debug)]
 pub(crate) enum SlotImage {
     /// It changes the value of the slot.
-    Held(Kind),
+    Held(PlaceKind),
     /// The slot is an element of an array that is subscripted by members.
     Element(CellImage),
 }
 
 /// The content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
-    Of(Kind),
+pub(crate) enum CellContent {
+    Of(PlaceKind),
     /// The owner of a lock.
     Owner,
     /// A message, if there are more messages in the cell than this number.
-    Message(Kind, u32, i64),
+    Message(PlaceKind, u32, i64),
 }
 
 impl Symmetry {
@@ -183,10 +183,10 @@ impl Symmetry {
 
     /// Returns a value with labels in place of members.
     #[inline]
-    pub fn renamed(&self, kind: Kind, value: i64, labels: &[u32]) -> i64 {
+    pub fn renamed(&self, kind: PlaceKind, value: i64, labels: &[u32]) -> i64 {
         match kind {
-            Kind::Plain => value,
-            Kind::Value(family) => {
+            PlaceKind::Plain => value,
+            PlaceKind::Value(family) => {
                 let (least, members) = &self.values[family as usize];
                 let index = value.checked_sub(*least);
                 let index = index.and_then(|index| usize::try_from(index).ok());
@@ -198,7 +198,7 @@ impl Symmetry {
                     None => FAR + i64::from(label),
                 }
             }
-            Kind::Process(plus) => {
+            PlaceKind::Process(plus) => {
                 let number = value.checked_sub(plus);
                 let number = number.and_then(|number| u32::try_from(number).ok());
                 let member = number.and_then(|number| self.member(number));
@@ -239,11 +239,11 @@ impl Symmetry {
     pub fn value(&self, image: &CellImage, cells: &[i64], labels: &[u32]) -> i64 {
         let value = cells[image.cell as usize];
         match image.holds {
-            Held::Of(kind) => self.renamed(kind, value, labels),
-            Held::Message(kind, count, at) if cells[count as usize] > at => {
+            CellContent::Of(kind) => self.renamed(kind, value, labels),
+            CellContent::Message(kind, count, at) if cells[count as usize] > at => {
                 self.renamed(kind, value, labels)
             }
-            Held::Message(..) | Held::Owner => value,
+            CellContent::Message(..) | CellContent::Owner => value,
         }
     }
 
@@ -451,22 +451,24 @@ impl Symmetry {
             let first = code.first_cells[at];
             self.add_variable(first, &dims, &typing.dims[at], |coordinates| {
                 let kind = typing.vars[at];
-                let message = typing.message(at as u32).filter(|_| kind != Kind::Plain);
+                let message = typing
+                    .message(at as u32)
+                    .filter(|_| kind != PlaceKind::Plain);
                 let Some((count, depth)) = message else {
-                    return Held::Of(kind);
+                    return CellContent::Of(kind);
                 };
                 // The indices of the channel come before the index of the message.
                 let flat = coordinates[..depth].iter().zip(&dims);
                 let flat = flat.fold(0, |flat, (at, dim)| flat * i64::from(*dim) + at);
                 let count = code.first_cells[count as usize] + flat as u32;
-                Held::Message(kind, count, coordinates[depth])
+                CellContent::Message(kind, count, coordinates[depth])
             });
         }
         for (at, lock) in program.locks.iter().enumerate() {
             let dims: SmallVec<[u32; 2]> = lock.len.into_iter().collect();
             let kinds = [typing.locks[at]];
             let first = code.lock_cells[at];
-            self.add_variable(first, &dims, &kinds[..dims.len()], |_| Held::Owner);
+            self.add_variable(first, &dims, &kinds[..dims.len()], |_| CellContent::Owner);
         }
     }
 
@@ -474,14 +476,14 @@ impl Symmetry {
         &mut self,
         first: u32,
         dims: &[u32],
-        kinds: &[Kind],
-        holds: impl Fn(&[i64]) -> Held,
+        kinds: &[PlaceKind],
+        holds: impl Fn(&[i64]) -> CellContent,
     ) {
         let count: u32 = dims.iter().product();
         for offset in 0..count {
             let held = holds(&typing::coordinates(dims, offset.into()));
-            let moves = kinds.iter().any(|&kind| kind != Kind::Plain);
-            if moves || held != Held::Of(Kind::Plain) {
+            let moves = kinds.iter().any(|&kind| kind != PlaceKind::Plain);
+            if moves || held != CellContent::Of(PlaceKind::Plain) {
                 let image = CellImage::new(first, offset, dims, kinds, held);
                 self.moved.push(image);
             } else {

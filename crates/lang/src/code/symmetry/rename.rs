@@ -6,8 +6,8 @@
 
 use mazurka_core::Fingerprint;
 
-use super::typing::{self, Index, Typing, compared, dims, indices, is_one_sided};
-use super::{Family, Kind};
+use super::typing::{self, ElementIndex, Typing, compared, dims, indices, is_one_sided};
+use super::{Family, PlaceKind};
 use crate::check::hir::{
     Atomicity, BinaryOp, Expr, ExprKind, LocalId, Place, Program, Property, Spawned, Stmt,
     StmtKind, Type,
@@ -36,19 +36,19 @@ impl Swap {
         }
     }
 
-    fn apply(&self, kind: Kind, value: i64) -> i64 {
+    fn apply(&self, kind: PlaceKind, value: i64) -> i64 {
         let exchanged = |[a, b]: [i64; 2]| match value {
             value if value == a => Some(b),
             value if value == b => Some(a),
             _ => None,
         };
         let found = match kind {
-            Kind::Value(link) if link == self.link => exchanged(self.values),
-            Kind::Process(plus) => {
+            PlaceKind::Value(link) if link == self.link => exchanged(self.values),
+            PlaceKind::Process(plus) => {
                 let mut pairs = self.processes.iter();
                 pairs.find_map(|pair| exchanged(pair.map(|process| i64::from(process) + plus)))
             }
-            Kind::Plain | Kind::Value(_) => None,
+            PlaceKind::Plain | PlaceKind::Value(_) => None,
         };
         found.unwrap_or(value)
     }
@@ -67,7 +67,7 @@ impl Renamed {
     /// Computes the fingerprints of a program with two members exchanged; `None` if the program
     /// uses members in a way that is not symmetric.
     pub fn new(program: &Program, typing: &Typing, swap: Option<&Swap>) -> Option<Self> {
-        let walk = |body: u32| Walk {
+        let walk = |body: u32| BodyWalk {
             program,
             typing,
             swap,
@@ -76,11 +76,11 @@ impl Renamed {
             kept: false,
         };
         let property = |property: &Property| {
-            let walk = Walk {
+            let walk = BodyWalk {
                 one_step: true,
                 ..walk(0)
             };
-            walk.expr(&property.expr, Kind::Plain)
+            walk.expr(&property.expr, PlaceKind::Plain)
         };
         let procedures = program.procedures.iter().enumerate();
         let procedures = procedures.map(|(at, one)| walk(at as u32).stmts(&one.body));
@@ -106,7 +106,7 @@ impl Renamed {
 
 /// A walk through a body.
 #[derive(Clone, Copy)]
-struct Walk<'a> {
+struct BodyWalk<'a> {
     program: &'a Program,
     typing: &'a Typing,
     swap: Option<&'a Swap>,
@@ -149,13 +149,13 @@ fn type_number(ty: Type) -> u64 {
     }
 }
 
-impl Walk<'_> {
-    fn swapped(&self, kind: Kind, value: i64) -> u64 {
+impl BodyWalk<'_> {
+    fn swapped(&self, kind: PlaceKind, value: i64) -> u64 {
         self.swap.map_or(value, |swap| swap.apply(kind, value)) as u64
     }
 
     /// Returns the kind of a place that an expression reads; `None` if the context determines it.
-    fn kind(&self, e: &Expr) -> Option<Kind> {
+    fn kind(&self, e: &Expr) -> Option<PlaceKind> {
         match &e.kind {
             ExprKind::Const(_) | ExprKind::Choose(..) => None,
             ExprKind::Local(local) | ExprKind::LocalElement(local, _) => {
@@ -165,7 +165,7 @@ impl Walk<'_> {
                 Some(self.typing.vars[var.0 as usize])
             }
             ExprKind::If(_, a, b) => self.kind(a).or_else(|| self.kind(b)),
-            _ => Some(Kind::Plain),
+            _ => Some(PlaceKind::Plain),
         }
     }
 
@@ -202,8 +202,8 @@ impl Walk<'_> {
     }
 
     /// Returns the fingerprint of an expression that should be of a kind.
-    fn expr(&self, e: &Expr, wanted: Kind) -> Option<Fingerprint> {
-        let plain = wanted == Kind::Plain;
+    fn expr(&self, e: &Expr, wanted: PlaceKind) -> Option<Fingerprint> {
+        let plain = wanted == PlaceKind::Plain;
         let stays = match e.kind {
             ExprKind::Const(_) => true,
             ExprKind::Local(_) => self.one_step || !self.kept,
@@ -212,8 +212,8 @@ impl Walk<'_> {
         if !plain && (e.ty == Type::Bool || !stays) {
             return None;
         }
-        let read = |kind: Kind| (kind == wanted).then_some(());
-        let part = |e: &Expr| self.expr(e, Kind::Plain);
+        let read = |kind: PlaceKind| (kind == wanted).then_some(());
+        let part = |e: &Expr| self.expr(e, PlaceKind::Plain);
         let typed = |number: u64| tag(number).then(type_number(e.ty));
         Some(match &e.kind {
             ExprKind::Const(value) => typed(1).then(self.swapped(wanted, *value)),
@@ -235,7 +235,10 @@ impl Walk<'_> {
                 self.element(var.0, index)?
             }
             ExprKind::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), a, b) if plain => {
-                let kind = self.kind(a).or_else(|| self.kind(b)).unwrap_or(Kind::Plain);
+                let kind = self
+                    .kind(a)
+                    .or_else(|| self.kind(b))
+                    .unwrap_or(PlaceKind::Plain);
                 let sides = [self.expr(a, kind)?, self.expr(b, kind)?];
                 let tagged = typed(6).then(*op as u64).then(type_number(a.ty));
                 if self.one_step && self.total(a) && self.total(b) {
@@ -263,7 +266,7 @@ impl Walk<'_> {
             ExprKind::Binary(op, a, b)
                 if plain
                     && let Some((e, bound)) = compared(*op, a, b)
-                    && let Some(kind) = self.kind(e).filter(|&kind| kind != Kind::Plain) =>
+                    && let Some(kind) = self.kind(e).filter(|&kind| kind != PlaceKind::Plain) =>
             {
                 let mut ranges = self.ranges(kind);
                 if !ranges.all(|range| is_one_sided(*op, a, b, range)) {
@@ -301,18 +304,18 @@ impl Walk<'_> {
     }
 
     /// Returns the values of the members of a kind, for each family: the least, and the end.
-    fn ranges(&self, kind: Kind) -> impl Iterator<Item = (i64, i64)> {
+    fn ranges(&self, kind: PlaceKind) -> impl Iterator<Item = (i64, i64)> {
         let families = self.typing.families.iter().enumerate();
         let ranges = families.filter_map(move |(at, family)| match kind {
-            Kind::Plain => None,
-            Kind::Value(link) => (at as u32 == link).then_some((family.least, family.count)),
-            Kind::Process(plus) => Some((i64::from(family.first) + plus, family.count)),
+            PlaceKind::Plain => None,
+            PlaceKind::Value(link) => (at as u32 == link).then_some((family.least, family.count)),
+            PlaceKind::Process(plus) => Some((i64::from(family.first) + plus, family.count)),
         });
         ranges.map(|(least, count)| (least, least + i64::from(count)))
     }
 
     /// Whether a `choose` ranges over all members of a kind, or over none.
-    fn chooses_all(&self, kind: Kind, from: &Expr, to: &Expr) -> Option<()> {
+    fn chooses_all(&self, kind: PlaceKind, from: &Expr, to: &Expr) -> Option<()> {
         let (ExprKind::Const(from), ExprKind::Const(to)) = (&from.kind, &to.kind) else {
             return None;
         };
@@ -329,23 +332,23 @@ impl Walk<'_> {
         &self,
         tagged: Fingerprint,
         sizes: &[u32],
-        kinds: &[Kind],
+        kinds: &[PlaceKind],
         flat: &Expr,
     ) -> Option<Fingerprint> {
         let Some(found) = indices(sizes, flat) else {
-            let plain = kinds.iter().all(|&kind| kind == Kind::Plain);
-            return Some(tagged.then_all(self.expr(flat, Kind::Plain).filter(|_| plain)?));
+            let plain = kinds.iter().all(|&kind| kind == PlaceKind::Plain);
+            return Some(tagged.then_all(self.expr(flat, PlaceKind::Plain).filter(|_| plain)?));
         };
-        let moves = kinds.iter().any(|&kind| kind != Kind::Plain);
-        let known = |index: &Index<'_>| matches!(index, Index::Known(_));
+        let moves = kinds.iter().any(|&kind| kind != PlaceKind::Plain);
+        let known = |index: &ElementIndex<'_>| matches!(index, ElementIndex::Known(_));
         if !self.one_step && moves && !found.iter().all(known) {
             return None;
         }
         let mut all = tagged.then(type_number(flat.ty));
         for (index, &kind) in found.into_iter().zip(kinds) {
             all = match index {
-                Index::Known(value) => all.then(1).then(self.swapped(kind, value)),
-                Index::Of(e) => all.then(2).then_all(self.expr(e, kind)?),
+                ElementIndex::Known(value) => all.then(1).then(self.swapped(kind, value)),
+                ElementIndex::Of(e) => all.then(2).then_all(self.expr(e, kind)?),
             };
         }
         Some(all)
@@ -367,7 +370,7 @@ impl Walk<'_> {
     }
 
     /// Returns the fingerprint of an assigned place, and the kind of its content.
-    fn place(&self, place: &Place) -> Option<(Fingerprint, Kind)> {
+    fn place(&self, place: &Place) -> Option<(Fingerprint, PlaceKind)> {
         Some(match place {
             Place::Local(local) => (
                 tag(2).then(local.0.into()),
@@ -388,7 +391,7 @@ impl Walk<'_> {
     fn assignment(&self, place: &Place, value: &Expr) -> Option<Fingerprint> {
         let (to, kind) = self.place(place)?;
         let kind = if self.typing.clears(self.program, place, value) {
-            Kind::Plain
+            PlaceKind::Plain
         } else {
             kind
         };
@@ -409,13 +412,13 @@ impl Walk<'_> {
     }
 
     /// Returns the fingerprint of the index of a lock.
-    fn lock(&self, e: &Expr, kind: Kind) -> Option<Fingerprint> {
+    fn lock(&self, e: &Expr, kind: PlaceKind) -> Option<Fingerprint> {
         self.among(2).expr(e, kind)
     }
 
     fn plain_local(&self, local: LocalId) -> Option<Fingerprint> {
         let (kind, _) = self.typing.local(self.body, local);
-        (kind == Kind::Plain).then(|| tag(2).then(local.0.into()))
+        (kind == PlaceKind::Plain).then(|| tag(2).then(local.0.into()))
     }
 
     fn arguments(&self, procedure: u32, arguments: &[Expr]) -> Option<Fingerprint> {
@@ -429,12 +432,12 @@ impl Walk<'_> {
     }
 
     fn stmt(&self, stmt: &Stmt) -> Option<Fingerprint> {
-        let part = |e: &Expr| self.expr(e, Kind::Plain);
-        let whole = Walk {
+        let part = |e: &Expr| self.expr(e, PlaceKind::Plain);
+        let whole = BodyWalk {
             one_step: true,
             ..*self
         };
-        let guard = |e: &Expr| whole.expr(e, Kind::Plain);
+        let guard = |e: &Expr| whole.expr(e, PlaceKind::Plain);
         let index = |lock: u32, index: &Option<Expr>| match index {
             None => Some(tag(0)),
             Some(e) => self.lock(e, self.typing.locks[lock as usize]),
@@ -522,7 +525,7 @@ impl Walk<'_> {
         let walk = self.among(values.len());
         let parts: Option<Vec<_>> = values.iter().map(|e| walk.expr(e, kind)).collect();
         let parts = parts?;
-        if kinds.iter().all(|&kind| kind == Kind::Plain) {
+        if kinds.iter().all(|&kind| kind == PlaceKind::Plain) {
             return Some(sequence(tagged, parts));
         }
         let frame = typing::frame(self.program, self.body);

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-use super::{CellImage, Family, Held, Kind, SlotImage};
+use super::{CellContent, CellImage, Family, PlaceKind, SlotImage};
 use crate::check::hir::{
     BinaryOp, Expr, ExprKind, Frame, LocalId, Place, Program, Shape, Spawned, Stmt, StmtKind, Type,
     VarId,
@@ -25,11 +25,11 @@ pub(super) struct Typing {
     pub families: Vec<Family>,
     /// For each family, the first of its linked families.
     links: Vec<u32>,
-    pub vars: Vec<Kind>,
-    pub dims: Vec<SmallVec<[Kind; 2]>>,
-    pub locks: Vec<Kind>,
+    pub vars: Vec<PlaceKind>,
+    pub dims: Vec<SmallVec<[PlaceKind; 2]>>,
+    pub locks: Vec<PlaceKind>,
     /// For each body, the kinds of its locals and of their dimensions.
-    locals: Vec<Vec<(Kind, SmallVec<[Kind; 2]>)>>,
+    locals: Vec<Vec<(PlaceKind, SmallVec<[PlaceKind; 2]>)>>,
     /// For each variable that holds messages: the variable that counts them, and its number of
     /// dimensions.
     messages: FxHashMap<u32, (u32, usize)>,
@@ -61,34 +61,34 @@ pub(super) fn coordinates(dims: &[u32], flat: i64) -> SmallVec<[i64; 2]> {
 
 /// One index of an element.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Index<'e> {
+pub(super) enum ElementIndex<'e> {
     Known(i64),
     Of(&'e Expr),
 }
 
 /// Returns the indices that the checker has combined into one; `None` if they cannot be recovered.
-pub(super) fn indices<'e>(dims: &[u32], flat: &'e Expr) -> Option<SmallVec<[Index<'e>; 2]>> {
+pub(super) fn indices<'e>(dims: &[u32], flat: &'e Expr) -> Option<SmallVec<[ElementIndex<'e>; 2]>> {
     if let ExprKind::Const(at) = flat.kind {
         let all: u32 = dims.iter().product();
         let inside = (0..i64::from(all)).contains(&at);
         return match dims.len() {
-            1 => Some([Index::Known(at)].into_iter().collect()),
+            1 => Some([ElementIndex::Known(at)].into_iter().collect()),
             _ if inside => {
                 let all = coordinates(dims, at).into_iter();
-                Some(all.map(Index::Known).collect())
+                Some(all.map(ElementIndex::Known).collect())
             }
             _ => None,
         };
     }
     if dims.len() == 1 {
-        return Some([Index::Of(flat)].into_iter().collect());
+        return Some([ElementIndex::Of(flat)].into_iter().collect());
     }
     let one = |index: &'e Expr| match &index.kind {
-        ExprKind::Const(at) => Some(Index::Known(*at)),
-        ExprKind::Table(table, index) if table.shape.is_none() => Some(Index::Of(index)),
+        ExprKind::Const(at) => Some(ElementIndex::Known(*at)),
+        ExprKind::Table(table, index) if table.shape.is_none() => Some(ElementIndex::Of(index)),
         _ => None,
     };
-    let mut all: SmallVec<[Index<'e>; 2]> = SmallVec::new();
+    let mut all: SmallVec<[ElementIndex<'e>; 2]> = SmallVec::new();
     let mut rest = flat;
     for &dim in dims.iter().skip(1).rev() {
         let ExprKind::Binary(BinaryOp::Add, rows, last) = &rest.kind else {
@@ -146,7 +146,7 @@ impl Typing {
     }
 
     /// Returns the kind of a local of a body, and the kinds of its dimensions.
-    pub fn local(&self, body: u32, local: LocalId) -> (Kind, &[Kind]) {
+    pub fn local(&self, body: u32, local: LocalId) -> (PlaceKind, &[PlaceKind]) {
         let (kind, dims) = &self.locals[body as usize][local.0 as usize];
         (*kind, dims)
     }
@@ -165,14 +165,16 @@ impl Typing {
     /// Whether a local may hold a member.
     pub fn has_locals(&self) -> bool {
         let mut all = self.locals.iter().flatten();
-        all.any(|(kind, dims)| *kind != Kind::Plain || dims.iter().any(|&kind| kind != Kind::Plain))
+        all.any(|(kind, dims)| {
+            *kind != PlaceKind::Plain || dims.iter().any(|&kind| kind != PlaceKind::Plain)
+        })
     }
 
     /// Returns the kinds of the slots of each body; empty if all are plain. The compiler's
     /// temporaries hold plain numbers.
     pub fn slots(&self, code: &Code) -> Vec<Vec<SlotImage>> {
-        let is_plain = |(kind, dims): &(Kind, SmallVec<[Kind; 2]>)| {
-            *kind == Kind::Plain && dims.iter().all(|&kind| kind == Kind::Plain)
+        let is_plain = |(kind, dims): &(PlaceKind, SmallVec<[PlaceKind; 2]>)| {
+            *kind == PlaceKind::Plain && dims.iter().all(|&kind| kind == PlaceKind::Plain)
         };
         let mut all = vec![Vec::new(); code.layouts.len()];
         for (body, locals) in self.locals.iter().enumerate() {
@@ -182,13 +184,13 @@ impl Typing {
             let layout = &code.layouts[body];
             let declared = layout.names.iter().zip(&layout.slots).enumerate();
             for (at, (local, &first)) in declared {
-                let nothing = (Kind::Plain, SmallVec::new());
+                let nothing = (PlaceKind::Plain, SmallVec::new());
                 let (kind, kinds) = locals.get(at).unwrap_or(&nothing);
                 let sizes = dims(&local.shape, local.len);
                 for offset in 0..local.len.unwrap_or(1) {
-                    let moves = kinds.iter().any(|&kind| kind != Kind::Plain);
+                    let moves = kinds.iter().any(|&kind| kind != PlaceKind::Plain);
                     all[body].push(if moves {
-                        let held = Held::Of(*kind);
+                        let held = CellContent::Of(*kind);
                         let image = CellImage::new(first, offset, &sizes, kinds, held);
                         SlotImage::Element(image)
                     } else {
@@ -217,7 +219,7 @@ fn clears(
     let found = indices(&dims(&declared.shape, declared.len), index);
     let at = found.as_ref().and_then(|found| found.get(depth));
     // A send writes the place after the last message, whose index is not constant.
-    matches!(value.kind, ExprKind::Const(0)) && matches!(at, Some(Index::Known(_)))
+    matches!(value.kind, ExprKind::Const(0)) && matches!(at, Some(ElementIndex::Known(_)))
 }
 
 /// A place of the flow analysis.
@@ -320,8 +322,8 @@ impl<'a> Flow<'a> {
         };
         for (at, index) in found.into_iter().enumerate() {
             let index = match index {
-                Index::Known(value) => self.constant(value),
-                Index::Of(e) => self.expr(body, e),
+                ElementIndex::Known(value) => self.constant(value),
+                ElementIndex::Of(e) => self.expr(body, e),
             };
             let dim = self.node(dim(at as u32));
             self.union(dim, index);
@@ -499,27 +501,27 @@ impl<'a> Flow<'a> {
         let kinds = self.kinds();
         let mut links: Vec<u32> = (0..self.families.len() as u32).collect();
         for (kind, families) in kinds.values() {
-            if matches!(kind, Kind::Value(_)) {
+            if matches!(kind, PlaceKind::Value(_)) {
                 link(&mut links, families);
             }
         }
         let kind_of = |flow: &mut Self, spot: FlowPlace, len: Option<u32>| {
             let Some(&node) = flow.spots.get(&spot) else {
-                return Kind::Plain;
+                return PlaceKind::Plain;
             };
             let root = flow.find(node);
             match kinds.get(&root) {
-                Some((Kind::Value(family), _)) => {
+                Some((PlaceKind::Value(family), _)) => {
                     let (least, count) = flow.families[*family as usize].range();
                     let inside =
                         len.is_none_or(|len| least >= 0 && least + i64::from(count) <= len.into());
                     if inside {
-                        Kind::Value(links[*family as usize])
+                        PlaceKind::Value(links[*family as usize])
                     } else {
-                        Kind::Plain
+                        PlaceKind::Plain
                     }
                 }
-                Some((Kind::Process(plus), families)) => {
+                Some((PlaceKind::Process(plus), families)) => {
                     let inside = len.is_none_or(|len| {
                         families.iter().all(|&family| {
                             let Family { first, count, .. } = flow.families[family as usize];
@@ -528,12 +530,12 @@ impl<'a> Flow<'a> {
                         })
                     });
                     if inside {
-                        Kind::Process(*plus)
+                        PlaceKind::Process(*plus)
                     } else {
-                        Kind::Plain
+                        PlaceKind::Plain
                     }
                 }
-                _ => Kind::Plain,
+                _ => PlaceKind::Plain,
             }
         };
         let program = self.program;
@@ -598,7 +600,7 @@ impl<'a> Flow<'a> {
 
     /// Returns the classes of members: the kind of each, and the families whose processes it
     /// distinguishes.
-    fn kinds(&mut self) -> FxHashMap<usize, (Kind, Vec<u32>)> {
+    fn kinds(&mut self) -> FxHashMap<usize, (PlaceKind, Vec<u32>)> {
         type Counted = BTreeMap<i64, u32>;
         let mut counted: FxHashMap<usize, BTreeMap<u32, BTreeMap<u32, Counted>>> =
             FxHashMap::default();
@@ -615,7 +617,7 @@ impl<'a> Flow<'a> {
         counted.remove(&self.find(plain));
         let mut kinds = FxHashMap::default();
         for (root, families) in counted {
-            let mut candidates: Option<Vec<Kind>> = None;
+            let mut candidates: Option<Vec<PlaceKind>> = None;
             let mut told = Vec::new();
             for (number, of_family) in families {
                 let family = &self.families[number as usize];
@@ -626,7 +628,7 @@ impl<'a> Flow<'a> {
                 let mut of_family = Vec::new();
                 let values = own.iter().zip(family.least..);
                 if values.clone().all(|(own, value)| *own == Some(value)) {
-                    of_family.push(Kind::Value(0));
+                    of_family.push(PlaceKind::Value(0));
                 }
                 let plus = own[0].map(|own| own - i64::from(family.first));
                 let numbers = own.iter().zip(i64::from(family.first)..);
@@ -635,7 +637,7 @@ impl<'a> Flow<'a> {
                         .clone()
                         .all(|(own, number)| *own == Some(number + plus))
                 {
-                    of_family.push(Kind::Process(plus));
+                    of_family.push(PlaceKind::Process(plus));
                 }
                 candidates = Some(match candidates {
                     None => of_family,
@@ -653,11 +655,11 @@ impl<'a> Flow<'a> {
                 all.all(|range| Some(range) == first)
             };
             let kind = candidates.and_then(|all| {
-                let fits = |kind: &Kind| !matches!(kind, Kind::Value(_)) || ranges(self);
+                let fits = |kind: &PlaceKind| !matches!(kind, PlaceKind::Value(_)) || ranges(self);
                 all.into_iter().find(fits)
             });
             match kind {
-                Some(Kind::Value(_)) => kinds.insert(root, (Kind::Value(told[0]), told)),
+                Some(PlaceKind::Value(_)) => kinds.insert(root, (PlaceKind::Value(told[0]), told)),
                 Some(kind) => kinds.insert(root, (kind, told)),
                 None => None,
             };

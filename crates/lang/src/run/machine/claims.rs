@@ -5,7 +5,7 @@ use mazurka_core::{Access, AccessKind, Blocker, Claims, ProcessId, Promises, add
 use crate::code::{Claim, Code};
 use crate::run::machine::Machine;
 use crate::run::state::Life;
-use crate::run::{Piece, Plain, peek};
+use crate::run::{InstrRange, Plain, peek};
 
 /// Finds the claims of a step that starts with these locals. Returns their key. `into`
 /// must be empty.
@@ -67,7 +67,13 @@ fn claims_with(
             Claim::Fixed(access) => add_claim(into, access),
             Claim::Element { kind, range, index } => {
                 let snippet = &code.snippets[index as usize];
-                let value = peek(&mut Plain, Piece::whole(snippet), &[], locals, operands);
+                let value = peek(
+                    &mut Plain,
+                    InstrRange::whole(snippet),
+                    &[],
+                    locals,
+                    operands,
+                );
                 // An index that fails or is out of bounds touches nothing.
                 let Some(Ok(index)) = value else { continue };
                 if !(0..i64::from(range.len)).contains(&index) {

@@ -13,7 +13,7 @@
 use mazurka_core::{Access, Enabling};
 
 use super::Machine;
-use crate::code::{Ends, Op, PureEnd};
+use crate::code::{ChannelEndClaims, Op, PureEnd};
 
 impl Machine {
     /// Finds the events that enabled the last step.
@@ -32,7 +32,7 @@ impl Machine {
     }
 
     /// Returns the channel operation of the step at a position.
-    fn ends_of(&self, at: usize) -> Option<&Ends> {
+    fn ends_of(&self, at: usize) -> Option<&ChannelEndClaims> {
         match self.code.ops[self.taken[at].pc as usize] {
             Op::Mark(step) | Op::Open(step) => self.code.steps[step as usize].ends.as_deref(),
             _ => None,

@@ -4,7 +4,7 @@
 use mazurka_core::{Fingerprint, ProcessId, Symmetric};
 
 use super::Machine;
-use crate::code::symmetry::{CellImage, Held, SlotImage, Symmetry};
+use crate::code::symmetry::{CellContent, CellImage, SlotImage, Symmetry};
 use crate::run::state::{Life, Process};
 
 /// The first word of a member's name, and of no other name.
@@ -38,7 +38,7 @@ impl Symmetric for Machine {
         let cells = symmetry.moved.iter().map(|image| {
             let at = symmetry.position(image, labels);
             match image.holds {
-                Held::Owner => self.owner(symmetry, image, at, labels),
+                CellContent::Owner => self.owner(symmetry, image, at, labels),
                 _ => {
                     let value = symmetry.value(image, &self.state.cells, labels);
                     at.then(value as u64)
@@ -53,7 +53,7 @@ impl Symmetric for Machine {
         let mut cells = self.state.cells.clone();
         if let Some(symmetry) = self.code.symmetry() {
             for image in &symmetry.moved {
-                if image.holds != Held::Owner {
+                if image.holds != CellContent::Owner {
                     cells[symmetry.target(image, labels)] =
                         symmetry.value(image, &self.state.cells, labels);
                 }
@@ -144,8 +144,8 @@ impl Machine {
                     }
                     Some(SlotImage::Element(image)) => {
                         let value = match image.holds {
-                            Held::Of(kind) => symmetry.renamed(kind, value, labels),
-                            Held::Owner | Held::Message(..) => value,
+                            CellContent::Of(kind) => symmetry.renamed(kind, value, labels),
+                            CellContent::Owner | CellContent::Message(..) => value,
                         };
                         let at = symmetry.position(image, labels);
                         elements = elements.and(at.then(value as u64));

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::code::fault::Fault;
 use crate::run::machine::Machine;
 use crate::run::state::{Life, Process, State};
-use crate::run::{Piece, Plain, peek};
+use crate::run::{InstrRange, Plain, peek};
 
 impl Machine {
     /// Returns the fingerprint of the cells among these that are compared for determinism.
@@ -134,7 +134,7 @@ impl Semantics for Machine {
     fn holds(&self, condition: usize) -> Option<bool> {
         let snippet = &self.code.snippets[self.code.conditions[condition] as usize];
         let locals: SmallVec<[i64; 8]> = self.watched().collect();
-        let (piece, cells) = (Piece::whole(snippet), &self.state.cells);
+        let (piece, cells) = (InstrRange::whole(snippet), &self.state.cells);
         match peek(&mut Plain, piece, cells, &locals, &mut Vec::new()) {
             Some(Ok(value)) => Some(value != 0),
             Some(Err(Fault::OutOfRange)) => None,

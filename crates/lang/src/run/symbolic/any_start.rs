@@ -14,13 +14,13 @@ use mazurka_core::{
 use mazurka_smt::{Answer, Term};
 
 use super::logic::sort_of;
-use super::{Doubts, Life, SymbolicMachine, Way};
+use super::{DecidedPath, Doubts, Life, SymbolicMachine};
 
 /// A recorded step.
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
     pub outcomes: Vec<i64>,
-    pub way: Way,
+    pub way: DecidedPath,
     pub claims: Claims,
 }
 

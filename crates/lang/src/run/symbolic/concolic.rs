@@ -11,7 +11,7 @@ use mazurka_smt::{Deadline, Effort, Embedded, Solver};
 use super::any_start::{AnyStart, Recorded};
 use super::logic::Logic;
 use super::state::initial_cells_until;
-use super::{SymbolicMachine, Way};
+use super::{DecidedPath, SymbolicMachine};
 use crate::code::Code;
 use crate::code::compile::compile_symbolic;
 use crate::code::fault::{Fault, Site};
@@ -30,7 +30,7 @@ fn is_broken_off(mishaps: &[Mishap]) -> bool {
 #[derive(Clone, Debug)]
 struct Followed {
     step: ScheduledStep,
-    way: Way,
+    way: DecidedPath,
 }
 
 /// Follows runs of a program from its own initial values, and says for which other initial values

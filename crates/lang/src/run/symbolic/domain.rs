@@ -9,11 +9,11 @@ use mazurka_smt::{Kind, Term};
 
 use super::guide::Guide;
 use super::logic::{Logic, sort_of};
-use super::state::{Decisions, Rests};
+use super::state::{Decisions, RestBeforeCondition};
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Range};
-use crate::run::{Domain, Halt, Selected, StepInProgress, Values, input_name};
+use crate::run::{Domain, Halt, SelectedElement, StepInProgress, Values, input_name};
 
 /// The reason for an outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) struct TermDomain<'a> {
     /// it has.
     pub maybe_written: Vec<(u32, Term)>,
     /// Whether and where steps end before conditions.
-    pub resting: Resting,
+    pub resting: StepEnd,
 }
 
 /// The conditions over inputs before which processes rest.
@@ -62,7 +62,7 @@ pub(super) enum Apart {
 
 /// How the current step ends before a condition over inputs.
 #[derive(Debug, Default)]
-pub(super) struct Resting {
+pub(super) struct StepEnd {
     /// The conditions before which processes rest.
     pub apart: Apart,
     /// Whether the step continues from such a condition and has not decided it yet.
@@ -73,7 +73,7 @@ pub(super) struct Resting {
     place: Option<usize>,
 }
 
-impl Resting {
+impl StepEnd {
     /// `decides`: whether the step is only local work, so that it decides the first condition.
     pub fn new(apart: Apart, decides: bool, operand: Option<Term>) -> Self {
         Self {
@@ -177,7 +177,7 @@ impl Domain for TermDomain<'_> {
             self.asked.truncate(asked);
         }
         let fuel = step.fuel.left();
-        extra.rests = Some(Rests { operand, fuel });
+        extra.rests = Some(RestBeforeCondition { operand, fuel });
     }
 
     fn resumed(&mut self) -> Option<Term> {
@@ -225,13 +225,13 @@ impl Domain for TermDomain<'_> {
         step: &mut StepInProgress<'_>,
         range: Range,
         index: Term,
-    ) -> Result<Selected<Term>, Halt> {
+    ) -> Result<SelectedElement<Term>, Halt> {
         if let Some(at) = self.logic.known(index) {
-            return Ok(Selected::At(crate::run::element(range, at)?));
+            return Ok(SelectedElement::At(crate::run::element(range, at)?));
         }
         let within = self.logic.within(index, range.len);
         if self.defined(step, within)? {
-            Ok(Selected::Somewhere(index))
+            Ok(SelectedElement::Somewhere(index))
         } else {
             Err(Halt::Fault(Fault::OutOfBounds))
         }
@@ -244,11 +244,11 @@ impl Domain for TermDomain<'_> {
         index: Term,
     ) -> Result<u32, Halt> {
         match self.select(step, range, index)? {
-            Selected::At(cell) => {
+            SelectedElement::At(cell) => {
                 self.guided_known(cell - range.first);
                 Ok(cell)
             }
-            Selected::Somewhere(index) => self.pick_one(step, range, index),
+            SelectedElement::Somewhere(index) => self.pick_one(step, range, index),
         }
     }
 

@@ -5,7 +5,7 @@
 //! | paper | here |
 //! |---|---|
 //! | a step of the concolic semantics | [`SymbolicMachine::step_from`] |
-//! | the guards of a label, and the sides taken of its choices | [`Way`] |
+//! | the guards of a label, and the sides taken of its choices | [`DecidedPath`] |
 //! | a label of a permutation | [`SymbolicMachine::step_along`] |
 //! | path(θ), Definition 6 | [`SymbolicMachine::condition`] of a machine that has followed θ |
 //!
@@ -23,16 +23,16 @@ use crate::run::{Halt, Obstacle};
 
 /// The path that a step took: the outcomes of its tests, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Way(Vec<u32>);
+pub struct DecidedPath(Vec<u32>);
 
 /// The decision procedure for unknown conditions.
 #[derive(Debug)]
 pub(super) enum Guide {
     /// The initial values; their decisions are recorded.
-    Values(Evaluator, Way),
+    Values(Evaluator, DecidedPath),
     /// A recorded way.
-    Way {
-        way: Way,
+    DecidedPath {
+        way: DecidedPath,
         /// How much of it has been followed.
         at: usize,
         /// Whether an unknown index has selected a lock, which the way records.
@@ -49,7 +49,7 @@ impl Guide {
                 way.0.push(found);
                 Some(found)
             }
-            Guide::Way { way, at, .. } => {
+            Guide::DecidedPath { way, at, .. } => {
                 *at += 1;
                 way.0.get(*at - 1).copied()
             }
@@ -70,7 +70,7 @@ impl TermDomain<'_> {
         let wanted = match (test, guide) {
             (true, guide) => guide.next(|values| value(values).map(|v| u32::from(v != 0))),
             (false, Guide::Values(values, _)) => value(values).map(|v| u32::from(v != 0)),
-            (false, Guide::Way { .. }) => Some(1),
+            (false, Guide::DecidedPath { .. }) => Some(1),
         };
         let Some(wanted) = wanted else {
             return Some(Err(Halt::Obstacle(Obstacle::Undecided)));
@@ -93,7 +93,7 @@ impl TermDomain<'_> {
     /// Returns the element that the guide prescribes for an unknown index.
     pub(super) fn guided_element(&mut self, index: Term, len: u32) -> Option<Result<u32, Halt>> {
         let guide = self.guide.as_mut()?;
-        if let Guide::Way { selects, .. } = guide {
+        if let Guide::DecidedPath { selects, .. } = guide {
             *selects = true;
         }
         let terms = &self.logic.terms;
@@ -150,11 +150,15 @@ impl SymbolicMachine {
     }
 
     /// Makes the step that a process makes from those initial values. Returns its way.
-    pub fn step_from(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Way, StepError> {
+    pub fn step_from(
+        &mut self,
+        process: ProcessId,
+        outcomes: &[i64],
+    ) -> Result<DecidedPath, StepError> {
         let Some(values) = self.values.take() else {
             return Err(StepError::NotReady);
         };
-        self.guide = Some(Guide::Values(values, Way::default()));
+        self.guide = Some(Guide::Values(values, DecidedPath::default()));
         let made = self.step_guided(process, outcomes);
         match self.guide.take() {
             Some(Guide::Values(values, way)) => {
@@ -171,15 +175,15 @@ impl SymbolicMachine {
         &mut self,
         process: ProcessId,
         outcomes: &[i64],
-        way: &Way,
+        way: &DecidedPath,
     ) -> Result<(), StepError> {
-        self.guide = Some(Guide::Way {
+        self.guide = Some(Guide::DecidedPath {
             way: way.clone(),
             at: 0,
             selects: false,
         });
         let made = self.step_guided(process, outcomes);
-        if let Some(Guide::Way { selects, .. }) = self.guide.take() {
+        if let Some(Guide::DecidedPath { selects, .. }) = self.guide.take() {
             self.selects |= selects;
         }
         made

@@ -63,12 +63,12 @@ use mazurka_smt::{Solver, Term};
 
 pub use any_start::{AnyStart, Disagreement, Outlook};
 pub use concolic::Concolic;
-use domain::{Apart, Cause, Resting, TermDomain};
+use domain::{Apart, Cause, StepEnd, TermDomain};
+pub use guide::DecidedPath;
 use guide::Guide;
-pub use guide::Way;
 pub use logic::Doubts;
 use logic::Logic;
-use property::Index::{Failed, Known};
+use property::KnownIndex::{Failed, Known};
 pub use reached::LastStep;
 pub use results::{Agreement, Valuation};
 pub use state::SymbolicState;
@@ -294,7 +294,7 @@ impl SymbolicMachine {
                 indices: &mut self.indices,
                 asked: &mut self.asked,
                 maybe_written: Vec::new(),
-                resting: Resting::new(self.apart, !step, rests.and_then(|rests| rests.operand)),
+                resting: StepEnd::new(self.apart, !step, rests.and_then(|rests| rests.operand)),
             },
             step: &mut StepInProgress {
                 event,

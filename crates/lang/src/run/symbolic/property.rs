@@ -6,12 +6,12 @@ use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::code::fault::Fault;
 use crate::code::numbers::wrap;
 use crate::code::{Code, Compare, Op};
-use crate::run::{Piece, peek};
+use crate::run::{InstrRange, peek};
 
 use super::logic::{Logic, sort_of};
 
 /// A known index.
-pub(super) enum Index {
+pub(super) enum KnownIndex {
     Known(i64),
     /// Its evaluation fails.
     Failed,
@@ -155,10 +155,16 @@ impl Logic {
     }
 
     /// Evaluates an index over locals; `None` if it is unknown.
-    pub fn local_expression(&mut self, snippet: &[Op], locals: &[Term]) -> Option<Index> {
-        match peek(self, Piece::whole(snippet), &[], locals, &mut Vec::new())? {
-            Ok(value) => self.known(value).map(Index::Known),
-            Err(_) => Some(Index::Failed),
+    pub fn local_expression(&mut self, snippet: &[Op], locals: &[Term]) -> Option<KnownIndex> {
+        match peek(
+            self,
+            InstrRange::whole(snippet),
+            &[],
+            locals,
+            &mut Vec::new(),
+        )? {
+            Ok(value) => self.known(value).map(KnownIndex::Known),
+            Err(_) => Some(KnownIndex::Failed),
         }
     }
 }

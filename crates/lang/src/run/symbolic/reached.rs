@@ -3,7 +3,7 @@
 use mazurka_core::{Execution, ProcessId, ProcessPath};
 use mazurka_smt::{Answer, Model, Term, Terms};
 
-use crate::run::blocker::Resting;
+use crate::run::blocker::RestingProcess;
 use crate::tell::property::Property;
 
 use super::SymbolicMachine;
@@ -57,7 +57,7 @@ impl SymbolicMachine {
         let (logic, locals) = (self.logic.borrow(), self.locals(process));
         // Handles are always known.
         let known = |slot: u32| logic.known(locals[slot as usize]).unwrap_or(0);
-        let resting = Resting {
+        let resting = RestingProcess {
             code: &self.code,
             table: &self.table,
             process,

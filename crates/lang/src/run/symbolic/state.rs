@@ -24,7 +24,7 @@ pub(super) struct WaitReason {
 
 /// How a process rests before a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Rests {
+pub(super) struct RestBeforeCondition {
     /// The remaining operand on the stack.
     pub operand: Option<Term>,
     /// The local work that it may still do before its next mark.
@@ -35,7 +35,7 @@ pub(super) struct Rests {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decisions {
     pub stayed: Option<WaitReason>,
-    pub rests: Option<Rests>,
+    pub rests: Option<RestBeforeCondition>,
     /// The conditions that its steps have decided, as a sum of fingerprints.
     pub decided: Fingerprint,
 }
@@ -70,7 +70,7 @@ impl SymbolicProcess {
     }
 
     /// Returns everything that can matter later.
-    fn essence(&self) -> Essence<'_> {
+    fn essence(&self) -> ProcessKey<'_> {
         let r = &self.registers;
         let here = || {
             let stack = &self.stack[..r.top as usize];
@@ -89,14 +89,14 @@ impl SymbolicProcess {
 
 /// For a live process: program point, frame, numbers of children and inputs, why it waits and how
 /// it rests, and locals.
-type Essence<'a> = (
+type ProcessKey<'a> = (
     Life,
     Option<(
         u32,
         u32,
         u32,
         u32,
-        (Option<WaitReason>, Option<Rests>),
+        (Option<WaitReason>, Option<RestBeforeCondition>),
         &'a [Term],
     )>,
 );

@@ -1,7 +1,7 @@
 //! Parses expressions, by binding power.
 
 use super::super::ast::{Expr, ExprKind, Name, Selector};
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::{MAX_EXPR_DEPTH, Parse, Parser};
 use crate::check::hir::{BinaryOp, UnaryOp};
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -21,32 +21,32 @@ const SUM: u8 = 9;
 const PRODUCT: u8 = 10;
 const NEGATE: u8 = 11;
 
-fn binary(kind: Kind) -> Option<(BinaryOp, u8)> {
+fn binary(kind: TokenKind) -> Option<(BinaryOp, u8)> {
     Some(match kind {
-        Kind::OrOr => (BinaryOp::Or, OR),
-        Kind::AndAnd => (BinaryOp::And, AND),
-        Kind::EqEq => (BinaryOp::Eq, COMPARE),
-        Kind::NotEq => (BinaryOp::Ne, COMPARE),
-        Kind::Lt => (BinaryOp::Lt, COMPARE),
-        Kind::Le => (BinaryOp::Le, COMPARE),
-        Kind::Gt => (BinaryOp::Gt, COMPARE),
-        Kind::Ge => (BinaryOp::Ge, COMPARE),
-        Kind::Pipe => (BinaryOp::BitOr, BIT_OR),
-        Kind::Caret => (BinaryOp::BitXor, BIT_XOR),
-        Kind::Amp => (BinaryOp::BitAnd, BIT_AND),
-        Kind::Shl => (BinaryOp::Shl, SHIFT),
-        Kind::Shr => (BinaryOp::Shr, SHIFT),
-        Kind::Plus => (BinaryOp::Add, SUM),
-        Kind::Minus => (BinaryOp::Sub, SUM),
-        Kind::Star => (BinaryOp::Mul, PRODUCT),
-        Kind::Slash => (BinaryOp::Div, PRODUCT),
-        Kind::Percent => (BinaryOp::Rem, PRODUCT),
+        TokenKind::OrOr => (BinaryOp::Or, OR),
+        TokenKind::AndAnd => (BinaryOp::And, AND),
+        TokenKind::EqEq => (BinaryOp::Eq, COMPARE),
+        TokenKind::NotEq => (BinaryOp::Ne, COMPARE),
+        TokenKind::Lt => (BinaryOp::Lt, COMPARE),
+        TokenKind::Le => (BinaryOp::Le, COMPARE),
+        TokenKind::Gt => (BinaryOp::Gt, COMPARE),
+        TokenKind::Ge => (BinaryOp::Ge, COMPARE),
+        TokenKind::Pipe => (BinaryOp::BitOr, BIT_OR),
+        TokenKind::Caret => (BinaryOp::BitXor, BIT_XOR),
+        TokenKind::Amp => (BinaryOp::BitAnd, BIT_AND),
+        TokenKind::Shl => (BinaryOp::Shl, SHIFT),
+        TokenKind::Shr => (BinaryOp::Shr, SHIFT),
+        TokenKind::Plus => (BinaryOp::Add, SUM),
+        TokenKind::Minus => (BinaryOp::Sub, SUM),
+        TokenKind::Star => (BinaryOp::Mul, PRODUCT),
+        TokenKind::Slash => (BinaryOp::Div, PRODUCT),
+        TokenKind::Percent => (BinaryOp::Rem, PRODUCT),
         _ => return None,
     })
 }
 
 /// Whether a token after `( … )` continues an expression.
-pub(super) fn continues_expression(kind: Kind) -> bool {
+pub(super) fn continues_expression(kind: TokenKind) -> bool {
     binary(kind).is_some()
 }
 
@@ -163,7 +163,7 @@ impl<'s> Parser<'s> {
         let token = self.token();
         let start = token.span;
         match token.kind {
-            Kind::Int => {
+            TokenKind::Int => {
                 self.bump();
                 // The lexer has reported an invalid number.
                 let kind = match self.text(start).parse() {
@@ -172,34 +172,34 @@ impl<'s> Parser<'s> {
                 };
                 self.node(kind, start)
             }
-            Kind::True | Kind::False => {
+            TokenKind::True | TokenKind::False => {
                 self.bump();
-                self.node(ExprKind::Bool(token.kind == Kind::True), start)
+                self.node(ExprKind::Bool(token.kind == TokenKind::True), start)
             }
-            Kind::Ident if self.at_quantifier() => self.quantified(),
-            Kind::Ident if self.at_match() => self.match_expr(),
-            Kind::Ident => self.named(),
-            Kind::Not | Kind::Minus | Kind::Tilde => {
+            TokenKind::Ident if self.at_quantifier() => self.quantified(),
+            TokenKind::Ident if self.at_match() => self.match_expr(),
+            TokenKind::Ident => self.named(),
+            TokenKind::Not | TokenKind::Minus | TokenKind::Tilde => {
                 self.bump();
                 let (op, power) = match token.kind {
-                    Kind::Not => (UnaryOp::Not, NOT),
-                    Kind::Tilde => (UnaryOp::BitNot, NEGATE),
+                    TokenKind::Not => (UnaryOp::Not, NOT),
+                    TokenKind::Tilde => (UnaryOp::BitNot, NEGATE),
                     _ => (UnaryOp::Neg, NEGATE),
                 };
                 let inner = self.expr_above(power)?;
                 let span = start.to(inner.span);
                 self.node(ExprKind::Unary(op, Box::new(inner)), span)
             }
-            Kind::LParen => self.parenthesised(),
-            Kind::If => self.conditional(),
-            Kind::Input => {
+            TokenKind::LParen => self.parenthesised(),
+            TokenKind::If => self.conditional(),
+            TokenKind::Input => {
                 self.bump();
-                let ty = if self.eat(Kind::LParen) {
+                let ty = if self.eat(TokenKind::LParen) {
                     let ty = match self.kind() {
-                        Kind::RParen => None,
+                        TokenKind::RParen => None,
                         _ => Some(self.type_expr()?),
                     };
-                    self.expect(Kind::RParen, " after the type of the input")?;
+                    self.expect(TokenKind::RParen, " after the type of the input")?;
                     ty
                 } else {
                     let help = "write `input()` or `input(u8)`".to_owned();
@@ -208,11 +208,11 @@ impl<'s> Parser<'s> {
                 let span = start.to(self.previous());
                 self.node(ExprKind::Input(ty), span)
             }
-            Kind::Choose => {
+            TokenKind::Choose => {
                 self.bump();
-                self.expect(Kind::LParen, " after `choose`")?;
+                self.expect(TokenKind::LParen, " after `choose`")?;
                 let (from, to) = self.bounds()?;
-                self.expect(Kind::RParen, " after the bounds of `choose`")?;
+                self.expect(TokenKind::RParen, " after the bounds of `choose`")?;
                 let span = start.to(self.previous());
                 self.node(ExprKind::Choose(Box::new(from), Box::new(to)), span)
             }
@@ -222,12 +222,12 @@ impl<'s> Parser<'s> {
 
     fn named(&mut self) -> Parse<Expr<'s>> {
         let name = self.name("a name")?;
-        if self.at(Kind::LParen) {
-            if self.kind_after(1) == Kind::Ident && self.kind_after(2) == Kind::Colon {
+        if self.at(TokenKind::LParen) {
+            if self.kind_after(1) == TokenKind::Ident && self.kind_after(2) == TokenKind::Colon {
                 return self.record(name);
             }
             let mut args = self.arguments()?;
-            if self.at(Kind::Dot)
+            if self.at(TokenKind::Dot)
                 && args.len() == 1
                 && let Some(instance) = args.pop()
             {
@@ -237,7 +237,7 @@ impl<'s> Parser<'s> {
             return self.node(ExprKind::Call(name, args), span);
         }
         let place = self.path(name)?;
-        if self.at(Kind::Dot) {
+        if self.at(TokenKind::Dot) {
             self.operation(place)
         } else {
             Ok(place)
@@ -249,10 +249,10 @@ impl<'s> Parser<'s> {
         let mut selectors = Vec::new();
         loop {
             // Within a `select`, `[]` starts the next alternative.
-            if !self.before_size && !self.at_alternative() && self.eat(Kind::LBracket) {
+            if !self.before_size && !self.at_alternative() && self.eat(TokenKind::LBracket) {
                 selectors.push(Selector::Index(self.expr()?));
-                self.expect(Kind::RBracket, " after the index")?;
-            } else if self.at(Kind::Dot) && self.kind_after(2) != Kind::LParen {
+                self.expect(TokenKind::RBracket, " after the index")?;
+            } else if self.at(TokenKind::Dot) && self.kind_after(2) != TokenKind::LParen {
                 self.bump();
                 selectors.push(Selector::Field(self.name("the name of a field")?));
             } else {
@@ -279,15 +279,15 @@ impl<'s> Parser<'s> {
     fn record(&mut self, name: Name<'s>) -> Parse<Expr<'s>> {
         self.bump();
         let mut fields = Vec::new();
-        while !self.at(Kind::RParen) {
+        while !self.at(TokenKind::RParen) {
             let field = self.name("the name of a field")?;
-            self.expect(Kind::Colon, " after the name of the field")?;
+            self.expect(TokenKind::Colon, " after the name of the field")?;
             fields.push((field, self.expr()?));
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::RParen, " or `,` after the value of the field")?;
+        self.expect(TokenKind::RParen, " or `,` after the value of the field")?;
         let span = name.span.to(self.previous());
         self.node(ExprKind::Record(name, fields), span)
     }
@@ -322,15 +322,15 @@ impl<'s> Parser<'s> {
 
     /// Parses `( e, f, … )`.
     pub(super) fn arguments(&mut self) -> Parse<Vec<Expr<'s>>> {
-        self.expect(Kind::LParen, "")?;
+        self.expect(TokenKind::LParen, "")?;
         let mut args = Vec::new();
-        while !self.at(Kind::RParen) {
+        while !self.at(TokenKind::RParen) {
             args.push(self.expr()?);
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::RParen, " or `,` after the argument")?;
+        self.expect(TokenKind::RParen, " or `,` after the argument")?;
         Ok(args)
     }
 
@@ -348,7 +348,7 @@ impl<'s> Parser<'s> {
         let inner = self.condition();
         self.before_size = outer;
         let mut inner = inner?;
-        self.expect(Kind::RParen, " after the expression")?;
+        self.expect(TokenKind::RParen, " after the expression")?;
         // The parentheses belong to the text that labels show.
         inner.span = open.to(self.previous());
         Ok(inner)
@@ -357,13 +357,13 @@ impl<'s> Parser<'s> {
     fn conditional(&mut self) -> Parse<Expr<'s>> {
         let start = self.bump().span;
         let test = self.condition()?;
-        if self.at(Kind::LBrace) {
+        if self.at(TokenKind::LBrace) {
             let help = "inside an expression write `if a then b else c`".to_owned();
             return Err(self.unexpected_with("`then`", Some(help)));
         }
-        self.expect(Kind::Then, " after the condition")?;
+        self.expect(TokenKind::Then, " after the condition")?;
         let then = self.expr()?;
-        if !self.at(Kind::Else) {
+        if !self.at(TokenKind::Else) {
             let help =
                 "an expression needs a value for both cases: `if a then b else c`".to_owned();
             return Err(self.unexpected_with("`else`", Some(help)));
@@ -378,7 +378,7 @@ impl<'s> Parser<'s> {
     /// Parses `e .. f`.
     pub(super) fn bounds(&mut self) -> Parse<(Expr<'s>, Expr<'s>)> {
         let from = self.expr()?;
-        if !self.at(Kind::DotDot) {
+        if !self.at(TokenKind::DotDot) {
             let help = "a range is written `a..b` and excludes `b`".to_owned();
             return Err(self.unexpected_with("`..`", Some(help)));
         }
@@ -390,11 +390,11 @@ impl<'s> Parser<'s> {
     /// Parses a name with an optional index, as in `lock(m[i])`.
     pub(super) fn name_and_index(&mut self, what: &str) -> Parse<(Name<'s>, Option<Expr<'s>>)> {
         let name = self.name(what)?;
-        if !self.eat(Kind::LBracket) {
+        if !self.eat(TokenKind::LBracket) {
             return Ok((name, None));
         }
         let index = self.expr()?;
-        self.expect(Kind::RBracket, " after the index")?;
+        self.expect(TokenKind::RBracket, " after the index")?;
         Ok((name, Some(index)))
     }
 }

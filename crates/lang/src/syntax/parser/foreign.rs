@@ -1,6 +1,6 @@
 //! Words of other languages, and what to write instead.
 
-use super::super::token::{KEYWORDS, Kind};
+use super::super::token::{KEYWORDS, TokenKind};
 use mazurka_diagnostics::nearest;
 
 const ENUM: &str =
@@ -219,11 +219,13 @@ pub(crate) fn foreign_value(name: &str) -> Option<&'static str> {
 const STATEMENT_WORDS: [&str; 6] = ["select", "match", "print", "break", "continue", "return"];
 
 /// Returns what to write instead of a word of another language, or of a misspelt one.
-pub(super) fn advice(word: &str, known: impl Fn(Kind) -> bool) -> Option<String> {
+pub(super) fn advice(word: &str, known: impl Fn(TokenKind) -> bool) -> Option<String> {
     if let Some(advice) = foreign(word) {
         return Some(advice.to_owned());
     }
-    let words = STATEMENT_WORDS.into_iter().filter(|_| known(Kind::Skip));
+    let words = STATEMENT_WORDS
+        .into_iter()
+        .filter(|_| known(TokenKind::Skip));
     let keywords = KEYWORDS.iter().filter(|(_, kind)| known(*kind));
     let near = nearest(word, keywords.map(|(text, _)| *text).chain(words))?;
     Some(format!("did you mean `{near}`?"))
@@ -237,17 +239,17 @@ pub(crate) fn foreign(word: &str) -> Option<&'static str> {
 
 /// Returns the operator that a word of another language stands for: how to write it here, and the
 /// token to continue with.
-pub(super) fn operator(word: &str) -> Option<(&'static str, Kind)> {
+pub(super) fn operator(word: &str) -> Option<(&'static str, TokenKind)> {
     Some(match word {
-        "mod" | "rem" => ("%", Kind::Percent),
-        "div" => ("/", Kind::Slash),
-        "AND" | "And" => ("&&", Kind::AndAnd),
-        "OR" | "Or" => ("||", Kind::OrOr),
-        "xor" | "XOR" => ("!=", Kind::NotEq),
-        "eq" | "is" => ("==", Kind::EqEq),
-        "plus" => ("+", Kind::Plus),
-        "minus" => ("-", Kind::Minus),
-        "times" => ("*", Kind::Star),
+        "mod" | "rem" => ("%", TokenKind::Percent),
+        "div" => ("/", TokenKind::Slash),
+        "AND" | "And" => ("&&", TokenKind::AndAnd),
+        "OR" | "Or" => ("||", TokenKind::OrOr),
+        "xor" | "XOR" => ("!=", TokenKind::NotEq),
+        "eq" | "is" => ("==", TokenKind::EqEq),
+        "plus" => ("+", TokenKind::Plus),
+        "minus" => ("-", TokenKind::Minus),
+        "times" => ("*", TokenKind::Star),
         _ => return None,
     })
 }

@@ -7,7 +7,7 @@ use super::super::ast::{
     TemporalKind, TypeExpr,
 };
 use super::super::lexer::unescape;
-use super::super::token::{Kind, word};
+use super::super::token::{TokenKind, word};
 use super::{Parse, Parser};
 use crate::check::hir::{Atomicity, Type};
 use mazurka_core::{Kind as Violation, Kinds};
@@ -20,8 +20,8 @@ impl<'s> Parser<'s> {
     pub(super) fn file(&mut self) -> File<'s> {
         let mut file = File::default();
         loop {
-            while self.eat(Kind::Semi) {}
-            if self.at(Kind::Eof) {
+            while self.eat(TokenKind::Semi) {}
+            if self.at(TokenKind::Eof) {
                 return file;
             }
             let start = self.pos;
@@ -32,7 +32,7 @@ impl<'s> Parser<'s> {
             file.extents.push((first.0.to(self.previous()), first.1));
             if read.is_err() {
                 self.skip_item(start);
-            } else if !self.at_item() && !self.at(Kind::Semi) {
+            } else if !self.at_item() && !self.at(TokenKind::Semi) {
                 // A token on a new line is a separate mistake.
                 if self.diagnostics.len() == before || self.on_new_line() {
                     self.wrong_item_tail();
@@ -45,8 +45,8 @@ impl<'s> Parser<'s> {
     fn at_item(&self) -> bool {
         let kind = self.kind();
         kind.opens_item()
-            || kind == Kind::Eof
-            || (kind == Kind::Lock && self.kind_after(1) != Kind::LParen)
+            || kind == TokenKind::Eof
+            || (kind == TokenKind::Lock && self.kind_after(1) != TokenKind::LParen)
             || self.word_of_item().is_some()
             || self.object_here().is_some()
             || self.at_include()
@@ -59,17 +59,17 @@ impl<'s> Parser<'s> {
 
     /// Whether `refines "other.maz"` begins here; `refines` is a name elsewhere.
     fn at_refines(&self) -> bool {
-        self.at_word("refines") && self.kind_after(1) == Kind::Str
+        self.at_word("refines") && self.kind_after(1) == TokenKind::Str
     }
 
     /// Whether this is `include "file.maz"`, and not a name.
     fn at_include(&self) -> bool {
-        self.at_word("include") && self.kind_after(1) == Kind::Str
+        self.at_word("include") && self.kind_after(1) == TokenKind::Str
     }
 
     /// Whether `ghost var x: T` begins here; `ghost` is a name elsewhere.
     fn at_ghost(&self) -> bool {
-        self.at_word("ghost") && self.kind_after(1) == Kind::Var
+        self.at_word("ghost") && self.kind_after(1) == TokenKind::Var
     }
 
     /// Whether `cover e` begins here; `cover` is a name elsewhere, and no other declaration begins
@@ -81,12 +81,14 @@ impl<'s> Parser<'s> {
     /// Returns the keyword of a declaration that begins here, if the keyword is a name elsewhere.
     fn word_of_item(&self) -> Option<&'static str> {
         let words = [
-            ("enum", Kind::LBrace),
-            ("struct", Kind::LBrace),
-            ("fn", Kind::LParen),
+            ("enum", TokenKind::LBrace),
+            ("struct", TokenKind::LBrace),
+            ("fn", TokenKind::LParen),
         ];
-        let declares = |word: &str, open: Kind| {
-            self.at_word(word) && self.kind_after(1) == Kind::Ident && self.kind_after(2) == open
+        let declares = |word: &str, open: TokenKind| {
+            self.at_word(word)
+                && self.kind_after(1) == TokenKind::Ident
+                && self.kind_after(2) == open
         };
         let found = words.iter().find(|(word, open)| declares(word, *open));
         found.map(|(word, _)| *word)
@@ -99,7 +101,9 @@ impl<'s> Parser<'s> {
             let token = self.token_at(self.pos + at);
             let text = self.text(token.span);
             let found = ObjectKind::ALL.iter().find(|(word, _)| *word == text);
-            found.filter(|_| token.kind == Kind::Ident && self.kind_after(at + 1) == Kind::Ident)
+            found.filter(|_| {
+                token.kind == TokenKind::Ident && self.kind_after(at + 1) == TokenKind::Ident
+            })
         };
         if self.at_word("spurious") && matches!(kind(1), Some((_, ObjectKind::Cond))) {
             return Some((ObjectKind::SpuriousCond, 2));
@@ -113,7 +117,7 @@ impl<'s> Parser<'s> {
         let text = self.text(self.token().span);
         let next = self.token_at(self.pos + 1).span;
         let opens = ObjectKind::ALL.iter().any(|(word, _)| *word == text);
-        (opens && word(self.text(next)) != Kind::Ident).then_some(next)
+        (opens && word(self.text(next)) != TokenKind::Ident).then_some(next)
     }
 
     /// Parses `semaphore s[3] = 1, t = 2`, `cond c, d`, `chan c[..]: int`.
@@ -128,23 +132,23 @@ impl<'s> Parser<'s> {
             let name = self.name("the name of what is declared")?;
             let mut dims = Vec::new();
             let mut unbounded = None;
-            while unbounded.is_none() && self.eat(Kind::LBracket) {
-                if kind == ObjectKind::Channel && self.at(Kind::DotDot) {
+            while unbounded.is_none() && self.eat(TokenKind::LBracket) {
+                if kind == ObjectKind::Channel && self.at(TokenKind::DotDot) {
                     unbounded = Some(self.bump().span);
                 }
                 dims.push(match unbounded {
-                    Some(span) if self.at(Kind::RBracket) => Expr {
+                    Some(span) if self.at(TokenKind::RBracket) => Expr {
                         kind: ExprKind::Int(USUAL_LIMIT),
                         span,
                         depth: 0,
                     },
                     _ => self.expr()?,
                 });
-                self.expect(Kind::RBracket, " after the size")?;
+                self.expect(TokenKind::RBracket, " after the size")?;
             }
             let counts = matches!(kind, ObjectKind::Semaphore | ObjectKind::Barrier);
             let mut value = None;
-            if self.at(Kind::Equals) != counts {
+            if self.at(TokenKind::Equals) != counts {
                 let (expected, help) = match kind {
                     ObjectKind::Semaphore => {
                         ("`=` and the number of permits", "write `semaphore s = 2`")
@@ -162,12 +166,12 @@ impl<'s> Parser<'s> {
                 };
                 return Err(self.unexpected_with(expected, Some(help.to_owned())));
             }
-            if self.eat(Kind::Equals) {
+            if self.eat(TokenKind::Equals) {
                 value = Some(self.expr()?);
             }
             let mut ty = None;
             if kind == ObjectKind::Channel {
-                if !self.at(Kind::Colon) {
+                if !self.at(TokenKind::Colon) {
                     let help = "write `chan c[4]: int`".to_owned();
                     return Err(
                         self.unexpected_with("`:` and the type of the messages", Some(help))
@@ -184,7 +188,7 @@ impl<'s> Parser<'s> {
                 unbounded,
                 value,
             }));
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 return Ok(());
             }
         }
@@ -201,18 +205,18 @@ impl<'s> Parser<'s> {
         self.bump();
         let item = if word == "enum" {
             let mut members = Vec::new();
-            while !self.at(Kind::RBrace) {
+            while !self.at(TokenKind::RBrace) {
                 members.push(self.name("the name of a member")?);
-                if !self.eat(Kind::Comma) {
+                if !self.eat(TokenKind::Comma) {
                     break;
                 }
             }
             Item::Enum { name, members }
         } else {
-            let fields = self.fields(Kind::RBrace, "the name of a field")?;
+            let fields = self.fields(TokenKind::RBrace, "the name of a field")?;
             Item::Struct { name, fields }
         };
-        self.expect(Kind::RBrace, " or `,` in the declaration of a type")?;
+        self.expect(TokenKind::RBrace, " or `,` in the declaration of a type")?;
         Ok(item)
     }
 
@@ -223,7 +227,7 @@ impl<'s> Parser<'s> {
         while self.pos < failed || !self.at_item() {
             let next = self.partner_of(self.pos).max(self.pos) + 1;
             // A block that was not reached is parsed for its mistakes.
-            if self.at(Kind::LBrace) && self.pos >= failed {
+            if self.at(TokenKind::LBrace) && self.pos >= failed {
                 let _ = self.block("");
             } else {
                 self.pos = next;
@@ -235,60 +239,60 @@ impl<'s> Parser<'s> {
     pub(super) fn item(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
         let start = self.token().span;
         match self.kind() {
-            Kind::Var => {
+            TokenKind::Var => {
                 self.bump();
                 items.push(self.var()?);
             }
-            Kind::Ident if self.at_include() => {
+            TokenKind::Ident if self.at_include() => {
                 self.bump();
                 self.bump();
                 self.included(start.to(self.previous()));
             }
-            Kind::Lock if self.kind_after(1) != Kind::LParen => {
+            TokenKind::Lock if self.kind_after(1) != TokenKind::LParen => {
                 self.bump();
                 loop {
                     let (name, len) = self.name_and_index("the name of a lock")?;
                     items.push(Item::Lock { name, len });
-                    if !self.eat(Kind::Comma) {
+                    if !self.eat(TokenKind::Comma) {
                         break;
                     }
                 }
-                if self.at(Kind::Equals) || self.at(Kind::Colon) {
+                if self.at(TokenKind::Equals) || self.at(TokenKind::Colon) {
                     let help = "a lock has no type and no value: it is free at first".to_owned();
                     return Err(self.unexpected_with("the end of the declaration", Some(help)));
                 }
             }
-            Kind::Const => {
+            TokenKind::Const => {
                 self.bump();
                 items.push(self.constant()?);
             }
             // The SymPaths paper writes `proc` for a process.
-            Kind::Proc if self.kind_after(1) == Kind::LBrace => {
+            TokenKind::Proc if self.kind_after(1) == TokenKind::LBrace => {
                 self.bump();
                 items.push(self.process()?);
             }
-            Kind::Proc => {
+            TokenKind::Proc => {
                 self.bump();
                 let name = self.name("the name of a procedure")?;
                 let params = self.params(name)?;
-                if self.at(Kind::Colon) || self.at(Kind::Guard) {
+                if self.at(TokenKind::Colon) || self.at(TokenKind::Guard) {
                     let help = "a procedure gives no value: let it assign a shared variable";
                     return Err(self.unexpected_with("`{`", Some(help.to_owned())));
                 }
                 let body = self.block("the parameters")?;
                 items.push(Item::Proc { name, params, body });
             }
-            Kind::Requires | Kind::Invariant | Kind::Ensures | Kind::Ident
-                if !self.at(Kind::Ident) || self.at_cover() =>
+            TokenKind::Requires | TokenKind::Invariant | TokenKind::Ensures | TokenKind::Ident
+                if !self.at(TokenKind::Ident) || self.at_cover() =>
             {
                 let kind = match self.bump().kind {
-                    Kind::Requires => PropertyKind::Requires,
-                    Kind::Invariant => PropertyKind::Invariant,
-                    Kind::Ensures => PropertyKind::Ensures,
+                    TokenKind::Requires => PropertyKind::Requires,
+                    TokenKind::Invariant => PropertyKind::Invariant,
+                    TokenKind::Ensures => PropertyKind::Ensures,
                     _ => PropertyKind::Cover,
                 };
                 let mut name = None;
-                if self.kind_after(1) == Kind::Colon {
+                if self.kind_after(1) == TokenKind::Colon {
                     name = Some(self.name("the name of a property")?);
                     self.bump();
                 }
@@ -302,10 +306,10 @@ impl<'s> Parser<'s> {
                 });
             }
             kind if kind.opens_temporal() => items.push(self.temporal()?),
-            Kind::Prove => {
+            TokenKind::Prove => {
                 self.bump();
                 let mut name = None;
-                if self.kind_after(1) == Kind::Colon {
+                if self.kind_after(1) == TokenKind::Colon {
                     name = Some(self.name("the name of a goal")?);
                     self.bump();
                 }
@@ -317,17 +321,17 @@ impl<'s> Parser<'s> {
                 let goal = unescape(goal.quoted);
                 items.push(Item::Prove { name, goal, span });
             }
-            Kind::Observe => {
+            TokenKind::Observe => {
                 self.bump();
                 let names = self.names("the name of a shared variable")?;
                 items.push(Item::Observe(names));
             }
-            Kind::Allows => {
+            TokenKind::Allows => {
                 self.bump();
                 let allowed = self.kinds_of_violations()?;
                 items.push(Item::Allows(allowed, start.to(self.previous())));
             }
-            Kind::Expects => {
+            TokenKind::Expects => {
                 self.bump();
                 if self.text(self.token().span) != "deterministic" {
                     return Err(self.unexpected("`deterministic`"));
@@ -335,7 +339,7 @@ impl<'s> Parser<'s> {
                 self.bump();
                 items.push(Item::ExpectsDeterminism(start.to(self.previous())));
             }
-            Kind::Atomicity => {
+            TokenKind::Atomicity => {
                 self.bump();
                 let token = self.token();
                 let atomicity = match self.text(token.span) {
@@ -346,14 +350,14 @@ impl<'s> Parser<'s> {
                 self.bump();
                 items.push(Item::Atomicity(atomicity, start.to(token.span)));
             }
-            Kind::Process => {
+            TokenKind::Process => {
                 self.bump();
                 items.push(self.process()?);
             }
-            Kind::Ident if self.at_refines() => items.push(self.refines()?),
-            Kind::Ident if self.at_operation() => self.operation_item(items)?,
-            Kind::Ident if self.at_spec() => items.push(self.spec()?),
-            Kind::Ident if self.at_ghost() => {
+            TokenKind::Ident if self.at_refines() => items.push(self.refines()?),
+            TokenKind::Ident if self.at_operation() => self.operation_item(items)?,
+            TokenKind::Ident if self.at_spec() => items.push(self.spec()?),
+            TokenKind::Ident if self.at_ghost() => {
                 self.bump();
                 self.bump();
                 let declared = self.var()?;
@@ -362,9 +366,9 @@ impl<'s> Parser<'s> {
                     items.extend([declared, Item::Ghosts(names)]);
                 }
             }
-            Kind::Ident if self.at_maplet() => self.state_and_program(items)?,
-            Kind::Ident if self.word_of_item().is_some() => items.push(self.worded_item()?),
-            Kind::Ident if self.object_here().is_some() => self.objects(items)?,
+            TokenKind::Ident if self.at_maplet() => self.state_and_program(items)?,
+            TokenKind::Ident if self.word_of_item().is_some() => items.push(self.worded_item()?),
+            TokenKind::Ident if self.object_here().is_some() => self.objects(items)?,
             _ => return Err(self.not_an_item()),
         }
         Ok(())
@@ -372,12 +376,12 @@ impl<'s> Parser<'s> {
 
     /// Whether this is `x ↦ v`.
     fn at_maplet(&self) -> bool {
-        self.at(Kind::Ident) && self.is_maplet_sign(self.pos + 1)
+        self.at(TokenKind::Ident) && self.is_maplet_sign(self.pos + 1)
     }
 
     fn is_maplet_sign(&self, at: usize) -> bool {
         let token = self.token_at(at);
-        token.kind == Kind::Equals && self.text(token.span) == "↦"
+        token.kind == TokenKind::Equals && self.text(token.span) == "↦"
     }
 
     /// Parses a program in the notation of the guarded-command paper: a state σ, then the statement
@@ -388,14 +392,14 @@ impl<'s> Parser<'s> {
             let names = vec![self.name("the name of a variable")?];
             let (ty, init) = self.mapped()?;
             items.push(Item::Var { names, ty, init });
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        while self.eat(Kind::Semi) {}
-        let parallel = self.at(Kind::LBrace) && {
+        while self.eat(TokenKind::Semi) {}
+        let parallel = self.at(TokenKind::LBrace) && {
             let end = self.partner_of(self.pos);
-            self.next_at_this_depth(self.pos + 1, end, |kind| kind == Kind::Parallel) < end
+            self.next_at_this_depth(self.pos + 1, end, |kind| kind == TokenKind::Parallel) < end
         };
         let mut process = |body| {
             items.push(Item::Process {
@@ -408,14 +412,15 @@ impl<'s> Parser<'s> {
             let end = self.partner_of(self.pos);
             self.bump();
             while self.pos < end {
-                let next = self.next_at_this_depth(self.pos, end, |kind| kind == Kind::Parallel);
+                let next =
+                    self.next_at_this_depth(self.pos, end, |kind| kind == TokenKind::Parallel);
                 process(self.statements_up_to(next));
                 self.pos = next + 1;
             }
             self.pos = end + 1;
-        } else if !self.at_item() || self.at_cover() && self.kind_after(1) != Kind::Ident {
+        } else if !self.at_item() || self.at_cover() && self.kind_after(1) != TokenKind::Ident {
             let eof = self.tokens.len() - 1;
-            let next = self.next_at_this_depth(self.pos, eof, Kind::opens_item);
+            let next = self.next_at_this_depth(self.pos, eof, TokenKind::opens_item);
             process(self.statements_up_to(next));
             self.pos = next;
         }
@@ -423,7 +428,12 @@ impl<'s> Parser<'s> {
     }
 
     /// Returns the index of the next token of the wanted kind that is not in a nested bracket.
-    fn next_at_this_depth(&self, start: usize, end: usize, wanted: impl Fn(Kind) -> bool) -> usize {
+    fn next_at_this_depth(
+        &self,
+        start: usize,
+        end: usize,
+        wanted: impl Fn(TokenKind) -> bool,
+    ) -> usize {
         let mut at = start;
         while at < end && !wanted(self.token_at(at).kind) {
             at = self.partner_of(at).max(at) + 1;
@@ -435,7 +445,7 @@ impl<'s> Parser<'s> {
     fn mapped(&mut self) -> Parse<(TypeExpr<'s>, Option<Init<'s>>)> {
         let span = self.bump().span;
         let base = match self.kind() {
-            Kind::True | Kind::False => Type::Bool,
+            TokenKind::True | TokenKind::False => Type::Bool,
             _ => Type::Int,
         };
         let ty = TypeExpr {
@@ -451,25 +461,25 @@ impl<'s> Parser<'s> {
     fn temporal(&mut self) -> Parse<Item<'s>> {
         let start = self.token().span;
         let kind = match self.bump().kind {
-            Kind::Always => TemporalKind::Always,
-            Kind::Eventually => TemporalKind::Eventually,
-            Kind::InfinitelyOften => TemporalKind::InfinitelyOften,
+            TokenKind::Always => TemporalKind::Always,
+            TokenKind::Eventually => TemporalKind::Eventually,
+            TokenKind::InfinitelyOften => TemporalKind::InfinitelyOften,
             _ => TemporalKind::LeadsTo,
         };
         let mut name = None;
-        if self.kind_after(1) == Kind::Colon {
+        if self.kind_after(1) == TokenKind::Colon {
             name = Some(self.name("the name of a property")?);
             self.bump();
         }
         let mut conditions = vec![self.condition()?];
         if kind == TemporalKind::LeadsTo {
-            if !self.at(Kind::LeadsTo) {
+            if !self.at(TokenKind::LeadsTo) {
                 let help = "write `whenever e leads_to f`".to_owned();
                 return Err(self.unexpected_with("`leads_to`", Some(help)));
             }
             self.bump();
             conditions.push(self.condition()?);
-        } else if self.at(Kind::LeadsTo) {
+        } else if self.at(TokenKind::LeadsTo) {
             let help = "write `whenever e leads_to f`".to_owned();
             return Err(self.unexpected_with("the end of the property", Some(help)));
         }
@@ -493,7 +503,7 @@ impl<'s> Parser<'s> {
             };
             self.bump();
             kinds = kinds.with(*kind);
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 return Ok(kinds);
             }
         }
@@ -501,38 +511,40 @@ impl<'s> Parser<'s> {
 
     fn names(&mut self, what: &str) -> Parse<Vec<Name<'s>>> {
         let mut names = vec![self.name(what)?];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             names.push(self.name(what)?);
         }
         Ok(names)
     }
 
     fn var(&mut self) -> Parse<Item<'s>> {
-        if self.at(Kind::TypeName) {
+        if self.at(TokenKind::TypeName) {
             return Err(self.type_before_name("var "));
         }
         let names = self.names("the name of a variable")?;
-        if self.at(Kind::TypeName) {
+        if self.at(TokenKind::TypeName) {
             self.missing_colon(names[0]);
         } else if self.is_maplet_sign(self.pos) {
             let (ty, init) = self.mapped()?;
             return Ok(Item::Var { names, ty, init });
-        } else if !self.at(Kind::Colon) {
+        } else if !self.at(TokenKind::Colon) {
             let ty = self.missing_type(names[0])?;
             let init = self.value_of_untyped();
             return Ok(Item::Var { names, ty, init });
         }
-        self.eat(Kind::Colon);
+        self.eat(TokenKind::Colon);
         let ty = self.type_expr()?;
         let init = match self.kind() {
-            Kind::Equals | Kind::Assign => {
-                if self.at(Kind::Assign) {
+            TokenKind::Equals | TokenKind::Assign => {
+                if self.at(TokenKind::Assign) {
                     self.assign_for_equals();
                 }
                 self.bump();
                 Some(self.init()?)
             }
-            kind if (kind.opens_expression() || kind == Kind::LBracket) && !self.on_new_line() => {
+            kind if (kind.opens_expression() || kind == TokenKind::LBracket)
+                && !self.on_new_line() =>
+            {
                 let help = "an initial value follows `=`, as in `var x: int = 0`".to_owned();
                 return Err(self.unexpected_with("`=`", Some(help)));
             }
@@ -543,7 +555,7 @@ impl<'s> Parser<'s> {
 
     /// Parses the value of a variable whose type is missing, for its mistakes.
     fn value_of_untyped(&mut self) -> Option<Init<'s>> {
-        if !matches!(self.kind(), Kind::Equals | Kind::Assign) {
+        if !matches!(self.kind(), TokenKind::Equals | TokenKind::Assign) {
             return None;
         }
         self.bump();
@@ -553,9 +565,9 @@ impl<'s> Parser<'s> {
     fn constant(&mut self) -> Parse<Item<'s>> {
         let name = self.name("the name of a constant")?;
         match self.kind() {
-            Kind::Equals => {}
-            Kind::Assign => self.assign_for_equals(),
-            Kind::Colon => return Err(self.constant_with_type(name)),
+            TokenKind::Equals => {}
+            TokenKind::Assign => self.assign_for_equals(),
+            TokenKind::Colon => return Err(self.constant_with_type(name)),
             _ => return Err(self.unexpected("`=`")),
         }
         self.bump();
@@ -565,37 +577,37 @@ impl<'s> Parser<'s> {
 
     /// Parses `(a: int, b, c: bool)`.
     pub(super) fn params(&mut self, proc: Name<'s>) -> Parse<Vec<Param<'s>>> {
-        if !self.at(Kind::LParen) {
+        if !self.at(TokenKind::LParen) {
             let help = format!("write `proc {}() {{ … }}`", proc.text);
             return Err(self.unexpected_with("`(`", Some(help)));
         }
         self.bump();
-        let params = self.fields(Kind::RParen, "the name of a parameter")?;
-        self.expect(Kind::RParen, " or `,` after the parameter")?;
+        let params = self.fields(TokenKind::RParen, "the name of a parameter")?;
+        self.expect(TokenKind::RParen, " or `,` after the parameter")?;
         Ok(params)
     }
 
     /// Parses `a: int, b, c: bool`, up to a closing bracket.
-    fn fields(&mut self, close: Kind, what: &str) -> Parse<Vec<Param<'s>>> {
+    fn fields(&mut self, close: TokenKind, what: &str) -> Parse<Vec<Param<'s>>> {
         let mut fields: Vec<Param<'s>> = Vec::new();
         while !self.at(close) {
-            if self.at(Kind::TypeName) {
+            if self.at(TokenKind::TypeName) {
                 return Err(self.type_before_name(""));
             }
             let names = self.names(what)?;
-            if self.at(Kind::TypeName) {
+            if self.at(TokenKind::TypeName) {
                 self.missing_colon(names[0]);
-            } else if !self.at(Kind::Colon) {
+            } else if !self.at(TokenKind::Colon) {
                 for &name in &names {
                     let ty = self.untyped_param(name);
                     fields.push((name, Rc::new(ty)));
                 }
                 break;
             }
-            self.eat(Kind::Colon);
+            self.eat(TokenKind::Colon);
             let ty = Rc::new(self.type_expr()?);
             fields.extend(names.into_iter().map(|name| (name, Rc::clone(&ty))));
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
@@ -604,16 +616,16 @@ impl<'s> Parser<'s> {
 
     fn process(&mut self) -> Parse<Item<'s>> {
         let mut name = None;
-        if !matches!(self.kind(), Kind::LBrace | Kind::LParen) {
+        if !matches!(self.kind(), TokenKind::LBrace | TokenKind::LParen) {
             name = Some(self.name("the name of the process or `{`")?);
         }
         let mut range = None;
-        if self.eat(Kind::LParen) {
-            if self.at(Kind::RParen) {
+        if self.eat(TokenKind::LParen) {
+            if self.at(TokenKind::RParen) {
                 // `process p() { … }` means the same as `process p { … }`.
             } else {
                 let name = self.name("the name of the parameter")?;
-                if !self.at(Kind::In) {
+                if !self.at(TokenKind::In) {
                     let help = format!("write `({} in 0..n)`", name.text);
                     return Err(self.unexpected_with("`in`", Some(help)));
                 }
@@ -621,7 +633,7 @@ impl<'s> Parser<'s> {
                 let (from, to) = self.bounds()?;
                 range = Some(Range { name, from, to });
             }
-            self.expect(Kind::RParen, " after the range")?;
+            self.expect(TokenKind::RParen, " after the range")?;
         }
         let after = if range.is_some() {
             "the range"

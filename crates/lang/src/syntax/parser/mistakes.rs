@@ -1,14 +1,14 @@
 //! Frequent mistakes, each with a message that says how to fix it.
 
 use super::super::ast::{Base, Expr, ExprKind, Name, Stmt, StmtKind, TypeExpr};
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::foreign::{self, advice};
 use super::{Parse, ParseStop, Parser};
 use crate::check::hir::BinaryOp;
 use mazurka_diagnostics::{Diagnostic, Span, said_behind};
 
-fn opens_any_statement(kind: Kind) -> bool {
-    kind.opens_statement() || kind == Kind::If
+fn opens_any_statement(kind: TokenKind) -> bool {
+    kind.opens_statement() || kind == TokenKind::If
 }
 
 impl<'s> Parser<'s> {
@@ -16,7 +16,7 @@ impl<'s> Parser<'s> {
     pub(super) fn condition(&mut self) -> Parse<Expr<'s>> {
         let test = self.expr()?;
         let token = self.token();
-        if !matches!(token.kind, Kind::Equals | Kind::Assign) {
+        if !matches!(token.kind, TokenKind::Equals | TokenKind::Assign) {
             return Ok(test);
         }
         let shown = token.kind.describe();
@@ -73,7 +73,12 @@ impl<'s> Parser<'s> {
     /// Reports a token after a statement that neither belongs to it nor starts the next.
     pub(super) fn wrong_tail(&mut self) {
         let previous = self.token_at(self.pos - 1);
-        if self.at(Kind::Assign) && matches!(previous.kind, Kind::Skip | Kind::End | Kind::Join) {
+        if self.at(TokenKind::Assign)
+            && matches!(
+                previous.kind,
+                TokenKind::Skip | TokenKind::End | TokenKind::Join
+            )
+        {
             self.word_as_name(previous.span, "a name");
             return;
         }
@@ -88,9 +93,9 @@ impl<'s> Parser<'s> {
             return;
         }
         let help = match self.kind() {
-            Kind::Else => Some("`else` follows the `}` of an `if` without `;`".to_owned()),
-            Kind::Assign => Some("two assignments are separated by `;`".to_owned()),
-            Kind::Guard | Kind::GuardLoop => {
+            TokenKind::Else => Some("`else` follows the `}` of an `if` without `;`".to_owned()),
+            TokenKind::Assign => Some("two assignments are separated by `;`".to_owned()),
+            TokenKind::Guard | TokenKind::GuardLoop => {
                 Some("a guard is an expression: `e |> s`; a choice is `s <| e |> t`".to_owned())
             }
             _ => None,
@@ -99,7 +104,7 @@ impl<'s> Parser<'s> {
     }
 
     pub(super) fn wrong_item_tail(&mut self) {
-        if !self.already_reported(self.token()) && self.kind() != Kind::Eof {
+        if !self.already_reported(self.token()) && self.kind() != TokenKind::Eof {
             self.not_an_item();
         }
     }
@@ -109,34 +114,34 @@ impl<'s> Parser<'s> {
         self.foreign_assignment().is_some()
     }
 
-    fn foreign_assignment(&self) -> Option<Kind> {
+    fn foreign_assignment(&self) -> Option<TokenKind> {
         let (first, second) = (self.token(), self.token_at(self.pos + 1));
         let adjacent = first.span.end == second.span.start;
         let op = first.kind;
         if !adjacent
             || !matches!(
                 op,
-                Kind::Plus
-                    | Kind::Minus
-                    | Kind::Star
-                    | Kind::Slash
-                    | Kind::Percent
-                    | Kind::Amp
-                    | Kind::Pipe
-                    | Kind::Caret
-                    | Kind::Shl
-                    | Kind::Shr
+                TokenKind::Plus
+                    | TokenKind::Minus
+                    | TokenKind::Star
+                    | TokenKind::Slash
+                    | TokenKind::Percent
+                    | TokenKind::Amp
+                    | TokenKind::Pipe
+                    | TokenKind::Caret
+                    | TokenKind::Shl
+                    | TokenKind::Shr
             )
         {
             return None;
         }
-        let doubled = matches!(op, Kind::Plus | Kind::Minus)
+        let doubled = matches!(op, TokenKind::Plus | TokenKind::Minus)
             && second.kind == op
             && matches!(
                 self.kind_after(2),
-                Kind::Semi | Kind::RBrace | Kind::RParen | Kind::Eof
+                TokenKind::Semi | TokenKind::RBrace | TokenKind::RParen | TokenKind::Eof
             );
-        (second.kind == Kind::Equals || doubled).then_some(second.kind)
+        (second.kind == TokenKind::Equals || doubled).then_some(second.kind)
     }
 
     /// Reports an expression where a statement is expected.
@@ -146,7 +151,11 @@ impl<'s> Parser<'s> {
             let span = first.span.to(second_span);
             let name = self.quoted(expr.span);
             let op = self.text(first.span).to_owned();
-            let value = if second == Kind::Equals { "…" } else { "1" };
+            let value = if second == TokenKind::Equals {
+                "…"
+            } else {
+                "1"
+            };
             return self.report(
                 Diagnostic::new("M0108", span, format!("there is no `{}`", self.text(span)))
                     .label("expected `:=`")
@@ -156,7 +165,7 @@ impl<'s> Parser<'s> {
         if self.already_reported(self.token()) {
             return ParseStop::Unexpected;
         }
-        if self.at(Kind::RParen) && self.guard_sign_missing() {
+        if self.at(TokenKind::RParen) && self.guard_sign_missing() {
             let text = self.quoted(expr.span);
             return self.report(
                 Diagnostic::new("M0107", expr.span, "an expression is not a statement")
@@ -174,7 +183,7 @@ impl<'s> Parser<'s> {
                     None => self.unexpected("`;`"),
                 }
             }
-            ExprKind::Binary(BinaryOp::Eq, sign, left, right) if !self.at(Kind::LBrace) => {
+            ExprKind::Binary(BinaryOp::Eq, sign, left, right) if !self.at(TokenKind::LBrace) => {
                 let (left, right) = (self.quoted(left.span), self.quoted(right.span));
                 let sign = *sign;
                 let help = format!(
@@ -200,7 +209,7 @@ impl<'s> Parser<'s> {
                         .help(format!("write `{left} := {right}` to assign")),
                 )
             }
-            _ if self.at(Kind::LBrace) => {
+            _ if self.at(TokenKind::LBrace) => {
                 let text = self.quoted(expr.span);
                 self.report(
                     Diagnostic::new("M0107", expr.span, "an expression is not a statement")
@@ -235,8 +244,8 @@ impl<'s> Parser<'s> {
             start: close.span.end,
             end: next.span.start,
         };
-        let follows =
-            next.kind.opens_statement() || matches!(next.kind, Kind::Ident | Kind::LBrace);
+        let follows = next.kind.opens_statement()
+            || matches!(next.kind, TokenKind::Ident | TokenKind::LBrace);
         follows && !self.text(between).contains('\n')
     }
 
@@ -245,7 +254,7 @@ impl<'s> Parser<'s> {
             return self.foreign_word(name, help);
         }
         let next = self.token();
-        if next.kind == Kind::Colon {
+        if next.kind == TokenKind::Colon {
             let help = format!(
                 "write `let {} = …`; a label stands before a statement",
                 name.text
@@ -282,9 +291,9 @@ impl<'s> Parser<'s> {
         }
         let text = self.text(token.span);
         match token.kind {
-            Kind::Var | Kind::Const => {
+            TokenKind::Var | TokenKind::Const => {
                 let name = match self.token_at(self.pos + 1) {
-                    next if next.kind == Kind::Ident => self.text(next.span),
+                    next if next.kind == TokenKind::Ident => self.text(next.span),
                     _ => "x",
                 };
                 self.misplaced(
@@ -296,13 +305,13 @@ impl<'s> Parser<'s> {
                 format!("`{text}` stands inside a block"),
                 "move it out of all blocks".to_owned(),
             ),
-            Kind::TypeName => self.type_before_name("let "),
-            Kind::Else => {
+            TokenKind::TypeName => self.type_before_name("let "),
+            TokenKind::Else => {
                 let help = "`else` follows the `}` of its `if`, without `;`".to_owned();
                 self.unexpected_with("a statement", Some(help))
             }
-            Kind::Reserved => self.reserved(),
-            Kind::Comma | Kind::OrOr => {
+            TokenKind::Reserved => self.reserved(),
+            TokenKind::Comma | TokenKind::OrOr => {
                 let help = "statements are separated by `;`; each `process` runs beside the others";
                 self.unexpected_with("a statement", Some(help.to_owned()))
             }
@@ -312,9 +321,9 @@ impl<'s> Parser<'s> {
 
     /// Returns the operator here. Some words of other languages are taken for the operator they
     /// mean, and reported.
-    pub(super) fn operator_here(&mut self) -> Kind {
+    pub(super) fn operator_here(&mut self) -> TokenKind {
         let token = self.token();
-        if token.kind != Kind::Ident || self.on_new_line() {
+        if token.kind != TokenKind::Ident || self.on_new_line() {
             return token.kind;
         }
         let Some((meant, kind)) = foreign::operator(self.text(token.span)) else {
@@ -357,10 +366,10 @@ impl<'s> Parser<'s> {
     /// Reports and parses `assert(e, "why")`, whose meaning is clear.
     pub(super) fn assert_as_call(&mut self) -> Option<Stmt<'s>> {
         let close = self.partner_of(self.pos);
-        let as_call = self.at(Kind::LParen)
+        let as_call = self.at(TokenKind::LParen)
             && close > self.pos + 2
-            && self.token_at(close - 1).kind == Kind::Str
-            && self.token_at(close - 2).kind == Kind::Comma;
+            && self.token_at(close - 1).kind == TokenKind::Str
+            && self.token_at(close - 2).kind == TokenKind::Comma;
         if !as_call {
             return None;
         }
@@ -442,19 +451,25 @@ impl<'s> Parser<'s> {
         }
         let text = self.text(token.span);
         match token.kind {
-            Kind::TypeName => self.type_before_name("var "),
-            Kind::Reserved => self.reserved(),
-            Kind::Ident => {
+            TokenKind::TypeName => self.type_before_name("var "),
+            TokenKind::Reserved => self.reserved(),
+            TokenKind::Ident => {
                 if let Some(next) = self.word_for_object() {
                     return self.word_as_name(next, "the name of what is declared");
                 }
-                let is_item = |kind: Kind| kind.opens_item() || kind == Kind::Lock;
+                let is_item = |kind: TokenKind| kind.opens_item() || kind == TokenKind::Lock;
                 // `start := 1` is a misplaced statement, whatever the name of the variable.
                 let next = self.kind_after(1);
                 let declares = match foreign::foreign(text) {
-                    Some(_) if next == Kind::Equals => self.kind_after(2) == Kind::LBrace,
-                    Some(_) => !matches!(next, Kind::Assign | Kind::Comma | Kind::LBracket),
-                    None => matches!(next, Kind::Ident | Kind::LBrace | Kind::TypeName),
+                    Some(_) if next == TokenKind::Equals => self.kind_after(2) == TokenKind::LBrace,
+                    Some(_) => !matches!(
+                        next,
+                        TokenKind::Assign | TokenKind::Comma | TokenKind::LBracket
+                    ),
+                    None => matches!(
+                        next,
+                        TokenKind::Ident | TokenKind::LBrace | TokenKind::TypeName
+                    ),
                 };
                 match advice(text, is_item).filter(|_| declares) {
                     Some(help) => self.report(
@@ -469,8 +484,8 @@ impl<'s> Parser<'s> {
                     None => self.outside(),
                 }
             }
-            kind if opens_any_statement(kind) || kind == Kind::LBrace => self.outside(),
-            Kind::Comma | Kind::OrOr => {
+            kind if opens_any_statement(kind) || kind == TokenKind::LBrace => self.outside(),
+            TokenKind::Comma | TokenKind::OrOr => {
                 let help = "declarations and processes follow each other without a sign between";
                 self.unexpected_with("a declaration or a process", Some(help.to_owned()))
             }
@@ -490,7 +505,7 @@ impl<'s> Parser<'s> {
         let token = self.token();
         let ty = self.text(token.span);
         let name = match self.token_at(self.pos + 1) {
-            next if next.kind == Kind::Ident => self.text(next.span),
+            next if next.kind == TokenKind::Ident => self.text(next.span),
             _ => "x",
         };
         let rest = if word.is_empty() { "" } else { " = 0" };
@@ -508,9 +523,9 @@ impl<'s> Parser<'s> {
 
     /// Reports `var x = 0`.
     pub(super) fn missing_type(&mut self, name: Name<'s>) -> Parse<TypeExpr<'s>> {
-        if !matches!(self.kind(), Kind::Equals | Kind::Assign)
+        if !matches!(self.kind(), TokenKind::Equals | TokenKind::Assign)
             && !self.kind().opens_item()
-            && !matches!(self.kind(), Kind::Semi | Kind::Eof)
+            && !matches!(self.kind(), TokenKind::Semi | TokenKind::Eof)
         {
             return Err(self.unexpected("`:` and a type"));
         }
@@ -530,7 +545,7 @@ impl<'s> Parser<'s> {
 
     fn no_type(&mut self, name: Name<'s>, word: &str) -> TypeExpr<'s> {
         let ty = match self.kind_after(1) {
-            Kind::True | Kind::False => "bool",
+            TokenKind::True | TokenKind::False => "bool",
             _ => "int",
         };
         self.report(
@@ -593,10 +608,14 @@ impl<'s> Parser<'s> {
         )
     }
 
-    pub(super) fn lock_without_parentheses(&mut self, word: Kind) -> ParseStop {
-        let word = if word == Kind::Lock { "lock" } else { "unlock" };
+    pub(super) fn lock_without_parentheses(&mut self, word: TokenKind) -> ParseStop {
+        let word = if word == TokenKind::Lock {
+            "lock"
+        } else {
+            "unlock"
+        };
         let help = match self.kind() {
-            Kind::Ident => format!("write `{word}({})`", self.text(self.token().span)),
+            TokenKind::Ident => format!("write `{word}({})`", self.text(self.token().span)),
             _ => format!("write `{word}(m)`"),
         };
         self.unexpected_with("`(`", Some(help))
@@ -613,21 +632,24 @@ impl<'s> Parser<'s> {
 
     /// Parses a block, or a single statement in its place.
     pub(super) fn body(&mut self, after: &str) -> Parse<Vec<Stmt<'s>>> {
-        if self.at(Kind::LBrace) {
+        if self.at(TokenKind::LBrace) {
             return self.block(after);
         }
         if self.already_reported(self.token()) {
             return Err(ParseStop::Unexpected);
         }
-        if matches!(self.kind(), Kind::Semi | Kind::RBrace | Kind::Eof) {
+        if matches!(
+            self.kind(),
+            TokenKind::Semi | TokenKind::RBrace | TokenKind::Eof
+        ) {
             return Err(self.no_block(after));
         }
-        if self.at(Kind::Reserved) {
+        if self.at(TokenKind::Reserved) {
             return Err(self.reserved());
         }
         let span = self.token().span;
-        let then = self.at(Kind::Then)
-            || (self.at(Kind::Ident) && matches!(self.text(span), "do" | "begin"));
+        let then = self.at(TokenKind::Then)
+            || (self.at(TokenKind::Ident) && matches!(self.text(span), "do" | "begin"));
         let help = if then {
             format!("write `{{ … }}` without `{}`", self.text(span))
         } else {
@@ -640,7 +662,7 @@ impl<'s> Parser<'s> {
         );
         if then {
             self.bump();
-            if self.at(Kind::LBrace) {
+            if self.at(TokenKind::LBrace) {
                 return self.block(after);
             }
             return Err(ParseStop::Unexpected);
@@ -655,16 +677,20 @@ impl<'s> Parser<'s> {
     pub(super) fn no_expression(&mut self) -> ParseStop {
         let token = self.token();
         let help = match token.kind {
-            Kind::Plus => Some("there is no unary `+`: leave it out".to_owned()),
-            Kind::Str => Some("strings only stand in `assert` and `error`".to_owned()),
-            Kind::LBracket => Some("`[…]` only stands in the declaration of an array".to_owned()),
-            Kind::LBrace => Some("there are no sets or records; `( )` groups".to_owned()),
-            Kind::Equals | Kind::EqEq if self.pos > 0 => {
+            TokenKind::Plus => Some("there is no unary `+`: leave it out".to_owned()),
+            TokenKind::Str => Some("strings only stand in `assert` and `error`".to_owned()),
+            TokenKind::LBracket => {
+                Some("`[…]` only stands in the declaration of an array".to_owned())
+            }
+            TokenKind::LBrace => Some("there are no sets or records; `( )` groups".to_owned()),
+            TokenKind::Equals | TokenKind::EqEq if self.pos > 0 => {
                 Some("write `:=` to assign, `==` to compare".to_owned())
             }
-            Kind::Spawn => Some("write `let h = spawn …` as a statement of its own".to_owned()),
-            Kind::Reserved => return self.reserved(),
-            Kind::TypeName => Some("there are no conversions between types".to_owned()),
+            TokenKind::Spawn => {
+                Some("write `let h = spawn …` as a statement of its own".to_owned())
+            }
+            TokenKind::Reserved => return self.reserved(),
+            TokenKind::TypeName => Some("there are no conversions between types".to_owned()),
             _ => None,
         };
         self.unexpected_with("an expression", help)

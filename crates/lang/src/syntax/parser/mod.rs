@@ -22,7 +22,7 @@ use rustc_hash::FxHashSet;
 use super::ast::{File, Name};
 use super::brackets::{Balanced, balance};
 use super::lexer::lex;
-use super::token::{Kind, Token};
+use super::token::{Token, TokenKind};
 use mazurka_diagnostics::{Diagnostic, Span};
 
 /// The greatest depth of an expression, counting operators and brackets, so that no walk over it
@@ -122,15 +122,15 @@ impl<'s> Parser<'s> {
         self.token_at(self.pos)
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> TokenKind {
         self.token().kind
     }
 
-    fn kind_after(&self, count: usize) -> Kind {
+    fn kind_after(&self, count: usize) -> TokenKind {
         self.token_at(self.pos + count).kind
     }
 
-    fn at(&self, kind: Kind) -> bool {
+    fn at(&self, kind: TokenKind) -> bool {
         self.kind() == kind
     }
 
@@ -145,7 +145,7 @@ impl<'s> Parser<'s> {
 
     fn bump(&mut self) -> Token {
         let token = self.token();
-        if token.kind != Kind::Eof {
+        if token.kind != TokenKind::Eof {
             self.pos += 1;
         }
         token
@@ -153,10 +153,10 @@ impl<'s> Parser<'s> {
 
     /// Whether the name here is this word, which is a keyword only in some places.
     fn at_word(&self, word: &str) -> bool {
-        self.at(Kind::Ident) && self.text(self.token().span) == word
+        self.at(TokenKind::Ident) && self.text(self.token().span) == word
     }
 
-    fn eat(&mut self, kind: Kind) -> bool {
+    fn eat(&mut self, kind: TokenKind) -> bool {
         let here = self.at(kind);
         if here {
             self.bump();
@@ -177,7 +177,7 @@ impl<'s> Parser<'s> {
     /// Returns the name of a token in messages.
     fn shown(&self, token: Token) -> String {
         match token.kind {
-            Kind::Ident | Kind::Int | Kind::TypeName | Kind::Reserved => {
+            TokenKind::Ident | TokenKind::Int | TokenKind::TypeName | TokenKind::Reserved => {
                 let text: String = self.text(token.span).chars().take(40).collect();
                 format!("`{text}`")
             }
@@ -188,8 +188,8 @@ impl<'s> Parser<'s> {
     /// Whether the mistake here was reported by an earlier stage, or at the first use of a keyword
     /// as a name.
     fn already_reported(&self, token: Token) -> bool {
-        token.kind == Kind::Bad
-            || (token.span.start == token.span.end && token.kind != Kind::Eof)
+        token.kind == TokenKind::Bad
+            || (token.span.start == token.span.end && token.kind != TokenKind::Eof)
             || self.words_reported.contains(self.text(token.span))
     }
 
@@ -215,7 +215,7 @@ impl<'s> Parser<'s> {
         )
     }
 
-    fn expect(&mut self, kind: Kind, where_: &str) -> Parse<Token> {
+    fn expect(&mut self, kind: TokenKind, where_: &str) -> Parse<Token> {
         if self.at(kind) {
             return Ok(self.bump());
         }
@@ -227,17 +227,17 @@ impl<'s> Parser<'s> {
         let token = self.token();
         let text = self.text(token.span);
         match token.kind {
-            Kind::Ident => {
+            TokenKind::Ident => {
                 self.bump();
                 Ok(Name {
                     text,
                     span: token.span,
                 })
             }
-            Kind::Reserved => Err(self.reserved()),
+            TokenKind::Reserved => Err(self.reserved()),
             kind if !text.is_empty()
                 && text.starts_with(|c: char| c.is_alphabetic())
-                && kind != Kind::Bad =>
+                && kind != TokenKind::Bad =>
             {
                 Err(self.word_as_name(token.span, what))
             }
@@ -249,7 +249,7 @@ impl<'s> Parser<'s> {
     fn taint(&mut self, from: usize, to: usize) {
         for index in from..to.min(self.tokens.len()) {
             let token = self.tokens[index];
-            if token.kind == Kind::Ident {
+            if token.kind == TokenKind::Ident {
                 let text = self.text(token.span);
                 self.tainted.insert(text);
             }

@@ -1,7 +1,7 @@
 //! `op push(v: 1..3) { … }` and `spec object for 2 clients of 3 operations { … }`
 
 use super::super::ast::{Expr, Item, OperationResult, Spec};
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::{Parse, ParseStop, Parser};
 
 const SPEC: &str = "write `spec object for 2 clients of 3 operations { … }`";
@@ -10,15 +10,16 @@ impl<'s> Parser<'s> {
     /// Whether `op name(` begins here; `op` is a name elsewhere.
     pub(super) fn at_operation(&self) -> bool {
         self.at_word("op")
-            && self.kind_after(1) == Kind::Ident
-            && [Kind::LParen, Kind::LBrace, Kind::Colon].contains(&self.kind_after(2))
+            && self.kind_after(1) == TokenKind::Ident
+            && [TokenKind::LParen, TokenKind::LBrace, TokenKind::Colon]
+                .contains(&self.kind_after(2))
     }
 
     /// Whether `spec object for` begins here; `spec` and `object` are names elsewhere.
     pub(super) fn at_spec(&self) -> bool {
         self.at_word("spec")
             && self.text(self.token_at(self.pos + 1).span) == "object"
-            && matches!(self.kind_after(2), Kind::For | Kind::LBrace)
+            && matches!(self.kind_after(2), TokenKind::For | TokenKind::LBrace)
     }
 
     /// Parses a procedure, and marks it as an operation.
@@ -26,7 +27,7 @@ impl<'s> Parser<'s> {
         let start = self.token().span;
         self.bump();
         let name = self.name("the name of an operation")?;
-        let params = if self.at(Kind::LParen) {
+        let params = if self.at(TokenKind::LParen) {
             self.params(name)?
         } else {
             let help = format!("write `op {}() {{ … }}`", name.text);
@@ -34,7 +35,7 @@ impl<'s> Parser<'s> {
             Vec::new()
         };
         let mut ty = None;
-        if self.eat(Kind::Colon) {
+        if self.eat(TokenKind::Colon) {
             ty = Some(self.type_expr()?);
         }
         let head = start.to(self.previous());
@@ -54,7 +55,7 @@ impl<'s> Parser<'s> {
         self.bump();
         let Ok((clients, operations)) = self.spec_clients() else {
             // Skips the contents of the braces.
-            while !self.at(Kind::LBrace) && !self.at(Kind::Eof) {
+            while !self.at(TokenKind::LBrace) && !self.at(TokenKind::Eof) {
                 self.bump();
             }
             self.pos = self.partner_of(self.pos) + 1;
@@ -65,12 +66,12 @@ impl<'s> Parser<'s> {
         self.bump();
         let mut items = Vec::new();
         while self.pos < end {
-            if self.eat(Kind::Semi) {
+            if self.eat(TokenKind::Semi) {
                 continue;
             }
             self.item(&mut items)?;
         }
-        self.expect(Kind::RBrace, " after the operations")?;
+        self.expect(TokenKind::RBrace, " after the operations")?;
         Ok(Item::Spec(Spec {
             clients,
             operations,
@@ -82,7 +83,7 @@ impl<'s> Parser<'s> {
     /// Parses `for 2 clients of 3 operations`, before a brace.
     fn spec_clients(&mut self) -> Parse<(Expr<'s>, Expr<'s>)> {
         let help = || Some(SPEC.to_owned());
-        if !self.eat(Kind::For) {
+        if !self.eat(TokenKind::For) {
             return Err(self.unexpected_with("`for`", help()));
         }
         let clients = self.expr()?;
@@ -90,7 +91,7 @@ impl<'s> Parser<'s> {
         self.spec_word(["of", "of"])?;
         let operations = self.expr()?;
         self.spec_word(["operations", "operation"])?;
-        if !self.at(Kind::LBrace) {
+        if !self.at(TokenKind::LBrace) {
             return Err(self.unexpected_with("`{`", help()));
         }
         Ok((clients, operations))

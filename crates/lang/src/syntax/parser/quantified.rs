@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::super::ast::{
     Cases, Expr, ExprKind, Function, Item, Name, Quantified, Quantifier, QuantifierDomain, StmtKind,
 };
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::{Parse, Parser};
 
 impl<'s> Parser<'s> {
@@ -19,8 +19,8 @@ impl<'s> Parser<'s> {
 
     /// Whether this is `forall i in`, or the like.
     pub(super) fn at_quantifier(&self) -> bool {
-        self.kind_after(1) == Kind::Ident
-            && self.kind_after(2) == Kind::In
+        self.kind_after(1) == TokenKind::Ident
+            && self.kind_after(2) == TokenKind::In
             && self.quantifier_here().is_some()
     }
 
@@ -31,12 +31,12 @@ impl<'s> Parser<'s> {
         let name = self.name("the name of the counter")?;
         self.bump();
         let from = self.expr()?;
-        let over = if self.eat(Kind::DotDot) {
+        let over = if self.eat(TokenKind::DotDot) {
             QuantifierDomain::Range(from, self.expr()?)
         } else {
             QuantifierDomain::Array(from)
         };
-        if !self.at(Kind::Colon) {
+        if !self.at(TokenKind::Colon) {
             let help = format!("write `{} {} in 0..n: e`", quantifier.word(), name.text);
             return Err(self.unexpected_with("`:`", Some(help)));
         }
@@ -58,10 +58,10 @@ impl<'s> Parser<'s> {
             return false;
         }
         match self.kind_after(1) {
-            Kind::Ident => true,
-            Kind::LParen => {
+            TokenKind::Ident => true,
+            TokenKind::LParen => {
                 let close = self.partner_of(self.pos + 1);
-                self.token_at(close + 1).kind == Kind::LBrace
+                self.token_at(close + 1).kind == TokenKind::LBrace
             }
             _ => false,
         }
@@ -72,7 +72,7 @@ impl<'s> Parser<'s> {
         self.bump();
         let value = self.expr()?;
         let help = "write `match s { Idle: 0, Busy: 1 }` for a value, `match s { Idle { … } Busy { … } }` for statements";
-        if self.at(Kind::LBrace) {
+        if self.at(TokenKind::LBrace) {
             self.bump();
             Ok(value)
         } else {
@@ -83,7 +83,7 @@ impl<'s> Parser<'s> {
     /// Parses the members of a case: `Busy, Done`.
     fn members(&mut self) -> Parse<Vec<Name<'s>>> {
         let mut names = vec![self.name("a member of the `enum`, or `else`")?];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             names.push(self.name("a member of the `enum`")?);
         }
         Ok(names)
@@ -97,24 +97,24 @@ impl<'s> Parser<'s> {
             cases: Vec::new(),
             other: None,
         };
-        while !self.at(Kind::RBrace) && cases.other.is_none() {
+        while !self.at(TokenKind::RBrace) && cases.other.is_none() {
             let here = self.token().span;
-            let members = if self.eat(Kind::Else) {
+            let members = if self.eat(TokenKind::Else) {
                 None
             } else {
                 Some(self.members()?)
             };
-            self.expect(Kind::Colon, " after the case")?;
+            self.expect(TokenKind::Colon, " after the case")?;
             let given = self.expr()?;
             match members {
                 Some(members) => cases.cases.push((members, given)),
                 None => cases.other = Some((here, Box::new(given))),
             }
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::RBrace, " or `,` after the case")?;
+        self.expect(TokenKind::RBrace, " or `,` after the case")?;
         let span = start.to(self.previous());
         self.node(ExprKind::Match(Box::new(value), cases), span)
     }
@@ -126,21 +126,21 @@ impl<'s> Parser<'s> {
             cases: Vec::new(),
             other: None,
         };
-        while !self.at(Kind::RBrace) && cases.other.is_none() {
+        while !self.at(TokenKind::RBrace) && cases.other.is_none() {
             let here = self.token().span;
-            if self.eat(Kind::Else) {
+            if self.eat(TokenKind::Else) {
                 cases.other = Some((here, Box::new(self.block("`else`")?)));
             } else {
                 let members = self.members()?;
-                if self.at(Kind::Colon) {
+                if self.at(TokenKind::Colon) {
                     let help = "a case of a statement is `Idle { … }`".to_owned();
                     return Err(self.unexpected_with("`{`", Some(help)));
                 }
                 cases.cases.push((members, self.block("the case")?));
             }
-            while self.eat(Kind::Semi) {}
+            while self.eat(TokenKind::Semi) {}
         }
-        self.expect(Kind::RBrace, " after the cases")?;
+        self.expect(TokenKind::RBrace, " after the cases")?;
         Ok(StmtKind::Match(value, cases))
     }
 
@@ -148,30 +148,30 @@ impl<'s> Parser<'s> {
     pub(super) fn function(&mut self) -> Parse<Item<'s>> {
         let name = self.name("the name of a function")?;
         let params = self.params(name)?;
-        if !self.at(Kind::Colon) {
+        if !self.at(TokenKind::Colon) {
             let help = format!("say what it gives: `fn {}(…): int {{ e }}`", name.text);
             return Err(self.unexpected_with("`:` and a type", Some(help)));
         }
         self.bump();
         let result = self.type_expr()?;
-        if !self.at(Kind::LBrace) {
+        if !self.at(TokenKind::LBrace) {
             return Err(self.unexpected("`{`"));
         }
         self.bump();
         let mut lets = Vec::new();
-        while self.eat(Kind::Let) {
+        while self.eat(TokenKind::Let) {
             let name = self.name("the name of a value")?;
-            self.expect(Kind::Equals, " after the name")?;
+            self.expect(TokenKind::Equals, " after the name")?;
             lets.push((name, self.expr()?));
-            self.expect(Kind::Semi, " after the value")?;
+            self.expect(TokenKind::Semi, " after the value")?;
         }
         if self.at_word("return") {
             let help = "a function is an expression, behind any `let x = e;`: leave `return` out";
             return Err(self.unexpected_with("an expression", Some(help.to_owned())));
         }
         let value = self.condition()?;
-        self.eat(Kind::Semi);
-        if !self.at(Kind::RBrace) {
+        self.eat(TokenKind::Semi);
+        if !self.at(TokenKind::RBrace) {
             let help = "a function has no statements; write a `proc` for what does something";
             return Err(self.unexpected_with("`}`", Some(help.to_owned())));
         }

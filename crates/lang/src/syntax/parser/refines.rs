@@ -1,7 +1,7 @@
 //! `refines "other.maz" via { x -> y, m.from -> z }`
 
 use super::super::ast::{Dotted, Item};
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::{Parse, Parser};
 
 impl<'s> Parser<'s> {
@@ -17,21 +17,21 @@ impl<'s> Parser<'s> {
             return Err(self.unexpected_with("`via`", Some(help.to_owned())));
         }
         self.bump();
-        self.expect(Kind::LBrace, " after `via`")?;
+        self.expect(TokenKind::LBrace, " after `via`")?;
         let mut via = Vec::new();
-        while !self.at(Kind::RBrace) {
+        while !self.at(TokenKind::RBrace) {
             let ours = self.dotted()?;
-            if !self.at(Kind::Minus) || self.kind_after(1) != Kind::Gt {
+            if !self.at(TokenKind::Minus) || self.kind_after(1) != TokenKind::Gt {
                 return Err(self.unexpected_with("`->`", Some(help.to_owned())));
             }
             self.bump();
             self.bump();
             via.push((ours, self.dotted()?));
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::RBrace, " or `,` after the variable")?;
+        self.expect(TokenKind::RBrace, " or `,` after the variable")?;
         let span = start.to(self.previous());
         Ok(Item::Refines { file, via, span })
     }
@@ -40,7 +40,7 @@ impl<'s> Parser<'s> {
     fn dotted(&mut self) -> Parse<Dotted> {
         let first = self.name("the name of a shared variable")?;
         let mut name = first.text.to_owned();
-        while self.eat(Kind::Dot) {
+        while self.eat(TokenKind::Dot) {
             name.push('.');
             name += self.name("the name of a field")?.text;
         }

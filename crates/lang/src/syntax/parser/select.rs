@@ -1,7 +1,7 @@
 //! `select { e |> s [] c ? x |> t [] else |> u }`
 
 use super::super::ast::{Alternative, Gate, Stmt, StmtKind};
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::foreign::foreign;
 use super::{Parse, ParseStop, Parser};
 use mazurka_diagnostics::{Diagnostic, nearest};
@@ -13,8 +13,8 @@ impl<'s> Parser<'s> {
     /// Whether this is `select {`, perhaps misspelt, and not a name: no other statement begins
     /// like this.
     pub(super) fn at_select(&self) -> bool {
-        self.at(Kind::Ident)
-            && self.kind_after(1) == Kind::LBrace
+        self.at(TokenKind::Ident)
+            && self.kind_after(1) == TokenKind::LBrace
             && foreign(self.text(self.token().span)).is_none_or(|_| self.at_word("select"))
             && nearest(self.text(self.token().span), ["select"]).is_some()
     }
@@ -39,12 +39,12 @@ impl<'s> Parser<'s> {
         let (mut all, mut other) = (Vec::new(), None);
         loop {
             let next = self.separator_before(end).unwrap_or(end);
-            if self.eat(Kind::Else) {
-                self.expect(Kind::Guard, " after `else`")?;
+            if self.eat(TokenKind::Else) {
+                self.expect(TokenKind::Guard, " after `else`")?;
                 other = Some(self.statements_up_to(next));
             } else {
                 let gate = self.gate()?;
-                self.expect(Kind::Guard, " after the condition of an alternative")?;
+                self.expect(TokenKind::Guard, " after the condition of an alternative")?;
                 let body = self.statements_up_to(next);
                 all.push(Alternative { gate, body });
             }
@@ -71,8 +71,8 @@ impl<'s> Parser<'s> {
     /// Whether the token at an index begins a `[]` within a `select`; an index is never empty.
     pub(super) fn separates(&self, at: usize) -> bool {
         self.in_select
-            && self.token_at(at).kind == Kind::LBracket
-            && self.token_at(at + 1).kind == Kind::RBracket
+            && self.token_at(at).kind == TokenKind::LBracket
+            && self.token_at(at + 1).kind == TokenKind::RBracket
     }
 
     fn misspelt_select(&mut self) {
@@ -99,8 +99,8 @@ impl<'s> Parser<'s> {
         let mut at = self.pos;
         while at < end {
             match self.token_at(at).kind {
-                Kind::LBracket if self.separates(at) => return Some(at),
-                Kind::LBracket | Kind::LParen | Kind::LBrace => {
+                TokenKind::LBracket if self.separates(at) => return Some(at),
+                TokenKind::LBracket | TokenKind::LParen | TokenKind::LBrace => {
                     at = self.partner_of(at).max(at) + 1;
                 }
                 _ => at += 1,
@@ -111,7 +111,7 @@ impl<'s> Parser<'s> {
 
     /// Parses the condition under which an alternative is open.
     fn gate(&mut self) -> Parse<Gate<'s>> {
-        if self.at(Kind::Lock) {
+        if self.at(TokenKind::Lock) {
             return Ok(Gate::Does(Box::new(self.plain()?)));
         }
         if !self.at_expression() {
@@ -119,7 +119,7 @@ impl<'s> Parser<'s> {
             return Err(self.unexpected_with("a condition or an operation", Some(help.to_owned())));
         }
         let first = self.expr()?;
-        if self.at(Kind::Guard) {
+        if self.at(TokenKind::Guard) {
             Ok(Gate::When(first))
         } else {
             Ok(Gate::Does(Box::new(self.after_expression(first)?)))

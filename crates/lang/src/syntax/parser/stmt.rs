@@ -1,7 +1,7 @@
 //! Parses statements.
 
-use super::super::ast::{Expr, ExprKind, Kept, Name, Spawned, Stmt, StmtKind, Text};
-use super::super::token::Kind;
+use super::super::ast::{Expr, ExprKind, Name, ResultTarget, Spawned, Stmt, StmtKind, Text};
+use super::super::token::TokenKind;
 use super::expr::continues_expression;
 use super::{MAX_STMT_DEPTH, Parse, ParseStop, Parser};
 use crate::check::hir::Leave;
@@ -10,7 +10,7 @@ use mazurka_diagnostics::Span;
 impl<'s> Parser<'s> {
     /// Parses `{ … }`.
     pub(super) fn block(&mut self, after: &str) -> Parse<Vec<Stmt<'s>>> {
-        if !self.at(Kind::LBrace) {
+        if !self.at(TokenKind::LBrace) {
             return Err(self.no_block(after));
         }
         Ok(self.statements_in_brackets())
@@ -38,7 +38,7 @@ impl<'s> Parser<'s> {
         self.block_depth += 1;
         let mut list = Vec::new();
         loop {
-            while self.eat(Kind::Semi) {}
+            while self.eat(TokenKind::Semi) {}
             if self.pos >= end {
                 break;
             }
@@ -47,7 +47,7 @@ impl<'s> Parser<'s> {
             match self.stmt() {
                 Ok(stmt) => {
                     let wrong =
-                        self.pos < end && !self.at(Kind::Semi) && self.has_wrong_tail(before);
+                        self.pos < end && !self.at(TokenKind::Semi) && self.has_wrong_tail(before);
                     list.push(if wrong {
                         self.skip_statement(start, end, ParseStop::Unexpected)
                     } else {
@@ -66,7 +66,7 @@ impl<'s> Parser<'s> {
     /// Called after a statement without a `;`. Returns whether the statement cannot end here at
     /// all. If only the `;` is missing, that is reported, and the next statement begins here.
     fn has_wrong_tail(&mut self, before: usize) -> bool {
-        if self.token_at(self.pos - 1).kind == Kind::RBrace {
+        if self.token_at(self.pos - 1).kind == TokenKind::RBrace {
             return false;
         }
         if self.diagnostics.len() > before {
@@ -84,7 +84,10 @@ impl<'s> Parser<'s> {
         let kind = self.kind();
         kind.opens_statement()
             || kind.opens_item()
-            || matches!(kind, Kind::If | Kind::LBrace | Kind::Ident | Kind::LParen)
+            || matches!(
+                kind,
+                TokenKind::If | TokenKind::LBrace | TokenKind::Ident | TokenKind::LParen
+            )
     }
 
     /// Skips to the end of a statement that could not be parsed, but parses the blocks in it for
@@ -96,8 +99,8 @@ impl<'s> Parser<'s> {
         let mut unread = start;
         while index < end {
             match self.token_at(index).kind {
-                Kind::Semi => break,
-                Kind::LBrace if index >= failed && stop != ParseStop::TooDeep => {
+                TokenKind::Semi => break,
+                TokenKind::LBrace if index >= failed && stop != ParseStop::TooDeep => {
                     self.taint(unread, index);
                     let partner = self.partner_of(index);
                     self.pos = index;
@@ -109,16 +112,16 @@ impl<'s> Parser<'s> {
                     });
                     index = partner + 1;
                     unread = index;
-                    if self.token_at(index).kind != Kind::Else {
+                    if self.token_at(index).kind != TokenKind::Else {
                         break;
                     }
                 }
-                Kind::LBrace | Kind::LParen | Kind::LBracket => {
+                TokenKind::LBrace | TokenKind::LParen | TokenKind::LBracket => {
                     index = self.partner_of(index).max(index) + 1;
                     // A skipped block ends its statement, too.
                     if index >= failed
-                        && self.token_at(index - 1).kind == Kind::RBrace
-                        && self.token_at(index).kind != Kind::Else
+                        && self.token_at(index - 1).kind == TokenKind::RBrace
+                        && self.token_at(index).kind != TokenKind::Else
                         && stop == ParseStop::TooDeep
                     {
                         break;
@@ -161,7 +164,7 @@ impl<'s> Parser<'s> {
     fn guarded(&mut self) -> Parse<Stmt<'s>> {
         let stmt = if self.at_expression() && !self.at_worded() {
             let test = self.expr()?;
-            if matches!(self.kind(), Kind::Guard | Kind::GuardLoop) {
+            if matches!(self.kind(), TokenKind::Guard | TokenKind::GuardLoop) {
                 return self.after_guard(test);
             }
             self.after_expression(test)?
@@ -181,12 +184,12 @@ impl<'s> Parser<'s> {
         }
         let body = Box::new(match self.kind() {
             // The statements in the block are one level deeper than the guard, as in an `if`.
-            Kind::LBrace | Kind::LParen if !self.at_expression() => self.guarded()?,
+            TokenKind::LBrace | TokenKind::LParen if !self.at_expression() => self.guarded()?,
             _ => self.stmt()?,
         });
         let span = start.to(body.span);
         let kind = match sign {
-            Kind::Guard => StmtKind::Guard(test, body),
+            TokenKind::Guard => StmtKind::Guard(test, body),
             _ => StmtKind::GuardedLoop(test, body),
         };
         Ok(Stmt { kind, span })
@@ -194,11 +197,11 @@ impl<'s> Parser<'s> {
 
     /// Parses the rest of `s <| e |> t`, after `s`.
     fn choice(&mut self, then: Stmt<'s>) -> Parse<Stmt<'s>> {
-        if !self.eat(Kind::Choice) {
+        if !self.eat(TokenKind::Choice) {
             return Ok(then);
         }
         let test = self.condition()?;
-        self.expect(Kind::Guard, " after the condition of the choice")?;
+        self.expect(TokenKind::Guard, " after the condition of the choice")?;
         let other = self.branch()?;
         let span = then.span.to(other.span);
         let stmt = Stmt {
@@ -209,7 +212,7 @@ impl<'s> Parser<'s> {
             },
             span,
         };
-        if self.at(Kind::Choice) {
+        if self.at(TokenKind::Choice) {
             return Err(self.needs_parentheses("a choice inside a choice"));
         }
         Ok(stmt)
@@ -221,7 +224,7 @@ impl<'s> Parser<'s> {
             return self.plain();
         }
         let first = self.expr()?;
-        if matches!(self.kind(), Kind::Guard | Kind::GuardLoop) {
+        if matches!(self.kind(), TokenKind::Guard | TokenKind::GuardLoop) {
             return Err(self.needs_parentheses("a guard inside a choice"));
         }
         self.after_expression(first)
@@ -230,12 +233,15 @@ impl<'s> Parser<'s> {
     /// Whether an expression must be parsed here first.
     pub(super) fn at_expression(&self) -> bool {
         match self.kind() {
-            Kind::LParen => {
+            TokenKind::LParen => {
                 let after = self.token_at(self.partner_of(self.pos) + 1).kind;
                 continues_expression(after)
-                    || matches!(after, Kind::Guard | Kind::GuardLoop | Kind::Assign)
+                    || matches!(
+                        after,
+                        TokenKind::Guard | TokenKind::GuardLoop | TokenKind::Assign
+                    )
             }
-            Kind::If => false,
+            TokenKind::If => false,
             kind => kind.opens_expression(),
         }
     }
@@ -244,19 +250,19 @@ impl<'s> Parser<'s> {
     pub(super) fn after_expression(&mut self, first: Expr<'s>) -> Parse<Stmt<'s>> {
         let start = first.span;
         match self.kind() {
-            Kind::Assign | Kind::Equals => self.assignment(vec![first]),
-            Kind::Comma => {
+            TokenKind::Assign | TokenKind::Equals => self.assignment(vec![first]),
+            TokenKind::Comma => {
                 let mut left = vec![first];
-                while self.eat(Kind::Comma) {
+                while self.eat(TokenKind::Comma) {
                     left.push(self.expr()?);
                 }
-                if !matches!(self.kind(), Kind::Assign | Kind::Equals) {
+                if !matches!(self.kind(), TokenKind::Assign | TokenKind::Equals) {
                     return Err(self.unexpected("`:=`"));
                 }
                 self.assignment(left)
             }
-            Kind::Not | Kind::Question if is_path(&first) && !self.on_new_line() => {
-                let sends = self.bump().kind == Kind::Not;
+            TokenKind::Not | TokenKind::Question if is_path(&first) && !self.on_new_line() => {
+                let sends = self.bump().kind == TokenKind::Not;
                 let other = self.expr()?;
                 let span = start.to(other.span);
                 let kind = if sends {
@@ -284,7 +290,11 @@ impl<'s> Parser<'s> {
     pub(super) fn ends_statement(&self) -> bool {
         matches!(
             self.kind(),
-            Kind::Semi | Kind::RBrace | Kind::RParen | Kind::Choice | Kind::Eof
+            TokenKind::Semi
+                | TokenKind::RBrace
+                | TokenKind::RParen
+                | TokenKind::Choice
+                | TokenKind::Eof
         ) || self.kind().opens_statement()
             || self.at_alternative()
             || self.on_new_line()
@@ -301,13 +311,13 @@ impl<'s> Parser<'s> {
 
     fn assignment(&mut self, mut left: Vec<Expr<'s>>) -> Parse<Stmt<'s>> {
         let start = left[0].span;
-        if self.at(Kind::Equals) {
+        if self.at(TokenKind::Equals) {
             self.equals_for_assignment();
         }
         self.bump();
         let mut right = Vec::new();
         loop {
-            if self.at(Kind::Spawn) {
+            if self.at(TokenKind::Spawn) {
                 return Err(self.spawn_in_assignment());
             }
             if left.len() == 1
@@ -315,12 +325,12 @@ impl<'s> Parser<'s> {
                 && self.at_try()
                 && let Some(place) = left.pop()
             {
-                let kind = self.tried(Kept::Place(place))?;
+                let kind = self.tried(ResultTarget::Place(place))?;
                 let span = start.to(self.previous());
                 return Ok(Stmt { kind, span });
             }
             right.push(self.expr()?);
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
@@ -343,17 +353,17 @@ impl<'s> Parser<'s> {
     pub(super) fn plain(&mut self) -> Parse<Stmt<'s>> {
         let start = self.token().span;
         let kind = match self.kind() {
-            Kind::Skip => {
+            TokenKind::Skip => {
                 self.bump();
                 StmtKind::Skip
             }
-            Kind::End => {
+            TokenKind::End => {
                 self.bump();
                 StmtKind::End
             }
-            Kind::LBrace => StmtKind::Block(self.statements_in_brackets()),
-            Kind::LParen => return self.parenthesised_stmt(),
-            Kind::Await => {
+            TokenKind::LBrace => StmtKind::Block(self.statements_in_brackets()),
+            TokenKind::LParen => return self.parenthesised_stmt(),
+            TokenKind::Await => {
                 self.bump();
                 let test = self.condition()?;
                 let span = self.previous();
@@ -363,68 +373,68 @@ impl<'s> Parser<'s> {
                 };
                 StmtKind::Guard(test, Box::new(skip))
             }
-            Kind::If => return self.if_stmt(),
-            Kind::While => self.while_stmt()?,
-            Kind::For => self.for_stmt()?,
-            Kind::Let => self.let_stmt()?,
-            Kind::Spawn => StmtKind::Spawn(None, self.spawned()?),
-            Kind::Ident if self.at_new() => StmtKind::Spawn(None, self.spawned()?),
-            Kind::Ident if self.at_match() => self.match_stmt()?,
-            Kind::Ident if self.at_select() => self.select_stmt()?,
-            Kind::Ident if self.at_print() => {
+            TokenKind::If => return self.if_stmt(),
+            TokenKind::While => self.while_stmt()?,
+            TokenKind::For => self.for_stmt()?,
+            TokenKind::Let => self.let_stmt()?,
+            TokenKind::Spawn => StmtKind::Spawn(None, self.spawned()?),
+            TokenKind::Ident if self.at_new() => StmtKind::Spawn(None, self.spawned()?),
+            TokenKind::Ident if self.at_match() => self.match_stmt()?,
+            TokenKind::Ident if self.at_select() => self.select_stmt()?,
+            TokenKind::Ident if self.at_print() => {
                 self.bump();
                 match self.string() {
                     Some(text) => StmtKind::Print(text),
                     None => StmtKind::Poison,
                 }
             }
-            Kind::Ident if self.at_label() => {
+            TokenKind::Ident if self.at_label() => {
                 let name = self.name("a label")?;
                 self.bump();
                 StmtKind::Labelled(name, Box::new(self.stmt()?))
             }
-            Kind::Ident if self.leave_here().is_some() => self.leave()?,
-            Kind::Join => {
+            TokenKind::Ident if self.leave_here().is_some() => self.leave()?,
+            TokenKind::Join => {
                 self.bump();
-                if self.at(Kind::LParen) && !self.on_new_line() {
+                if self.at(TokenKind::LParen) && !self.on_new_line() {
                     return Err(self.needless_parentheses("join` or `join h"));
                 }
                 StmtKind::Join(self.joined()?)
             }
-            Kind::Atomic => {
+            TokenKind::Atomic => {
                 self.bump();
                 StmtKind::Atomic(self.block("`atomic`")?)
             }
-            Kind::Lock | Kind::Unlock => {
+            TokenKind::Lock | TokenKind::Unlock => {
                 let word = self.bump().kind;
                 let (name, index) = self.locked(word)?;
                 match word {
-                    Kind::Lock => StmtKind::Lock(name, index),
+                    TokenKind::Lock => StmtKind::Lock(name, index),
                     _ => StmtKind::Unlock(name, index),
                 }
             }
-            Kind::Assert => {
+            TokenKind::Assert => {
                 self.bump();
                 if let Some(call) = self.assert_as_call() {
                     return Ok(call);
                 }
                 let test = self.condition()?;
                 let mut message = None;
-                if self.eat(Kind::Comma) {
-                    if !self.at(Kind::Str) {
+                if self.eat(TokenKind::Comma) {
+                    if !self.at(TokenKind::Str) {
                         return Err(self.unexpected("a string"));
                     }
                     message = self.string();
                 }
                 StmtKind::Assert(test, message)
             }
-            Kind::Assume => {
+            TokenKind::Assume => {
                 self.bump();
                 StmtKind::Assume(self.condition()?)
             }
-            Kind::Error => {
+            TokenKind::Error => {
                 self.bump();
-                if self.at(Kind::LParen) {
+                if self.at(TokenKind::LParen) {
                     return Err(self.needless_parentheses("error \"why\""));
                 }
                 StmtKind::Error(self.string())
@@ -436,7 +446,7 @@ impl<'s> Parser<'s> {
     }
 
     pub(super) fn string(&mut self) -> Option<Text<'s>> {
-        if !self.at(Kind::Str) {
+        if !self.at(TokenKind::Str) {
             return None;
         }
         let span = self.bump().span;
@@ -464,9 +474,9 @@ impl<'s> Parser<'s> {
         let then = self.body("the condition")?;
         let mut other = Vec::new();
         // `if …; else` is parsed too, after the `;` was reported.
-        if self.eat(Kind::Else) {
+        if self.eat(TokenKind::Else) {
             other = match self.kind() {
-                Kind::If => vec![self.deeper(Self::if_stmt)?],
+                TokenKind::If => vec![self.deeper(Self::if_stmt)?],
                 _ => self.body("`else`")?,
             };
         }
@@ -479,22 +489,22 @@ impl<'s> Parser<'s> {
 
     fn while_stmt(&mut self) -> Parse<StmtKind<'s>> {
         self.bump();
-        let bounded = self.at(Kind::LParen)
-            && self.token_at(self.partner_of(self.pos) + 1).kind == Kind::LBracket;
+        let bounded = self.at(TokenKind::LParen)
+            && self.token_at(self.partner_of(self.pos) + 1).kind == TokenKind::LBracket;
         let mut bound = None;
         let test = if bounded {
             self.bump();
             let test = self.condition()?;
-            self.expect(Kind::RParen, " after the condition")?;
+            self.expect(TokenKind::RParen, " after the condition")?;
             self.bump();
             bound = Some(self.expr()?);
-            self.expect(Kind::RBracket, " after the bound")?;
+            self.expect(TokenKind::RBracket, " after the bound")?;
             test
         } else {
             self.condition()?
         };
         let mut invariants = Vec::new();
-        while self.eat(Kind::Invariant) {
+        while self.eat(TokenKind::Invariant) {
             invariants.push(self.condition()?);
         }
         let body = self.body(if invariants.is_empty() {
@@ -512,11 +522,11 @@ impl<'s> Parser<'s> {
 
     fn for_stmt(&mut self) -> Parse<StmtKind<'s>> {
         self.bump();
-        if self.at(Kind::LParen) {
+        if self.at(TokenKind::LParen) {
             return Err(self.for_of_c());
         }
         let name = self.name("the name of the counter")?;
-        if !self.at(Kind::In) {
+        if !self.at(TokenKind::In) {
             let help = format!("write `for {} in 0..n {{ … }}`", name.text);
             return Err(self.unexpected_with("`in`", Some(help)));
         }
@@ -535,16 +545,16 @@ impl<'s> Parser<'s> {
         self.bump();
         let name = self.name("the name of a local variable")?;
         let mut ty = None;
-        if self.eat(Kind::Colon) {
+        if self.eat(TokenKind::Colon) {
             ty = Some(self.type_expr()?);
         }
         match self.kind() {
-            Kind::Equals => {}
-            Kind::Assign => self.assign_for_equals(),
+            TokenKind::Equals => {}
+            TokenKind::Assign => self.assign_for_equals(),
             _ => return Err(self.let_without_value(name)),
         }
         self.bump();
-        if self.at(Kind::Spawn) {
+        if self.at(TokenKind::Spawn) {
             let spawned = self.spawned()?;
             if let Some(ty) = ty {
                 self.type_of_handle(ty.span);
@@ -552,7 +562,7 @@ impl<'s> Parser<'s> {
             return Ok(StmtKind::Spawn(Some(name), spawned));
         }
         if self.at_try() && ty.is_none() {
-            return self.tried(Kept::Let(name));
+            return self.tried(ResultTarget::Let(name));
         }
         let init = self.init()?;
         Ok(StmtKind::Let { name, ty, init })
@@ -560,27 +570,31 @@ impl<'s> Parser<'s> {
 
     /// Whether this is `print "…"`, and not a name.
     fn at_print(&self) -> bool {
-        self.at_word("print") && self.kind_after(1) == Kind::Str
+        self.at_word("print") && self.kind_after(1) == TokenKind::Str
     }
 
     /// Whether this is a label, `critical: x := 1`, and not a declaration in the style of
     /// other languages.
     fn at_label(&self) -> bool {
         let [next, after] = [self.kind_after(2), self.kind_after(3)];
-        self.at(Kind::Ident)
-            && self.kind_after(1) == Kind::Colon
+        self.at(TokenKind::Ident)
+            && self.kind_after(1) == TokenKind::Colon
             && self.text(self.token_at(self.pos + 1).span) == ":"
-            && next != Kind::TypeName
-            && !(next == Kind::Ident && matches!(after, Kind::Equals | Kind::Semi | Kind::RBrace))
+            && next != TokenKind::TypeName
+            && !(next == TokenKind::Ident
+                && matches!(
+                    after,
+                    TokenKind::Equals | TokenKind::Semi | TokenKind::RBrace
+                ))
     }
 
     /// Whether this is `try lock(m)`, or the like, and not a name.
     fn at_try(&self) -> bool {
-        self.at_word("try") && matches!(self.kind_after(1), Kind::Ident | Kind::Lock)
+        self.at_word("try") && matches!(self.kind_after(1), TokenKind::Ident | TokenKind::Lock)
     }
 
     /// Parses `try s`; `kept`: where its result is stored.
-    fn tried(&mut self, kept: Kept<'s>) -> Parse<StmtKind<'s>> {
+    fn tried(&mut self, kept: ResultTarget<'s>) -> Parse<StmtKind<'s>> {
         self.bump();
         // A choice around it applies to the whole statement.
         let operation = self.deeper(Self::branch)?;
@@ -601,7 +615,7 @@ impl<'s> Parser<'s> {
     /// is not a statement.
     fn leave_here(&self) -> Option<Leave> {
         let text = match self.kind() {
-            Kind::Ident => self.text(self.token().span),
+            TokenKind::Ident => self.text(self.token().span),
             _ => return None,
         };
         let (_, leave) = Leave::ALL.iter().find(|(word, _)| *word == text)?;
@@ -612,15 +626,15 @@ impl<'s> Parser<'s> {
             && (continues_expression(next)
                 || matches!(
                     next,
-                    Kind::Assign
-                        | Kind::Equals
-                        | Kind::Comma
-                        | Kind::LParen
-                        | Kind::Dot
-                        | Kind::Guard
-                        | Kind::GuardLoop
+                    TokenKind::Assign
+                        | TokenKind::Equals
+                        | TokenKind::Comma
+                        | TokenKind::LParen
+                        | TokenKind::Dot
+                        | TokenKind::Guard
+                        | TokenKind::GuardLoop
                 )
-                || next == Kind::LBracket && !self.separates(self.pos + 1));
+                || next == TokenKind::LBracket && !self.separates(self.pos + 1));
         (!is_name).then_some(*leave)
     }
 
@@ -641,8 +655,8 @@ impl<'s> Parser<'s> {
     /// Whether this is `new(s)`, as the SymPaths paper writes `spawn { s }`, and not a call of a
     /// procedure with that name.
     fn at_new(&self) -> bool {
-        self.at(Kind::Ident)
-            && self.kind_after(1) == Kind::LParen
+        self.at(TokenKind::Ident)
+            && self.kind_after(1) == TokenKind::LParen
             && self.text(self.token().span) == "new"
             && !self.source.contains("proc new(")
     }
@@ -650,15 +664,15 @@ impl<'s> Parser<'s> {
     /// Parses `spawn { s }`, `spawn p(…)`, and the papers' notations `spawn(g)` and `new(s)`.
     fn spawned(&mut self) -> Parse<Spawned<'s>> {
         self.bump();
-        if self.at(Kind::LBrace) || self.at(Kind::LParen) {
+        if self.at(TokenKind::LBrace) || self.at(TokenKind::LParen) {
             return Ok(Spawned::Block(self.statements_in_brackets()));
         }
-        if !self.at(Kind::Ident) {
+        if !self.at(TokenKind::Ident) {
             let help = "write `spawn { … }` or `spawn p(…)`".to_owned();
             return Err(self.unexpected_with("a block or a procedure", Some(help)));
         }
         let name = self.name("the name of a procedure")?;
-        if !self.at(Kind::LParen) {
+        if !self.at(TokenKind::LParen) {
             let help = format!("write `spawn {}()`", name.text);
             return Err(self.unexpected_with("`(`", Some(help)));
         }
@@ -669,13 +683,13 @@ impl<'s> Parser<'s> {
     /// Parses the name after `join`, if there is one. If the name begins the next statement, it
     /// does not count: a `;` is missing there.
     fn joined(&mut self) -> Parse<Option<Name<'s>>> {
-        if !self.at(Kind::Ident) {
+        if !self.at(TokenKind::Ident) {
             return Ok(None);
         }
         let next_statement = self.on_new_line()
             && matches!(
                 self.kind_after(1),
-                Kind::Assign | Kind::Comma | Kind::LBracket | Kind::LParen
+                TokenKind::Assign | TokenKind::Comma | TokenKind::LBracket | TokenKind::LParen
             );
         if next_statement {
             return Ok(None);
@@ -683,13 +697,13 @@ impl<'s> Parser<'s> {
         Ok(Some(self.name("the name of a process")?))
     }
 
-    fn locked(&mut self, word: Kind) -> Parse<(Name<'s>, Option<Expr<'s>>)> {
-        if !self.at(Kind::LParen) {
+    fn locked(&mut self, word: TokenKind) -> Parse<(Name<'s>, Option<Expr<'s>>)> {
+        if !self.at(TokenKind::LParen) {
             return Err(self.lock_without_parentheses(word));
         }
         self.bump();
         let locked = self.name_and_index("the name of a lock")?;
-        self.expect(Kind::RParen, " after the lock")?;
+        self.expect(TokenKind::RParen, " after the lock")?;
         Ok(locked)
     }
 }

@@ -1,7 +1,7 @@
 //! Parses types and initial values.
 
 use super::super::ast::{Base, Expr, Init, Range, TypeExpr};
-use super::super::token::Kind;
+use super::super::token::TokenKind;
 use super::expr::continues_expression;
 use super::{MAX_EXPR_DEPTH, Parse, Parser};
 use crate::check::hir::Type;
@@ -11,15 +11,15 @@ impl<'s> Parser<'s> {
     /// Parses a type: `int`, `u8[4]`, `State`, `0..N`.
     pub(super) fn type_expr(&mut self) -> Parse<TypeExpr<'s>> {
         let start = self.token().span;
-        let atomic = self.eat(Kind::Atomic).then_some(start);
+        let atomic = self.eat(TokenKind::Atomic).then_some(start);
         let token = self.token();
         let base = match token.kind {
-            Kind::TypeName => {
+            TokenKind::TypeName => {
                 self.bump();
                 base_type(self.text(token.span)).map_or(Base::Poison, Base::Plain)
             }
-            Kind::Ident if !self.at_bound() => Base::Named(self.name("a type")?),
-            Kind::Ident | Kind::Int | Kind::Minus | Kind::LParen => {
+            TokenKind::Ident if !self.at_bound() => Base::Named(self.name("a type")?),
+            TokenKind::Ident | TokenKind::Int | TokenKind::Minus | TokenKind::LParen => {
                 let (from, to) = self.type_bounds()?;
                 Base::Range(Box::new(from), Box::new(to))
             }
@@ -29,13 +29,13 @@ impl<'s> Parser<'s> {
             }
         };
         let mut dims = Vec::new();
-        while self.eat(Kind::LBracket) {
-            if self.at(Kind::RBracket) {
+        while self.eat(TokenKind::LBracket) {
+            if self.at(TokenKind::RBracket) {
                 let help = "write the number of elements, as in `int[4]`".to_owned();
                 return Err(self.unexpected_with("the size of the array", Some(help)));
             }
             dims.push(self.expr()?);
-            self.expect(Kind::RBracket, " after the size")?;
+            self.expect(TokenKind::RBracket, " after the size")?;
         }
         let span = start.to(self.previous());
         Ok(TypeExpr {
@@ -49,13 +49,13 @@ impl<'s> Parser<'s> {
     /// Whether the name here is the lower bound of a range, or part of it.
     fn at_bound(&self) -> bool {
         let next = self.kind_after(1);
-        next == Kind::DotDot || continues_expression(next)
+        next == TokenKind::DotDot || continues_expression(next)
     }
 
     /// Parses `a..b`; brackets after `b` are the size of an array.
     fn type_bounds(&mut self) -> Parse<(Expr<'s>, Expr<'s>)> {
         let from = self.bound()?;
-        if !self.at(Kind::DotDot) {
+        if !self.at(TokenKind::DotDot) {
             let help = "a range is written `a..b` and excludes `b`".to_owned();
             return Err(self.unexpected_with("`..`", Some(help)));
         }
@@ -65,10 +65,10 @@ impl<'s> Parser<'s> {
 
     /// Parses an initial value.
     pub(super) fn init(&mut self) -> Parse<Init<'s>> {
-        if self.at(Kind::LBrace) {
+        if self.at(TokenKind::LBrace) {
             return Ok(Init::Value(self.list_in_braces()));
         }
-        if !self.at(Kind::LBracket) {
+        if !self.at(TokenKind::LBracket) {
             return Ok(Init::Value(self.expr()?));
         }
         if self.expr_depth >= MAX_EXPR_DEPTH {
@@ -84,29 +84,29 @@ impl<'s> Parser<'s> {
     fn list(&mut self) -> Parse<Init<'s>> {
         let start = self.bump().span;
         let mut values = Vec::new();
-        while !self.at(Kind::RBracket) {
+        while !self.at(TokenKind::RBracket) {
             values.push(self.init()?);
-            if self.at(Kind::For) && values.len() == 1 {
+            if self.at(TokenKind::For) && values.len() == 1 {
                 return self.comprehension(values.remove(0), start);
             }
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::RBracket, " or `,` after the value")?;
+        self.expect(TokenKind::RBracket, " or `,` after the value")?;
         Ok(Init::List(values, start.to(self.previous())))
     }
 
     fn comprehension(&mut self, value: Init<'s>, start: Span) -> Parse<Init<'s>> {
         self.bump();
         let name = self.name("the name of the counter")?;
-        if !self.at(Kind::In) {
+        if !self.at(TokenKind::In) {
             let help = format!("write `[… for {} in 0..n]`", name.text);
             return Err(self.unexpected_with("`in`", Some(help)));
         }
         self.bump();
         let (from, to) = self.bounds()?;
-        self.expect(Kind::RBracket, " after the range")?;
+        self.expect(TokenKind::RBracket, " after the range")?;
         Ok(Init::Each {
             value: Box::new(value),
             range: Range { name, from, to },

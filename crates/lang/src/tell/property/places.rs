@@ -19,7 +19,7 @@ const MOST_LISTED: usize = 12;
 
 /// A position in the code, and which marks the step still swallows there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Place {
+struct CodePosition {
     pc: usize,
     atomic: u8,
     merged: bool,
@@ -28,7 +28,7 @@ struct Place {
 
 /// The accesses of processes that start at some places.
 #[derive(Debug, Default)]
-struct Walk {
+struct AccessWalk {
     /// The places where a step can begin.
     rests: FxHashSet<usize>,
     /// The places where the processes that they spawn start.
@@ -51,7 +51,7 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
         ));
     };
     let mut parent = first.to_string();
-    let mut walk = Walk::from(code, [entry.pc as usize].into_iter().collect());
+    let mut walk = AccessWalk::from(code, [entry.pc as usize].into_iter().collect());
     for number in numbers {
         if walk.unknown {
             return Ok(());
@@ -66,7 +66,7 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
             });
         }
         parent = format!("{parent}.{number}");
-        walk = Walk::from(code, walk.spawns);
+        walk = AccessWalk::from(code, walk.spawns);
     }
     let lines = walk.lines(code);
     if walk.unknown || lines.iter().any(|(known, _)| *known == line) {
@@ -114,18 +114,18 @@ fn shown_line(code: &Code, line: usize) -> String {
     shown(code, &[(line, Span { start, end: start })]).remove(0)
 }
 
-impl Walk {
+impl AccessWalk {
     /// Follows all paths from some starts, into calls but not into spawned processes.
     fn from(code: &Code, starts: FxHashSet<usize>) -> Self {
         let mut walk = Self::default();
-        let start = |&pc: &usize| Place {
+        let start = |&pc: &usize| CodePosition {
             pc,
             atomic: 0,
             merged: false,
             open: false,
         };
-        let mut todo: Vec<Place> = starts.iter().map(start).collect();
-        let mut seen: FxHashSet<Place> = todo.iter().copied().collect();
+        let mut todo: Vec<CodePosition> = starts.iter().map(start).collect();
+        let mut seen: FxHashSet<CodePosition> = todo.iter().copied().collect();
         while let Some(place) = todo.pop() {
             for next in walk.after(code, place) {
                 if seen.insert(next) {
@@ -138,7 +138,7 @@ impl Walk {
     }
 
     /// Returns the places that follow a place.
-    fn after(&mut self, code: &Code, place: Place) -> Vec<Place> {
+    fn after(&mut self, code: &Code, place: CodePosition) -> Vec<CodePosition> {
         let mut next = place;
         let swallows = place.atomic > 0 || place.merged;
         match code.ops[place.pc] {
@@ -172,7 +172,7 @@ impl Walk {
             Op::Call(procedure) => return called(code, place, procedure),
             _ => {}
         }
-        let to = |pc| Place { pc, ..next };
+        let to = |pc| CodePosition { pc, ..next };
         followers(code, place.pc).map(to).collect()
     }
 
@@ -194,12 +194,12 @@ impl Walk {
 
 /// Returns the places that follow a call: the start of the procedure, and the place after the call,
 /// reached from any of the procedure's steps.
-fn called(code: &Code, place: Place, procedure: u32) -> Vec<Place> {
+fn called(code: &Code, place: CodePosition, procedure: u32) -> Vec<CodePosition> {
     let pc = code.procedures[procedure as usize].pc as usize;
-    let mut places = vec![Place { pc, ..place }];
+    let mut places = vec![CodePosition { pc, ..place }];
     for open in [false, place.open] {
         for merged in [false, place.merged] {
-            places.push(Place {
+            places.push(CodePosition {
                 pc: place.pc + 1,
                 open,
                 merged,
