@@ -2,8 +2,8 @@
 
 use mazurka_core::{AccessKind, MishapKind, ProcessId};
 
-use crate::clock::{AccessInfo, Mark};
-use crate::world::{Failure, Life, Pending, Request, Until, World, world};
+use crate::clock::{AccessInfo, AccessMark};
+use crate::world::{Failure, Life, Pending, Request, WaitCondition, World, world};
 use crate::{SearchStop, heap, trap, weak};
 
 /// Operation numbers that the shim passes to `turn`.
@@ -48,7 +48,10 @@ pub(crate) fn announce(pending: Pending) {
     world.end_write();
     if matches!(
         pending.until,
-        Until::Now | Until::Lock(_) | Until::Token | Until::Ended(_)
+        WaitCondition::Now
+            | WaitCondition::Lock(_)
+            | WaitCondition::Token
+            | WaitCondition::Ended(_)
     ) {
         // These waits are not guards.
     } else if world.searching && !world.learned.guarded {
@@ -56,7 +59,7 @@ pub(crate) fn announce(pending: Pending) {
     }
     if !world.in_section {
         suspend(pending);
-    } else if pending.until != Until::Now {
+    } else if pending.until != WaitCondition::Now {
         wait_in_section(pending.pc);
     }
 }
@@ -165,7 +168,7 @@ pub(crate) extern "C" fn turn(
     let pending = Pending::new(verb, address, pc).on(kind, cell);
     let spins = op != STORE && world.spins(pc, sp, registers);
     announce(if spins {
-        pending.until(Until::Change)
+        pending.until(WaitCondition::Change)
     } else {
         pending
     });
@@ -250,7 +253,7 @@ impl World {
 
     /// Handles a race of the current access with an earlier one.
     #[cold]
-    fn meet_race(&mut self, (address, size): (usize, usize), how: AccessInfo, other: Mark) {
+    fn meet_race(&mut self, (address, size): (usize, usize), how: AccessInfo, other: AccessMark) {
         let uses = how.uses || other.uses;
         if self.settings.allow_races && !other.frees && !how.frees {
             if !self.searching || uses {
@@ -462,7 +465,7 @@ fn shared((address, size): (usize, usize), writes: bool, pc: usize, stack: (usiz
     let pending = Pending::new(verb, address, pc).on(kind, cell);
     let spins = !writes && world.spins(pc, stack.0, stack.1);
     announce(if spins {
-        pending.until(Until::Change)
+        pending.until(WaitCondition::Change)
     } else {
         pending
     });

@@ -58,7 +58,7 @@ struct Published {
 
 /// An access to a granule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct AccessMark {
     pub thread: u32,
     time: u32,
     /// The accessed bytes of the granule.
@@ -74,7 +74,7 @@ pub(crate) struct Mark {
     pub before: u32,
 }
 
-impl Mark {
+impl AccessMark {
     /// Whether another access has the same thread, bytes and effect.
     #[inline]
     fn is_like(&self, other: &Self) -> bool {
@@ -111,7 +111,7 @@ pub(crate) enum SyncKind {
 #[derive(Default)]
 struct Granule {
     epoch: u64,
-    marks: Vec<Mark>,
+    marks: Vec<AccessMark>,
     /// Whether all marks are atomic accesses, which do not race with each other.
     atomic: bool,
     /// The threads that have marks here, as a bit set; two threads may share a bit.
@@ -131,7 +131,7 @@ impl Granule {
     }
 
     #[inline]
-    fn add(&mut self, mark: Mark) {
+    fn add(&mut self, mark: AccessMark) {
         self.atomic &= mark.atomic;
         self.threads |= 1 << (mark.thread % 64);
         self.marks.push(mark);
@@ -219,7 +219,7 @@ struct SavedCell {
 struct SavedGranule {
     number: u32,
     stamp: u64,
-    marks: Vec<Mark>,
+    marks: Vec<AccessMark>,
 }
 
 impl ThreadClock {
@@ -529,7 +529,7 @@ impl Clocks {
         address: usize,
         size: usize,
         how: AccessInfo,
-    ) -> Option<Mark> {
+    ) -> Option<AccessMark> {
         let (granule, within) = (address >> 3, address & 7);
         if size.wrapping_sub(1) > 7 - within {
             return self.access_several(thread, address, size, how);
@@ -546,7 +546,7 @@ impl Clocks {
         address: usize,
         size: usize,
         how: AccessInfo,
-    ) -> Option<Mark> {
+    ) -> Option<AccessMark> {
         let (mut at, end) = (address, address.saturating_add(size));
         let mut race = None;
         while at < end {
@@ -565,9 +565,9 @@ impl Clocks {
         granule: usize,
         mask: u8,
         how: AccessInfo,
-    ) -> Option<Mark> {
+    ) -> Option<AccessMark> {
         let time = self.threads[thread.index()].now.get(thread.index());
-        let new = Mark {
+        let new = AccessMark {
             thread: thread.0,
             time: time.copied().unwrap_or(0),
             mask,
@@ -604,12 +604,12 @@ impl Clocks {
 /// Records an access to a granule that other threads have accessed. Returns an access that it races
 /// with.
 #[inline(never)]
-fn compare(granule: &mut Granule, now: &Clock, new: Mark) -> Option<Mark> {
-    let before = |mark: &Mark| {
+fn compare(granule: &mut Granule, now: &Clock, new: AccessMark) -> Option<AccessMark> {
+    let before = |mark: &AccessMark| {
         mark.thread == new.thread
             || mark.time <= now.get(mark.thread as usize).copied().unwrap_or(0)
     };
-    let conflicts = |mark: &Mark| {
+    let conflicts = |mark: &AccessMark| {
         mark.mask & new.mask != 0
             && (mark.writes || new.writes)
             && !(mark.atomic && new.atomic)

@@ -7,7 +7,7 @@ use mazurka_core::{Access, AccessKind};
 
 use crate::access::{announce, value_at};
 use crate::objects::{note, settled};
-use crate::world::{Pending, Until, world};
+use crate::world::{Pending, WaitCondition, world};
 
 /// Waits while the word has this value and no thread wakes this one.
 pub(crate) fn wait(word: usize, value: i32, timed: bool, pc: usize) -> i64 {
@@ -28,7 +28,7 @@ pub(crate) fn wait(word: usize, value: i32, timed: bool, pc: usize) -> i64 {
     if !timed {
         let token = world.me().token_cell;
         let pending = Pending::new("wait to be woken", word, pc).on(AccessKind::Acquire, token);
-        announce(pending.until(Until::Token));
+        announce(pending.until(WaitCondition::Token));
         self::world().me().token = false;
         return 0;
     }

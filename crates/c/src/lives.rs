@@ -18,7 +18,7 @@ use crate::{SearchStop, heap, weak};
 
 /// Kinds of objects, as the shim numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ObjectKind {
     Mutex,
     Condition,
     ReadWrite,
@@ -33,7 +33,7 @@ const FREE: u32 = 0;
 const HELD: u32 = 0x6d7a_0001;
 const DESTROYED: u32 = 0x6d7a_0002;
 
-impl Kind {
+impl ObjectKind {
     pub fn from_number(number: i64) -> Self {
         match number {
             0 => Self::Mutex,
@@ -149,20 +149,20 @@ fn is_held(cell: u32) -> bool {
 }
 
 /// Writes to memory whether a lock is held.
-pub(crate) fn tell_held(kind: Kind, cell: u32) {
+pub(crate) fn tell_held(kind: ObjectKind, cell: u32) {
     let object = world().cells[cell as usize].address;
     kind.say(object, if is_held(cell) { HELD } else { FREE });
 }
 
 /// Returns the cell of an object that the current thread is about to use.
-pub(crate) fn arrives(object: usize, kind: Kind, pc: usize) -> u32 {
+pub(crate) fn arrives(object: usize, kind: ObjectKind, pc: usize) -> u32 {
     // Under a memory model the engine knows the earlier accesses: see `used`.
     if !world().weak.on {
         check(object, 4, kind.verb(), pc);
     }
     let cell = world().object(object);
-    world().cells[cell as usize].semaphore |= kind == Kind::Semaphore;
-    if kind == Kind::Flag {
+    world().cells[cell as usize].semaphore |= kind == ObjectKind::Semaphore;
+    if kind == ObjectKind::Flag {
         return cell;
     }
     let destroyed = world().cell(cell).destroyed;
@@ -180,13 +180,13 @@ pub(crate) fn arrives(object: usize, kind: Kind, pc: usize) -> u32 {
     cell
 }
 
-fn ended(kind: Kind, by: ProcessId, pc: usize) -> ! {
+fn ended(kind: ObjectKind, by: ProcessId, pc: usize) -> ! {
     let words = format!("uses a {} that was destroyed", kind.name());
     fail_after(Some(by), words, pc)
 }
 
 /// Checks that the object which the current step uses still exists.
-pub(crate) fn used(cell: u32, kind: Kind, pc: usize) {
+pub(crate) fn used(cell: u32, kind: ObjectKind, pc: usize) {
     let object = world().cells[cell as usize].address;
     check(object, 4, kind.verb(), pc);
     if let Some(by) = world().cell(cell).destroyed {
@@ -198,7 +198,7 @@ pub(crate) fn used(cell: u32, kind: Kind, pc: usize) {
 }
 
 /// Initialises an object. `number` is the initial value of a semaphore.
-pub(crate) fn init(object: usize, kind: Kind, value: i64, pc: usize) -> i64 {
+pub(crate) fn init(object: usize, kind: ObjectKind, value: i64, pc: usize) -> i64 {
     let cell = world().object(object);
     if world().weak.on {
         weak::writes(cell, kind, value, pc);
@@ -210,7 +210,7 @@ pub(crate) fn init(object: usize, kind: Kind, value: i64, pc: usize) -> i64 {
         fail_after(held_by(cell), words, pc);
     }
     // Under a memory model, threads that leave the old barrier still read its number.
-    let counts = kind == Kind::Barrier && world().weak.on;
+    let counts = kind == ObjectKind::Barrier && world().weak.on;
     let cell = if held || waiting || counts {
         world().renew(object)
     } else {
@@ -227,10 +227,10 @@ fn is_on_stack(object: usize) -> bool {
 }
 
 /// Destroys an object.
-pub(crate) fn destroy(object: usize, kind: Kind, pc: usize) -> i64 {
+pub(crate) fn destroy(object: usize, kind: ObjectKind, pc: usize) -> i64 {
     let cell = arrives(object, kind, pc);
     if world().weak.on {
-        weak::writes(cell, kind, i64::from(kind == Kind::Semaphore), pc);
+        weak::writes(cell, kind, i64::from(kind == ObjectKind::Semaphore), pc);
         check(object, 4, kind.verb(), pc);
         if let Some(by) = world().cell(cell).destroyed {
             ended(kind, by, pc);

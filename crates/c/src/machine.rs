@@ -589,7 +589,9 @@ impl Execution for Machine {
     fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
         self.revive();
         into.clear();
-        if let crate::world::Until::Ended(other) = world().threads[process.index()].pending.until {
+        if let crate::world::WaitCondition::Ended(other) =
+            world().threads[process.index()].pending.until
+        {
             into.push(other);
         }
     }

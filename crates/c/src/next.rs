@@ -4,7 +4,7 @@
 
 use mazurka_core::{Access, AccessKind, Claims, ProcessId, Status, Wait};
 
-use crate::world::{Life, Thread, Until, World};
+use crate::world::{Life, Thread, WaitCondition, World};
 
 impl World {
     /// Returns what a thread can do now.
@@ -15,7 +15,7 @@ impl World {
         };
         match thread.life {
             Life::Alive if self.finished => Status::Ended,
-            Life::Alive if thread.pending.until == Until::Now => Status::Ready,
+            Life::Alive if thread.pending.until == WaitCondition::Now => Status::Ready,
             Life::Alive => self.status_of_waiting(process, thread),
             Life::Unborn => Status::Unborn,
             Life::Ended => Status::Ended,
@@ -34,26 +34,26 @@ impl World {
         }
     }
 
-    fn possible(&self, process: ProcessId, until: Until) -> bool {
+    fn possible(&self, process: ProcessId, until: WaitCondition) -> bool {
         match until {
-            Until::Now => true,
-            Until::Lock(cell) | Until::Read(cell) | Until::Once(cell) => {
+            WaitCondition::Now => true,
+            WaitCondition::Lock(cell) | WaitCondition::Read(cell) | WaitCondition::Once(cell) => {
                 self.seen(cell).is_none_or(|cell| cell.holder.is_none())
             }
-            Until::Token => self.threads[process.index()].token,
-            Until::Ended(other) => {
+            WaitCondition::Token => self.threads[process.index()].token,
+            WaitCondition::Ended(other) => {
                 let other = &self.threads[other.index()];
                 other.life == Life::Ended && !other.exits
             }
-            Until::Write(cell) => self
+            WaitCondition::Write(cell) => self
                 .seen(cell)
                 .is_none_or(|cell| cell.holder.is_none() && cell.readers.is_empty()),
             // SAFETY: the address was checked when the operation was announced.
-            Until::Count(address) => unsafe { *(address as *const u32) > 0 },
-            Until::Barrier(cell, generation) => self
+            WaitCondition::Count(address) => unsafe { *(address as *const u32) > 0 },
+            WaitCondition::Barrier(cell, generation) => self
                 .seen(cell)
                 .is_some_and(|cell| cell.version != generation),
-            Until::Change => {
+            WaitCondition::Change => {
                 let watched = &self.threads[process.index()].spin.waits_for;
                 watched
                     .iter()
@@ -66,9 +66,9 @@ impl World {
     #[inline]
     pub fn wait(&self, process: ProcessId) -> Wait {
         match self.threads[process.index()].pending.until {
-            Until::Now => Wait::Never,
-            Until::Lock(_) | Until::Token if !self.claims_more() => Wait::Lock,
-            Until::Ended(_) if !self.claims_more() => Wait::Process,
+            WaitCondition::Now => Wait::Never,
+            WaitCondition::Lock(_) | WaitCondition::Token if !self.claims_more() => Wait::Lock,
+            WaitCondition::Ended(_) if !self.claims_more() => Wait::Process,
             _ => Wait::Guard,
         }
     }
@@ -88,7 +88,8 @@ impl World {
         if let Some(access) = pending.access {
             into.push(access);
         }
-        let more = pending.second.is_some() || pending.wakes || pending.until == Until::Change;
+        let more =
+            pending.second.is_some() || pending.wakes || pending.until == WaitCondition::Change;
         if more || self.claims_more() {
             self.further_claims(thread, into);
         }
@@ -108,7 +109,7 @@ impl World {
         {
             into.push(Access::read(end));
         }
-        if pending.until == Until::Change {
+        if pending.until == WaitCondition::Change {
             for &(cell, _) in &thread.spin.waits_for {
                 mazurka_core::add_claim(into, Access::read(cell));
             }

@@ -7,11 +7,11 @@ use crate::calls::{Ask, Halt};
 use crate::ends::{at_exit, last_function, later, now, orders, take_last};
 use crate::heap::{self, HeapLocation};
 use crate::inputs::few_values;
-use crate::lives::{Kind, arrives, destroy, init, tell_held, used};
+use crate::lives::{ObjectKind, arrives, destroy, init, tell_held, used};
 use crate::waits::{
     barrier, once_enter, once_leave, rw_read, rw_unlock, rw_write, sem_post, sem_value, sem_wait,
 };
-use crate::world::{Life, Pending, Request, Routine, Until, world};
+use crate::world::{Life, Pending, Request, Routine, WaitCondition, world};
 use crate::{futex, weak};
 
 /// Kinds of mutexes, in the numbers of the C library.
@@ -117,8 +117,8 @@ pub(crate) extern "C" fn ask(
         _ => world().me().spin.progress(),
     }
     match what {
-        Ask::Init => init(object, Kind::from_number(other), 0, pc),
-        Ask::Destroy => destroy(object, Kind::from_number(other), pc),
+        Ask::Init => init(object, ObjectKind::from_number(other), 0, pc),
+        Ask::Destroy => destroy(object, ObjectKind::from_number(other), pc),
         Ask::MutexLock => lock(object, other, pc),
         Ask::MutexTrylock => try_lock(object, other, pc, libc::EBUSY),
         // Other threads may run before this step, so the wait needs no extra time.
@@ -131,7 +131,7 @@ pub(crate) extern "C" fn ask(
         Ask::RwRead | Ask::RwTryread => rw_read(object, what == Ask::RwTryread, pc),
         Ask::RwWrite | Ask::RwTrywrite => rw_write(object, what == Ask::RwTrywrite, pc),
         Ask::RwUnlock => rw_unlock(object, pc),
-        Ask::SemInit => init(object, Kind::Semaphore, other, pc),
+        Ask::SemInit => init(object, ObjectKind::Semaphore, other, pc),
         Ask::SemWait => sem_wait(object, true, 0, pc),
         Ask::SemTrywait => sem_wait(object, false, libc::EAGAIN, pc),
         Ask::SemTimedwait => sem_wait(object, false, libc::ETIMEDOUT, pc),
@@ -282,7 +282,7 @@ pub(crate) fn settled(object: usize, verb: &str, pc: usize) -> u32 {
 
 /// Returns the cell of a lock, and whether the current thread holds it.
 fn of_lock(object: usize, pc: usize) -> (u32, bool) {
-    let cell = arrives(object, Kind::Mutex, pc);
+    let cell = arrives(object, ObjectKind::Mutex, pc);
     let world = world();
     let current = world.current;
     let lock = world.cell(cell);
@@ -298,8 +298,8 @@ fn take(cell: u32, pc: usize) {
     debug_assert!(lock.holder.is_none(), "the scheduler gave a held lock");
     (lock.holder, lock.depth) = (Some((current, pc)), 1);
     world.clocks.lock(current, cell);
-    used(cell, Kind::Mutex, pc);
-    tell_held(Kind::Mutex, cell);
+    used(cell, ObjectKind::Mutex, pc);
+    tell_held(ObjectKind::Mutex, cell);
 }
 
 fn lock(object: usize, kind: i64, pc: usize) -> i64 {
@@ -312,7 +312,7 @@ fn lock(object: usize, kind: i64, pc: usize) -> i64 {
         return 0;
     }
     let pending = Pending::new("lock", object, pc).on(AccessKind::Acquire, cell);
-    announce(pending.until(Until::Lock(cell)));
+    announce(pending.until(WaitCondition::Lock(cell)));
     take(cell, pc);
     0
 }
@@ -328,7 +328,7 @@ fn try_lock(object: usize, kind: i64, pc: usize, otherwise: i32) -> i64 {
     if world.cell(cell).holder.is_some() {
         world.effects.untouched = true;
         note("it is held");
-        used(cell, Kind::Mutex, pc);
+        used(cell, ObjectKind::Mutex, pc);
         return otherwise.into();
     }
     take(cell, pc);
@@ -358,17 +358,17 @@ fn unlock(object: usize, kind: i64, pc: usize) -> i64 {
 }
 
 fn give(cell: u32, pc: usize) {
-    used(cell, Kind::Mutex, pc);
+    used(cell, ObjectKind::Mutex, pc);
     let world = world();
     let current = world.current;
     world.clocks.unlock(current, cell);
     world.cell(cell).holder = None;
-    tell_held(Kind::Mutex, cell);
+    tell_held(ObjectKind::Mutex, cell);
 }
 
 /// Releases the mutex and enlists the current thread. Returns the cells of both objects.
 fn enlist(object: usize, mutex: usize, pc: usize, verb: &'static str) -> (u32, u32) {
-    let cell = arrives(object, Kind::Condition, pc);
+    let cell = arrives(object, ObjectKind::Condition, pc);
     let (lock, mine) = of_lock(mutex, pc);
     if !mine {
         let words = "waits for a condition variable with a mutex that it does not hold";
@@ -378,7 +378,7 @@ fn enlist(object: usize, mutex: usize, pc: usize, verb: &'static str) -> (u32, u
         second: Some(Access::read(cell)),
         ..Pending::new(verb, object, pc).on(AccessKind::Release, lock)
     });
-    used(cell, Kind::Condition, pc);
+    used(cell, ObjectKind::Condition, pc);
     give(lock, pc);
     let world = world();
     let current = world.current;
@@ -391,7 +391,7 @@ fn cond_wait(object: usize, mutex: usize, pc: usize) -> i64 {
     let (_, lock) = enlist(object, mutex, pc, "cond_wait");
     let token = world().me().token_cell;
     let pending = Pending::new("wait to be notified", object, pc).on(AccessKind::Acquire, token);
-    announce(pending.until(Until::Token));
+    announce(pending.until(WaitCondition::Token));
     world().me().token = false;
     relock(lock, mutex, pc);
     0
@@ -399,7 +399,7 @@ fn cond_wait(object: usize, mutex: usize, pc: usize) -> i64 {
 
 fn relock(lock: u32, mutex: usize, pc: usize) {
     let pending = Pending::new("lock", mutex, pc).on(AccessKind::Acquire, lock);
-    announce(pending.until(Until::Lock(lock)));
+    announce(pending.until(WaitCondition::Lock(lock)));
     take(lock, pc);
 }
 
@@ -417,13 +417,13 @@ fn cond_timed_wait(object: usize, mutex: usize, pc: usize) -> i64 {
 }
 
 fn notify(object: usize, all: bool, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::Condition, pc);
+    let cell = arrives(object, ObjectKind::Condition, pc);
     let verb = if all { "cond_broadcast" } else { "cond_signal" };
     announce(Pending {
         wakes: true,
         ..Pending::new(verb, object, pc).on(AccessKind::Write, cell)
     });
-    used(cell, Kind::Condition, pc);
+    used(cell, ObjectKind::Condition, pc);
     let world = world();
     let mut waiters = std::mem::take(&mut world.cell(cell).waiters);
     let waiting = waiters.len();
@@ -481,7 +481,7 @@ fn badly_named(thread: ProcessId, pc: usize, verb: &str) -> ProcessId {
 #[inline(always)]
 fn join(handle: i64, pc: usize) -> i64 {
     let thread = named(handle, pc, "joins");
-    announce(Pending::new("join", thread.index(), pc).until(Until::Ended(thread)));
+    announce(Pending::new("join", thread.index(), pc).until(WaitCondition::Ended(thread)));
     // Another thread may have joined it while this one waited.
     named(handle, pc, "joins");
     let world = world();
@@ -658,7 +658,7 @@ fn begin_section(pc: usize, (sp, registers): (usize, usize)) -> i64 {
     let spins = world.spins(pc, sp, registers);
     let pending = Pending::new("atomic section", 0, pc).on(AccessKind::Write, cell);
     announce(if spins {
-        pending.until(Until::Change)
+        pending.until(WaitCondition::Change)
     } else {
         pending
     });

@@ -3,7 +3,7 @@
 use mazurka_core::{SyncAction, SyncStep, missing_order};
 use rustc_hash::FxHashMap;
 
-use crate::clock::{AccessInfo, Mark, SyncKind, SyncOperation, acquires, releases};
+use crate::clock::{AccessInfo, AccessMark, SyncKind, SyncOperation, acquires, releases};
 use crate::world::{Failure, World};
 
 /// Describes the kind of an access.
@@ -61,7 +61,7 @@ fn steps(made: &[SyncOperation]) -> Vec<SyncStep> {
 
 impl World {
     /// Describes a race.
-    pub fn race(&self, address: usize, how: AccessInfo, other: Mark) -> Failure {
+    pub fn race(&self, address: usize, how: AccessInfo, other: AccessMark) -> Failure {
         let mut sides = [
             (verb(how.writes, how.atomic, how.frees), how.pc, true),
             (
@@ -86,7 +86,7 @@ impl World {
 
     /// Describes the missing order between an earlier access and the current one. `later_first`
     /// says whether the description starts with the current one.
-    fn missing(&self, other: Mark, later_first: bool) -> String {
+    fn missing(&self, other: AccessMark, later_first: bool) -> String {
         let steps = steps(&self.clocks.made);
         let first = (other.thread, other.before as usize);
         let missing = missing_order(&steps, first, self.current.0);

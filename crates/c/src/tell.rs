@@ -7,7 +7,7 @@ use mazurka_core::{
 
 use crate::access::value_at;
 use crate::machine::Machine;
-use crate::world::{Life, Pending, Until, short, world};
+use crate::world::{Life, Pending, WaitCondition, short, world};
 
 /// Pointers and large numbers are clearer in hexadecimal.
 fn shown(value: i64) -> String {
@@ -34,7 +34,7 @@ fn content(bytes: &[u8]) -> String {
 fn object_of(pending: &Pending) -> String {
     let world = world();
     match (pending.until, pending.object) {
-        (Until::Ended(other), _) => world.table.path(other).to_string(),
+        (WaitCondition::Ended(other), _) => world.table.path(other).to_string(),
         (_, 0) => String::new(),
         (_, object) => world.name_of(object),
     }
@@ -174,20 +174,23 @@ impl Narrator for Machine {
             let pending = world().threads[process.index()].pending;
             let object = object_of(&pending);
             let what = match pending.until {
-                Until::Lock(_) => format!("mutex `{object}`"),
-                Until::Token => format!("a notification of `{object}`"),
-                Until::Ended(_) => format!("the end of {object}"),
-                Until::Read(_) | Until::Write(_) => format!("read-write lock `{object}`"),
-                Until::Count(_) => format!("semaphore `{object}`"),
-                Until::Barrier(..) => format!("barrier `{object}`"),
-                Until::Once(_) => format!("`{object}` to be done"),
-                Until::Change => format!("a change of `{object}`, in a loop"),
-                Until::Now => "nothing".to_owned(),
+                WaitCondition::Lock(_) => format!("mutex `{object}`"),
+                WaitCondition::Token => format!("a notification of `{object}`"),
+                WaitCondition::Ended(_) => format!("the end of {object}"),
+                WaitCondition::Read(_) | WaitCondition::Write(_) => {
+                    format!("read-write lock `{object}`")
+                }
+                WaitCondition::Count(_) => format!("semaphore `{object}`"),
+                WaitCondition::Barrier(..) => format!("barrier `{object}`"),
+                WaitCondition::Once(_) => format!("`{object}` to be done"),
+                WaitCondition::Change => format!("a change of `{object}`, in a loop"),
+                WaitCondition::Now => "nothing".to_owned(),
             };
             let held_by = match pending.until {
-                Until::Lock(cell) | Until::Read(cell) | Until::Write(cell) | Until::Once(cell) => {
-                    world().cell(cell).holder
-                }
+                WaitCondition::Lock(cell)
+                | WaitCondition::Read(cell)
+                | WaitCondition::Write(cell)
+                | WaitCondition::Once(cell) => world().cell(cell).holder,
                 _ => None,
             };
             let held_by = held_by.map(|(holder, pc)| {

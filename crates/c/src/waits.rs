@@ -3,25 +3,25 @@
 use mazurka_core::{Access, AccessKind, MishapKind};
 
 use crate::access::{announce, fail};
-use crate::lives::{Kind, arrives, tell_held, used};
+use crate::lives::{ObjectKind, arrives, tell_held, used};
 use crate::objects::note;
-use crate::world::{Pending, Until, world};
+use crate::world::{Pending, WaitCondition, world};
 
 /// The release order, in the numbers of the compiler.
 const RELEASE: i32 = 3;
 
 pub(crate) fn rw_read(object: usize, tries: bool, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::ReadWrite, pc);
+    let cell = arrives(object, ObjectKind::ReadWrite, pc);
     let pending = Pending::new("rdlock", object, pc).on(AccessKind::Write, cell);
     announce(if tries {
         pending
     } else {
-        pending.until(Until::Read(cell))
+        pending.until(WaitCondition::Read(cell))
     });
     let world = world();
     let current = world.current;
     if world.cell(cell).holder.is_some() {
-        used(cell, Kind::ReadWrite, pc);
+        used(cell, ObjectKind::ReadWrite, pc);
         return libc::EBUSY.into();
     }
     world.cell(cell).readers.push(current);
@@ -30,18 +30,18 @@ pub(crate) fn rw_read(object: usize, tries: bool, pc: usize) -> i64 {
 }
 
 pub(crate) fn rw_write(object: usize, tries: bool, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::ReadWrite, pc);
+    let cell = arrives(object, ObjectKind::ReadWrite, pc);
     let pending = Pending::new("wrlock", object, pc).on(AccessKind::Write, cell);
     announce(if tries {
         pending
     } else {
-        pending.until(Until::Write(cell))
+        pending.until(WaitCondition::Write(cell))
     });
     let world = world();
     let current = world.current;
     let lock = world.cell(cell);
     if lock.holder.is_some() || !lock.readers.is_empty() {
-        used(cell, Kind::ReadWrite, pc);
+        used(cell, ObjectKind::ReadWrite, pc);
         return libc::EBUSY.into();
     }
     lock.holder = Some((current, pc));
@@ -54,12 +54,12 @@ fn took(cell: u32, pc: usize) {
     let world = world();
     let current = world.current;
     world.clocks.acquire(current, cell);
-    used(cell, Kind::ReadWrite, pc);
-    tell_held(Kind::ReadWrite, cell);
+    used(cell, ObjectKind::ReadWrite, pc);
+    tell_held(ObjectKind::ReadWrite, cell);
 }
 
 pub(crate) fn rw_unlock(object: usize, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::ReadWrite, pc);
+    let cell = arrives(object, ObjectKind::ReadWrite, pc);
     let current = world().current;
     let held = |cell: u32| {
         let lock = world().cell(cell);
@@ -71,7 +71,7 @@ pub(crate) fn rw_unlock(object: usize, pc: usize) -> i64 {
         fail(MishapKind::Failure, words.to_owned(), pc);
     }
     announce(Pending::new("unlock", object, pc).on(AccessKind::Write, cell));
-    used(cell, Kind::ReadWrite, pc);
+    used(cell, ObjectKind::ReadWrite, pc);
     let world = world();
     // Orders readers before a later writer. It also orders them before later readers, which is too
     // strong.
@@ -82,7 +82,7 @@ pub(crate) fn rw_unlock(object: usize, pc: usize) -> i64 {
     } else if let Some(at) = lock.readers.iter().position(|&reader| reader == current) {
         lock.readers.remove(at);
     }
-    tell_held(Kind::ReadWrite, cell);
+    tell_held(ObjectKind::ReadWrite, cell);
     0
 }
 
@@ -94,33 +94,33 @@ fn count(object: usize) -> &'static mut u32 {
 }
 
 pub(crate) fn sem_wait(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::Semaphore, pc);
+    let cell = arrives(object, ObjectKind::Semaphore, pc);
     // Reads the number here, so that a fault belongs to this thread and not to the scheduler.
     std::hint::black_box(*count(object));
     let pending = Pending::new("sem_wait", object, pc).on(AccessKind::Write, cell);
     announce(if waits {
-        pending.until(Until::Count(object))
+        pending.until(WaitCondition::Count(object))
     } else {
         pending
     });
     let world = world();
     if *count(object) == 0 {
         note("it is 0");
-        used(cell, Kind::Semaphore, pc);
+        used(cell, ObjectKind::Semaphore, pc);
         return otherwise.into();
     }
     let current = world.current;
     world.clocks.acquire(current, cell);
-    used(cell, Kind::Semaphore, pc);
+    used(cell, ObjectKind::Semaphore, pc);
     *count(object) -= 1;
     0
 }
 
 pub(crate) fn sem_post(object: usize, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::Semaphore, pc);
+    let cell = arrives(object, ObjectKind::Semaphore, pc);
     std::hint::black_box(*count(object));
     announce(Pending::new("sem_post", object, pc).on(AccessKind::Write, cell));
-    used(cell, Kind::Semaphore, pc);
+    used(cell, ObjectKind::Semaphore, pc);
     let world = world();
     let current = world.current;
     world.clocks.release(current, cell);
@@ -129,16 +129,16 @@ pub(crate) fn sem_post(object: usize, pc: usize) -> i64 {
 }
 
 pub(crate) fn sem_value(object: usize, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::Semaphore, pc);
+    let cell = arrives(object, ObjectKind::Semaphore, pc);
     announce(Pending::new("sem_getvalue", object, pc).on(AccessKind::Read, cell));
-    used(cell, Kind::Semaphore, pc);
+    used(cell, ObjectKind::Semaphore, pc);
     (*count(object)).into()
 }
 
 pub(crate) fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::Barrier, pc);
+    let cell = arrives(object, ObjectKind::Barrier, pc);
     announce(Pending::new("barrier_wait", object, pc).on(AccessKind::Write, cell));
-    used(cell, Kind::Barrier, pc);
+    used(cell, ObjectKind::Barrier, pc);
     let world = world();
     let current = world.current;
     world.clocks.release(current, cell);
@@ -152,7 +152,7 @@ pub(crate) fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
     }
     let generation = state.version;
     let pending = Pending::new("wait at the barrier", object, pc).on(AccessKind::Read, cell);
-    announce(pending.until(Until::Barrier(cell, generation)));
+    announce(pending.until(WaitCondition::Barrier(cell, generation)));
     self::world().clocks.acquire(current, cell);
     0
 }
@@ -160,13 +160,13 @@ pub(crate) fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
 /// Returns whether the current thread must run the function. When the function has ended, `count`
 /// of the cell is 1, and so is the first byte of the object, which C++ code reads.
 pub(crate) fn once_enter(object: usize, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::Flag, pc);
+    let cell = arrives(object, ObjectKind::Flag, pc);
     let pending = Pending::new("once", object, pc).on(AccessKind::Write, cell);
-    announce(pending.until(Until::Once(cell)));
+    announce(pending.until(WaitCondition::Once(cell)));
     let world = world();
     let current = world.current;
     world.clocks.acquire(current, cell);
-    used(cell, Kind::Flag, pc);
+    used(cell, ObjectKind::Flag, pc);
     // SAFETY: this is the program's flag.
     let done = unsafe { *(object as *const u8) } != 0;
     if done {

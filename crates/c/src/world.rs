@@ -19,7 +19,7 @@ use mazurka_core::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checkpoint::Checkpoints;
-use crate::clock::{AccessInfo, Clocks, Mark};
+use crate::clock::{AccessInfo, AccessMark, Clocks};
 use crate::heap::{FixedStack, HeapLocation, Region, thread_of};
 use crate::image::Image;
 use crate::spin::Spin;
@@ -45,7 +45,7 @@ pub(crate) type Running = ManuallyDrop<Coroutine<(), Request, (), FixedStack>>;
 
 /// What a waiting thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Until {
+pub(crate) enum WaitCondition {
     Now,
     /// A lock is free.
     Lock(u32),
@@ -72,7 +72,7 @@ pub(crate) enum Until {
 pub(crate) struct Pending {
     pub access: Option<Access>,
     pub second: Option<Access>,
-    pub until: Until,
+    pub until: WaitCondition,
     /// Whether the operation may give tokens to threads that wait for the first cell.
     pub wakes: bool,
     /// The name of the operation.
@@ -87,7 +87,7 @@ impl Pending {
         Self {
             access: None,
             second: None,
-            until: Until::Now,
+            until: WaitCondition::Now,
             wakes: false,
             verb,
             object,
@@ -102,7 +102,7 @@ impl Pending {
         }
     }
 
-    pub fn until(self, until: Until) -> Self {
+    pub fn until(self, until: WaitCondition) -> Self {
         Self { until, ..self }
     }
 }
@@ -234,7 +234,7 @@ impl Failure {
 
 /// What searches have learned about the program.
 #[derive(Default)]
-pub(crate) struct Learned {
+pub(crate) struct LearnedFacts {
     /// Some steps wait for a condition.
     pub guarded: bool,
     /// Threads access the stacks of others.
@@ -281,7 +281,7 @@ pub(crate) struct World {
     pub recording: bool,
     pub clocks: Clocks,
     pub failures: Vec<Failure>,
-    pub learned: Learned,
+    pub learned: LearnedFacts,
     pub stop: Option<SearchStop>,
     /// Whether a search is running, which restarts when it learns something. Runs that simplify a
     /// violation do not restart.
@@ -382,7 +382,7 @@ impl World {
             recording: false,
             clocks: Clocks::default(),
             failures: Vec::new(),
-            learned: Learned::default(),
+            learned: LearnedFacts::default(),
             stop: None,
             searching: true,
             exited: false,
@@ -676,7 +676,12 @@ impl World {
 
     /// Records an access for race detection. Returns an earlier access that it races with.
     #[inline]
-    pub fn note_access(&mut self, address: usize, size: usize, how: AccessInfo) -> Option<Mark> {
+    pub fn note_access(
+        &mut self,
+        address: usize,
+        size: usize,
+        how: AccessInfo,
+    ) -> Option<AccessMark> {
         let current = self.current;
         self.clocks.access(current, address, size, how)
     }

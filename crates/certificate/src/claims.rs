@@ -55,14 +55,14 @@ pub(crate) enum Wait {
 
 /// The known properties of a step before it is made.
 #[derive(Clone, Debug)]
-pub(crate) struct Next {
+pub(crate) struct NextStep {
     pub claims: Vec<Claim>,
     pub wait: Wait,
 }
 
-impl Next {
+impl NextStep {
     /// Whether the claims of two steps conflict.
-    pub fn conflicts(&self, other: &Next) -> bool {
+    pub fn conflicts(&self, other: &NextStep) -> bool {
         let mut pairs = self.claims.iter();
         pairs.any(|claim| other.claims.iter().any(|one| claim.conflicts(*one)))
     }
@@ -85,7 +85,7 @@ impl Next {
     }
 
     /// Whether the steps conflict for a reason other than locks.
-    pub fn conflicts_beside_locks(&self, other: &Next) -> bool {
+    pub fn conflicts_beside_locks(&self, other: &NextStep) -> bool {
         let plain = |claim: &&Claim| matches!(claim.touch, Touch::Read | Touch::Write);
         let mut pairs = self.claims.iter().filter(plain);
         pairs.any(|claim| other.claims.iter().any(|one| claim.conflicts(*one)))
@@ -101,16 +101,20 @@ const MOST_KNOWN: usize = 1 << 16;
 /// A cache of steps by the local states of processes.
 #[derive(Default)]
 pub(crate) struct Steps {
-    known: HashMap<Thread, Rc<Next>>,
+    known: HashMap<Thread, Rc<NextStep>>,
 }
 
 impl Steps {
     /// Returns the next step of a process.
-    pub fn next(&mut self, machine: &Machine<'_>, thread: &Thread) -> Result<Rc<Next>, Obstacle> {
+    pub fn next(
+        &mut self,
+        machine: &Machine<'_>,
+        thread: &Thread,
+    ) -> Result<Rc<NextStep>, Obstacle> {
         if let Some(next) = self.known.get(thread) {
             return Ok(Rc::clone(next));
         }
-        let next = Rc::new(Walk::new(machine, thread).all()?);
+        let next = Rc::new(ClaimWalk::new(machine, thread).all()?);
         if self.known.len() >= MOST_KNOWN {
             self.known.clear();
         }
@@ -164,7 +168,7 @@ impl KnownValues {
 }
 
 /// The analysis of one step: a worklist walk over the code from its mark, and what it has found.
-struct Walk<'w, 'a> {
+struct ClaimWalk<'w, 'a> {
     machine: &'w Machine<'a>,
     flat: Flat<'a>,
     seen: HashMap<WalkPosition, KnownValues>,
@@ -192,7 +196,7 @@ fn takes(op: Op) -> Option<usize> {
     })
 }
 
-impl<'w, 'a> Walk<'w, 'a> {
+impl<'w, 'a> ClaimWalk<'w, 'a> {
     fn new(machine: &'w Machine<'a>, thread: &Thread) -> Self {
         let flat = machine.flat;
         let entries = flat.procedures.iter().chain(flat.processes);
@@ -219,7 +223,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Follows all paths, and collects their claims.
-    fn all(mut self) -> Result<Next, Obstacle> {
+    fn all(mut self) -> Result<NextStep, Obstacle> {
         let first = WalkPosition {
             pc: self.mark + 1,
             open: matches!(self.flat.ops[self.mark as usize], Op::Open(_)),
@@ -255,7 +259,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.waits.sort_unstable();
         self.waits.dedup();
         let wait = self.wait();
-        Ok(Next {
+        Ok(NextStep {
             claims: self.claims,
             wait,
         })

@@ -92,7 +92,7 @@ pub struct Facts {
 
 /// A completed certificate, and what it shows.
 #[derive(Clone, Debug)]
-pub struct Mended {
+pub struct MendedCertificate {
     /// The certificate with the missing parts added.
     pub certificate: Certificate,
     /// The number of children that were missing.
@@ -133,14 +133,14 @@ impl Certificate {
     }
 
     /// Adds what the tree of a certificate lacks.
-    pub fn mend(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Mended, Rejected> {
+    pub fn mend(&self, go_on: &mut dyn FnMut() -> bool) -> Result<MendedCertificate, Rejected> {
         let code = self.code()?;
         let mut machine = Machine::new(Flat::new(&code), self.most_jumps);
         let mut evidence = Vec::new();
-        let mut mend = stateless::Mend::new(&self.evidence);
-        let walk = stateless::Walk::new(&mut machine)?;
+        let mut mend = stateless::TreeMender::new(&self.evidence);
+        let walk = stateless::TreeWalk::new(&mut machine)?;
         let facts = walk.all(&mut mend, &mut evidence, go_on)?;
-        Ok(Mended {
+        Ok(MendedCertificate {
             certificate: Self {
                 evidence,
                 ..self.clone()
@@ -158,7 +158,7 @@ impl Certificate {
         if self.kind == Kind::Stateful {
             return stateful::check(&mut machine, &self.evidence, go_on);
         }
-        let walk = stateless::Walk::new(&mut machine)?;
+        let walk = stateless::TreeWalk::new(&mut machine)?;
         let mut written = stateless::Written(Reader::new(&self.evidence));
         let facts = walk.all(&mut written, &mut Vec::new(), go_on)?;
         if written.0.rest.is_empty() {

@@ -199,7 +199,7 @@ impl<'a> Machine<'a> {
         };
         let mut made = MadeStep::default();
         for process in 0..state.threads.len() as u32 {
-            let mut work = Work::new(self, &mut state, &mut made, &[]);
+            let mut work = StepInProgress::new(self, &mut state, &mut made, &[]);
             work.run(process, false)?;
         }
         for number in 0..self.invariants.len() as u32 {
@@ -248,7 +248,7 @@ impl<'a> Machine<'a> {
         let open = matches!(self.flat.ops[thread.pc as usize], Op::Open(_));
         thread.pc += 1;
         let mut made = MadeStep::default();
-        let mut work = Work::new(self, state, &mut made, outcomes);
+        let mut work = StepInProgress::new(self, state, &mut made, outcomes);
         work.run(process, open)?;
         if !work.given.is_empty() {
             return Err(Obstacle::NoSuchOutcome);
@@ -380,7 +380,7 @@ impl Operands {
 }
 
 /// A step in progress.
-struct Work<'w, 'a, 'g> {
+struct StepInProgress<'w, 'a, 'g> {
     machine: &'w mut Machine<'a>,
     state: &'w mut State,
     made: &'w mut MadeStep,
@@ -391,7 +391,7 @@ struct Work<'w, 'a, 'g> {
 
 /// The marks that a step swallows.
 #[derive(Default)]
-struct Swallows {
+struct SwallowedMarks {
     /// Whether it swallows the next mark.
     open: bool,
     /// Whether it swallows all marks up to the end of a simple statement.
@@ -400,7 +400,7 @@ struct Swallows {
     atomic: u32,
 }
 
-impl Swallows {
+impl SwallowedMarks {
     /// Whether a step continues after an instruction that delimits steps.
     fn passes(&mut self, op: Op) -> bool {
         let all = self.atomic > 0 || self.merged;
@@ -432,7 +432,7 @@ impl Swallows {
     }
 }
 
-impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
+impl<'w, 'a, 'g> StepInProgress<'w, 'a, 'g> {
     fn new(
         machine: &'w mut Machine<'a>,
         state: &'w mut State,
@@ -451,9 +451,9 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
     /// Runs a process to its next mark, or until it halts.
     fn run(&mut self, process: Process, open: bool) -> Result<(), Obstacle> {
         let mut operands = Operands(Vec::new());
-        let mut swallows = Swallows {
+        let mut swallows = SwallowedMarks {
             open,
-            ..Swallows::default()
+            ..SwallowedMarks::default()
         };
         let life = loop {
             match self.instruction(process, &mut operands, &mut swallows) {
@@ -479,7 +479,7 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
         &mut self,
         process: Process,
         operands: &mut Operands,
-        swallows: &mut Swallows,
+        swallows: &mut SwallowedMarks,
     ) -> Result<Option<Life>, Halt> {
         let thread = Rc::make_mut(&mut self.state.threads[process as usize]);
         let pc = thread.pc;

@@ -20,7 +20,7 @@
 //! |---|---|
 //! | E, sleep(E), children(E) | [`RunState`] |
 //! | e, happens-before | [`Event`], its `clock` |
-//! | notdep(e)·e', its initials | [`Walk::initials`] |
+//! | notdep(e)·e', its initials | [`TreeWalk::initials`] |
 //! | what E owes by (a) and (b) | [`RunState::owed`], [`RunState::owes_all`] |
 //!
 //! The walk visits the tree in order and keeps the nodes of one run. The obligations of a node are
@@ -31,7 +31,7 @@ use std::rc::Rc;
 
 use mazurka_lang::flat::Op;
 
-use crate::claims::{Next, Steps, Wait};
+use crate::claims::{NextStep, Steps, Wait};
 use crate::format::{Reader, put, put_signed};
 use crate::machine::{Choice, Life, Machine, MadeStep, Mishap, Obstacle, Process, State};
 use crate::{Facts, LOOK_AFTER, Rejected};
@@ -86,7 +86,7 @@ struct Event {
     process: Process,
     /// Its number among the events of its process, from 1.
     number: u32,
-    next: Rc<Next>,
+    next: Rc<NextStep>,
     spawned: Vec<Process>,
     /// The locks that it has really acquired or released, not only claimed.
     locks: Vec<u32>,
@@ -108,7 +108,7 @@ impl Event {
     /// Whether a conflicting step that came after this event could have come before it. The step
     /// need not wait, and has touched `locks`. It could not if they conflict only in locks that the
     /// step released and that both have really acquired or released.
-    fn can_come_after(&self, next: &Next, locks: &[u32]) -> bool {
+    fn can_come_after(&self, next: &NextStep, locks: &[u32]) -> bool {
         let only_claimed = |lock: u32| {
             let really = self.locks.contains(&lock) && locks.contains(&lock);
             self.next.takes(lock).is_some() && !really
@@ -245,9 +245,9 @@ impl Tree {
 }
 
 /// Gives a node the children that it needs, and no more: source sets, without optimisations.
-pub(crate) struct Grow;
+pub(crate) struct TreeGrower;
 
-impl Children for Grow {
+impl Children for TreeGrower {
     fn next(
         &mut self,
         machine: &mut Machine<'_>,
@@ -281,7 +281,7 @@ impl Children for Grow {
 }
 
 /// Follows a recorded tree, and grows what it lacks.
-pub(crate) struct Mend<'a> {
+pub(crate) struct TreeMender<'a> {
     written: Written<'a>,
     /// The number of steps since the last recorded node.
     beyond: usize,
@@ -293,7 +293,7 @@ pub(crate) struct Mend<'a> {
     pub superfluous: u64,
 }
 
-impl<'a> Mend<'a> {
+impl<'a> TreeMender<'a> {
     pub fn new(evidence: &'a [u8]) -> Self {
         Self {
             written: Written(Reader::new(evidence)),
@@ -317,7 +317,7 @@ impl<'a> Mend<'a> {
     }
 }
 
-impl Children for Mend<'_> {
+impl Children for TreeMender<'_> {
     fn next(
         &mut self,
         machine: &mut Machine<'_>,
@@ -334,7 +334,7 @@ impl Children for Mend<'_> {
             }
             self.exhausted = true;
         }
-        let edge = Grow.next(machine, node)?;
+        let edge = TreeGrower.next(machine, node)?;
         match (&edge, self.beyond) {
             (Some(_), beyond) => {
                 self.missing += u64::from(beyond == 0);
@@ -361,21 +361,21 @@ fn beyond(obstacle: Obstacle) -> Rejected {
 
 /// A walk through a tree. It holds the nodes and events of the current run, and the facts shown so
 /// far.
-pub(crate) struct Walk<'w, 'a> {
+pub(crate) struct TreeWalk<'w, 'a> {
     machine: &'w mut Machine<'a>,
     steps: Steps,
     ensures: Vec<&'a [Op]>,
     nodes: Vec<RunState>,
     events: Vec<Event>,
     /// The next steps of processes, if known: they depend only on the local state.
-    nexts: Vec<Option<Rc<Next>>>,
+    nexts: Vec<Option<Rc<NextStep>>>,
     facts: Facts,
     first_result: Option<Vec<i64>>,
     /// Whether a false `assume` comes before the first step, and so before everything.
     hopeless: bool,
 }
 
-impl<'w, 'a> Walk<'w, 'a> {
+impl<'w, 'a> TreeWalk<'w, 'a> {
     /// Makes a walk before its first step.
     pub fn new(machine: &'w mut Machine<'a>) -> Result<Self, Rejected> {
         let (state, made) = machine.start().map_err(beyond)?;
@@ -465,7 +465,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Returns the next step of a process after the last event.
-    fn next_of(&mut self, process: Process) -> Result<Rc<Next>, Rejected> {
+    fn next_of(&mut self, process: Process) -> Result<Rc<NextStep>, Rejected> {
         let at = process as usize;
         if let Some(Some(next)) = self.nexts.get(at) {
             return Ok(Rc::clone(next));
@@ -493,7 +493,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         &mut self,
         depth: usize,
         process: Process,
-        next: &Next,
+        next: &NextStep,
     ) -> Result<Vec<Process>, Rejected> {
         let node = &self.nodes[depth];
         let before = node.sleep.iter().chain(&node.children).copied();
@@ -526,7 +526,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Adds an event, and records what is owed because of it.
-    fn happen(&mut self, process: Process, next: Rc<Next>, made: &MadeStep) {
+    fn happen(&mut self, process: Process, next: Rc<NextStep>, made: &MadeStep) {
         let (number, mut past) = self.past(process);
         for &joined in &made.joined {
             let last = self.past(joined).1;
@@ -575,7 +575,7 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     /// Records the obligations that arise because a step may wait, whether it is made or still
     /// waits.
-    fn wait(&mut self, process: Process, next: &Next, past: &[u32]) {
+    fn wait(&mut self, process: Process, next: &NextStep, past: &[u32]) {
         match next.wait {
             Wait::Free => {}
             Wait::Lock(lock) => self.wait_for(lock, process, past),

@@ -59,13 +59,13 @@ pub struct LeafRecord {
     /// The formula that must hold.
     pub must: String,
     /// Its answer.
-    pub answer: Answered,
+    pub answer: GoalAnswer,
 }
 
 /// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Answered {
+pub enum GoalAnswer {
     /// It holds.
     Proved,
     /// It does not hold for these values.
@@ -223,7 +223,7 @@ pub struct WayRecord {
 impl LeafRecord {
     /// Whether it was proved.
     pub fn is_proved(&self) -> bool {
-        self.answer == Answered::Proved
+        self.answer == GoalAnswer::Proved
     }
 }
 
@@ -337,7 +337,7 @@ impl std::fmt::Display for Rule {
 /// The status of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum GoalStatus {
     /// There is a proof.
     Proved,
     /// An execution shows that it does not hold.
@@ -352,7 +352,7 @@ pub struct GoalOutcome {
     /// The goal as it was given, or what the file states.
     pub goal: String,
     /// Its status.
-    pub status: Status,
+    pub status: GoalStatus,
     /// True if it was also proved that no state of the program deadlocks, false if there is a
     /// deadlock, null if that was not asked or not decided, or if the goal is not about all runs of
     /// the program.

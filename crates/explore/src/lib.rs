@@ -60,7 +60,7 @@ pub use unfold::{
     Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Stops, Structure, Unfold, UnfoldFrom,
     Unfolding, UnknownNet, Valued, WalkStates, Walked,
 };
-pub use witness::explain::{Explained, Shown, explain};
+pub use witness::explain::{Explained, ShownViolation, explain};
 pub use witness::minimise::{closest, minimise};
 pub use witness::race::{first_difference, racing};
 pub use witness::rehearse::{Violation, past_is_discarded};

@@ -25,14 +25,14 @@ impl OperationId {
 /// The error that a history already has [`MOST_OPERATIONS`] operations.
 ///
 /// ```
-/// use mazurka_history::{Full, History};
+/// use mazurka_history::{HistoryFull, History};
 /// let mut history = History::<u32, ()>::new();
-/// let all: Result<Vec<_>, Full> = (0..100).map(|n| history.call(0, n)).collect();
-/// assert_eq!(all, Err(Full));
+/// let all: Result<Vec<_>, HistoryFull> = (0..100).map(|n| history.call(0, n)).collect();
+/// assert_eq!(all, Err(HistoryFull));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a history has at most {MOST_OPERATIONS} operations")]
-pub struct Full;
+pub struct HistoryFull;
 
 /// An operation that was called.
 ///
@@ -101,7 +101,7 @@ impl<O, R> History<O, R> {
     /// let mut history = mazurka_history::History::<&str, i32>::new();
     /// assert!(history.call(0, "get").is_ok());
     /// ```
-    pub fn call(&mut self, process: usize, name: O) -> Result<OperationId, Full> {
+    pub fn call(&mut self, process: usize, name: O) -> Result<OperationId, HistoryFull> {
         self.call_after(process, name, |_, _| true)
     }
 
@@ -132,9 +132,9 @@ impl<O, R> History<O, R> {
         process: usize,
         name: O,
         comes_before: impl Fn(OperationId, &Operation<O, R>) -> bool,
-    ) -> Result<OperationId, Full> {
+    ) -> Result<OperationId, HistoryFull> {
         if self.operations.len() == MOST_OPERATIONS {
-            return Err(Full);
+            return Err(HistoryFull);
         }
         let mut before = 0;
         for (id, operation) in self.operations() {

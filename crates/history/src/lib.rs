@@ -30,6 +30,6 @@ mod history;
 mod linearize;
 mod recorded;
 
-pub use history::{Full, History, MOST_OPERATIONS, Operation, OperationId};
+pub use history::{History, HistoryFull, MOST_OPERATIONS, Operation, OperationId};
 pub use linearize::{MOST_STATES, Verdict};
 pub use recorded::Recorded;

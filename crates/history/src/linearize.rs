@@ -59,7 +59,7 @@ struct Search<'a, O, R, S, F> {
 }
 
 /// The search has visited too many states.
-struct TooMany;
+struct TooManyStates;
 
 impl<O, R, S, F> Search<'_, O, R, S, F>
 where
@@ -69,12 +69,12 @@ where
 {
     /// Whether the ended operations that are not in `made` can be applied from a state on. If so,
     /// the operations are added to the order.
-    fn go_on(&mut self, made: u64, state: &S) -> Result<bool, TooMany> {
+    fn go_on(&mut self, made: u64, state: &S) -> Result<bool, TooManyStates> {
         if self.ended & !made == 0 {
             return Ok(true);
         }
         if self.seen.len() >= MOST_STATES {
-            return Err(TooMany);
+            return Err(TooManyStates);
         }
         if !self.seen.insert((made, state.clone())) {
             return Ok(false);
@@ -130,7 +130,7 @@ impl<O, R: PartialEq> History<O, R> {
         match self.order_of(&ends, start, &apply) {
             Ok(Some(order)) => return Verdict::Order(order),
             Ok(None) => {}
-            Err(TooMany) => return Verdict::Undecided,
+            Err(TooManyStates) => return Verdict::Undecided,
         }
         // The more results must be explained, the fewer orders there are.
         for count in 1..ends.len() {
@@ -140,7 +140,7 @@ impl<O, R: PartialEq> History<O, R> {
                     let since = ends[count - 1];
                     return Verdict::Impossible { since };
                 }
-                Err(TooMany) => return Verdict::Undecided,
+                Err(TooManyStates) => return Verdict::Undecided,
             }
         }
         match ends.last() {
@@ -156,7 +156,7 @@ impl<O, R: PartialEq> History<O, R> {
         ended: &[OperationId],
         start: &S,
         apply: impl Fn(&mut S, &O) -> R,
-    ) -> Result<Option<Vec<OperationId>>, TooMany> {
+    ) -> Result<Option<Vec<OperationId>>, TooManyStates> {
         let mut search = Search {
             history: self,
             apply,

@@ -6,7 +6,7 @@
 //! each operation is called as soon as those before it have ended, and ends only when a call waits
 //! for it. So operations overlap in the chart whenever they can.
 
-use crate::history::{Full, History, OperationId};
+use crate::history::{History, HistoryFull, OperationId};
 
 /// An operation as its process recorded it.
 ///
@@ -66,7 +66,7 @@ impl<O, R> Assembly<O, R> {
     }
 
     /// Makes the next call of a process.
-    fn call(&mut self, process: usize) -> Result<(), Full> {
+    fn call(&mut self, process: usize) -> Result<(), HistoryFull> {
         let Some(Recorded {
             name,
             result,
@@ -106,7 +106,7 @@ impl<O, R> History<O, R> {
     /// let history = mazurka_history::History::<(), ()>::of_processes(vec![vec![], vec![]]);
     /// assert_eq!(history.unwrap().operations().count(), 0);
     /// ```
-    pub fn of_processes(made: Vec<Vec<Recorded<O, R>>>) -> Result<Self, Full> {
+    pub fn of_processes(made: Vec<Vec<Recorded<O, R>>>) -> Result<Self, HistoryFull> {
         let processes = made.len();
         let mut all = Assembly {
             history: Self::new(),

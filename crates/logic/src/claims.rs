@@ -10,7 +10,7 @@ use mazurka_lang::hir::{Expr, ExprKind, LocalId, LockId, Place, Program, Spawned
 use mazurka_lang::shared::Shared;
 use mazurka_smt::Terms;
 
-use crate::pool::{Item, Layout, Thread, local_range};
+use crate::pool::{Layout, Thread, WorkItem, local_range};
 
 /// Finds the claims of a step.
 struct Walk<'a, 'p> {
@@ -56,12 +56,12 @@ pub(crate) fn claims<'p>(
         calls: Vec::new(),
     };
     match thread.work.last() {
-        Some(Item::Again(stmt)) => {
+        Some(WorkItem::Again(stmt)) => {
             if let StmtKind::While { test, .. } = &stmt.kind {
                 walk.expr(test);
             }
         }
-        Some(Item::Do(stmt)) => walk.step(stmt),
+        Some(WorkItem::Do(stmt)) => walk.step(stmt),
         _ => {}
     }
     let (mut claims, mut reads) = (walk.claims, walk.reads);

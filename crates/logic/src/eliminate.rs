@@ -32,7 +32,7 @@ use crate::eval::Obligation;
 use crate::fol::Fol;
 use crate::pool::State;
 use crate::refute::within;
-use crate::step::{self, TooMuch};
+use crate::step::{self, StepTooLarge};
 use crate::world::{Branch, World};
 
 /// Limit on the states of all boxes together.
@@ -42,13 +42,13 @@ const MOST_STATES: usize = 4_000;
 const MOST_CASES: i64 = 64;
 
 /// Called at intervals; tells whether to continue.
-pub(crate) type GoOn<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
+pub(crate) type ContinueCheck<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
 
 /// Replaces boxes by their meaning.
 pub(crate) struct Eliminate<'e, 'p> {
     world: &'e mut World<'p>,
     solver: &'e mut dyn Solver,
-    go_on: GoOn<'e>,
+    go_on: ContinueCheck<'e>,
     /// Number of fresh names.
     names: u32,
     /// Number of states expanded.
@@ -79,7 +79,11 @@ impl RunFacts {
 pub(crate) type Unclear = String;
 
 impl<'e, 'p> Eliminate<'e, 'p> {
-    pub fn new(world: &'e mut World<'p>, solver: &'e mut dyn Solver, go_on: GoOn<'e>) -> Self {
+    pub fn new(
+        world: &'e mut World<'p>,
+        solver: &'e mut dyn Solver,
+        go_on: ContinueCheck<'e>,
+    ) -> Self {
         Self {
             world,
             solver,
@@ -281,13 +285,13 @@ impl<'e, 'p> Eliminate<'e, 'p> {
     /// Adds the states after a step, and the obligations of the step and of these states.
     fn arrive(
         &mut self,
-        made: Result<Vec<Branch<'p>>, TooMuch>,
+        made: Result<Vec<Branch<'p>>, StepTooLarge>,
         queue: &mut VecDeque<State<'p>>,
         (parts, says): (&mut Vec<Fol>, RunFacts),
     ) -> Result<(), Unclear> {
         self.world.touched.clear();
         let obligations = std::mem::take(&mut self.world.obligations);
-        let made = made.map_err(|TooMuch(process)| {
+        let made = made.map_err(|StepTooLarge(process)| {
             format!("a step of process {process} does too much, or has too many ways to go")
         })?;
         // The states after the step assume that these hold, which is all that a diamond needs.

@@ -27,7 +27,7 @@ pub use fol::Misplaced;
 pub use formula::{Formula, with_copies};
 pub use parse::{FormulaError, parse, parse_over};
 pub use prove::{Outcome, ProofCounts, Theorem, can_start, prove, stated};
-pub use refute::{BoxRun, Ran, Refutation, RunBox, falsify};
+pub use refute::{BoxRun, BoxRunResult, Refutation, RunBox, falsify};
 pub use search::Unsupported;
 pub use watched::{check_proof, check_proof_watched};
 

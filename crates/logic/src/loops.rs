@@ -31,7 +31,7 @@ use mazurka_smt::{Kind, Term, Terms};
 use rustc_hash::FxHashMap;
 
 use crate::fol::Truth;
-use crate::pool::{Item, State};
+use crate::pool::{State, WorkItem};
 use crate::search::{AppliedRule, OpenReason, Search};
 use crate::sequent::{Leaf, Subject};
 use crate::world::loop_invariants;
@@ -120,7 +120,7 @@ impl<'p> Search<'p, '_> {
         let most = self.world.program.procedures.len() + self.options.unfold as usize;
         self.goals[at].state.threads.iter().any(|thread| {
             let calls = thread.work.iter();
-            let calls = calls.filter(|item| matches!(item, Item::Return(..)));
+            let calls = calls.filter(|item| matches!(item, WorkItem::Return(..)));
             let path = self.world.table.path(thread.process).to_string();
             calls.count() > most || path.matches('.').count() > most + 1
         })
@@ -256,12 +256,13 @@ impl<'p> Search<'p, '_> {
 }
 
 /// Whether a thread may come back here for ever.
-fn is_endless(item: &Item<'_>) -> bool {
+fn is_endless(item: &WorkItem<'_>) -> bool {
     match item {
-        Item::Do(stmt) | Item::Again(stmt) | Item::Round(stmt) | Item::Count(stmt) => {
-            has_no_bound(stmt)
-        }
-        Item::Return(..) => false,
+        WorkItem::Do(stmt)
+        | WorkItem::Again(stmt)
+        | WorkItem::Round(stmt)
+        | WorkItem::Count(stmt) => has_no_bound(stmt),
+        WorkItem::Return(..) => false,
     }
 }
 

@@ -132,17 +132,17 @@ struct Parser<'t, 'p> {
 
 /// A value or a formula. A literal without a type takes the type of its neighbour.
 #[derive(Clone, Debug)]
-enum Read {
+enum Operand {
     Formula(Formula, Span),
     Value(Expr),
     Literal(Expr),
 }
 
-impl Read {
+impl Operand {
     fn span(&self) -> Span {
         match self {
-            Read::Formula(_, span) => *span,
-            Read::Value(expr) | Read::Literal(expr) => expr.span,
+            Operand::Formula(_, span) => *span,
+            Operand::Value(expr) | Operand::Literal(expr) => expr.span,
         }
     }
 }
@@ -232,7 +232,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// Parses a formula or value whose operators bind at least this strongly.
-    fn formula(&mut self, least: u8) -> Parse<Read> {
+    fn formula(&mut self, least: u8) -> Parse<Operand> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
             return Err(self.error("this formula is nested too deeply", "a simpler one"));
@@ -253,7 +253,7 @@ impl<'t> Parser<'t, '_> {
         Ok(left)
     }
 
-    fn prefix(&mut self) -> Parse<Read> {
+    fn prefix(&mut self) -> Parse<Operand> {
         let start = self.span;
         match self.token {
             Token::Sign("!") => {
@@ -261,27 +261,27 @@ impl<'t> Parser<'t, '_> {
                 let inner = self.formula(7)?;
                 let span = start.to(inner.span());
                 Ok(match self.bool(inner)? {
-                    Formula::Expr(e) => Read::Value(Expr {
+                    Formula::Expr(e) => Operand::Value(Expr {
                         ty: Type::Bool,
                         span,
                         kind: ExprKind::Unary(UnaryOp::Not, Box::new(e)),
                     }),
-                    inner => Read::Formula(Formula::Not(Box::new(inner)), span),
+                    inner => Operand::Formula(Formula::Not(Box::new(inner)), span),
                 })
             }
             Token::Sign("-") => {
                 self.bump()?;
                 match self.formula(7)? {
-                    Read::Literal(mut e) => {
+                    Operand::Literal(mut e) => {
                         if let ExprKind::Const(value) = &mut e.kind {
                             *value = value.wrapping_neg();
                         }
                         e.span = start.to(e.span);
-                        Ok(Read::Literal(e))
+                        Ok(Operand::Literal(e))
                     }
                     inner => {
                         let e = self.number(inner)?;
-                        Ok(Read::Value(Expr {
+                        Ok(Operand::Value(Expr {
                             ty: e.ty,
                             span: start.to(e.span),
                             kind: ExprKind::Unary(UnaryOp::Neg, Box::new(e)),
@@ -303,7 +303,7 @@ impl<'t> Parser<'t, '_> {
                 let inner = self.formula(2)?;
                 let span = start.to(inner.span());
                 let inner = Box::new(self.bool(inner)?);
-                Ok(Read::Formula(
+                Ok(Operand::Formula(
                     match modality {
                         "[" => Formula::Box(processes, inner),
                         _ => Formula::Diamond(processes, inner),
@@ -338,7 +338,7 @@ impl<'t> Parser<'t, '_> {
                 let inner = self.formula(2)?;
                 let span = start.to(inner.span());
                 let inner = self.bool(inner)?;
-                Ok(Read::Formula(
+                Ok(Operand::Formula(
                     Formula::Update(update, Box::new(inner)),
                     span,
                 ))
@@ -359,7 +359,7 @@ impl<'t> Parser<'t, '_> {
                 let inner = Box::new(self.bool(inner)?);
                 self.bound.pop();
                 let name = name.to_owned();
-                Ok(Read::Formula(
+                Ok(Operand::Formula(
                     match quantifier {
                         "forall" => Formula::ForAll(name, ty, inner),
                         _ => Formula::Exists(name, ty, inner),
@@ -372,21 +372,21 @@ impl<'t> Parser<'t, '_> {
                     return Err(self.error("this number is too large", "at most 63 bits"));
                 };
                 self.bump()?;
-                Ok(Read::Literal(constant(value, Type::Int, start)))
+                Ok(Operand::Literal(constant(value, Type::Int, start)))
             }
             Token::Name(truth @ ("true" | "false" | "True" | "False")) => {
                 self.bump()?;
                 let value = i64::from(truth.eq_ignore_ascii_case("true"));
-                Ok(Read::Value(constant(value, Type::Bool, start)))
+                Ok(Operand::Value(constant(value, Type::Bool, start)))
             }
             Token::Name("if") => self.conditional(),
-            Token::Name(_) => self.variable().map(Read::Value),
+            Token::Name(_) => self.variable().map(Operand::Value),
             _ => Err(self.unexpected("a formula")),
         }
     }
 
     /// Parses `forall x. f` over a variable of the program as `forall k. {x := k} f`.
-    fn over_variable(&mut self, quantifier: &str, at: usize, start: Span) -> Parse<Read> {
+    fn over_variable(&mut self, quantifier: &str, at: usize, start: Span) -> Parse<Operand> {
         let var = &self.program.vars[at];
         if var.len.is_some() {
             return Err(FormulaError {
@@ -417,7 +417,7 @@ impl<'t> Parser<'t, '_> {
         self.bound.pop();
         let update = vec![(Place::Shared(VarId(at as u32)), value)];
         let inner = Box::new(Formula::Update(update, inner));
-        Ok(Read::Formula(
+        Ok(Operand::Formula(
             match quantifier {
                 "forall" => Formula::ForAll(name, var.ty, inner),
                 _ => Formula::Exists(name, var.ty, inner),
@@ -427,7 +427,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// Parses `if e then f else g`, which extends as far to the right as possible.
-    fn conditional(&mut self) -> Parse<Read> {
+    fn conditional(&mut self) -> Parse<Operand> {
         let start = self.span;
         self.bump()?;
         let test = self.formula(0)?;
@@ -438,7 +438,7 @@ impl<'t> Parser<'t, '_> {
         let other = self.formula(0)?;
         let span = start.to(other.span());
         let (then, other) = self.alike(then, other)?;
-        Ok(Read::Value(Expr {
+        Ok(Operand::Value(Expr {
             ty: then.ty,
             span,
             kind: ExprKind::If(Box::new(test), Box::new(then), Box::new(other)),
@@ -588,7 +588,7 @@ impl<'t> Parser<'t, '_> {
         })
     }
 
-    fn join(&self, sign: &str, left: Read, right: Read) -> Parse<Read> {
+    fn join(&self, sign: &str, left: Operand, right: Operand) -> Parse<Operand> {
         let span = left.span().to(right.span());
         let op = match sign {
             "==" => BinaryOp::Eq,
@@ -625,7 +625,7 @@ impl<'t> Parser<'t, '_> {
         } else {
             left.ty
         };
-        Ok(Read::Value(Expr {
+        Ok(Operand::Value(Expr {
             kind: ExprKind::Binary(op, Box::new(left), Box::new(right)),
             ty,
             span,
@@ -633,36 +633,36 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// Converts two values to one type.
-    fn alike(&self, left: Read, right: Read) -> Parse<(Expr, Expr)> {
-        let typed = |read: &Read| match read {
-            Read::Value(expr) => Some(expr.ty),
-            Read::Formula(..) => Some(Type::Bool),
-            Read::Literal(_) => None,
+    fn alike(&self, left: Operand, right: Operand) -> Parse<(Expr, Expr)> {
+        let typed = |read: &Operand| match read {
+            Operand::Value(expr) => Some(expr.ty),
+            Operand::Formula(..) => Some(Type::Bool),
+            Operand::Literal(_) => None,
         };
         let ty = typed(&left).or(typed(&right)).unwrap_or(Type::Int);
         Ok((self.as_type(left, ty)?, self.as_type(right, ty)?))
     }
 
-    fn as_type(&self, read: Read, ty: Type) -> Parse<Expr> {
+    fn as_type(&self, read: Operand, ty: Type) -> Parse<Expr> {
         let wrong = |span: Span, found: Type| FormulaError {
             span,
             message: format!("this is {}", noun(found)),
             expected: format!("expected {}", noun(ty)),
         };
         match read {
-            Read::Formula(Formula::Expr(expr), _) | Read::Value(expr) => {
+            Operand::Formula(Formula::Expr(expr), _) | Operand::Value(expr) => {
                 if expr.ty == ty {
                     Ok(expr)
                 } else {
                     Err(wrong(expr.span, expr.ty))
                 }
             }
-            Read::Formula(_, span) => Err(FormulaError {
+            Operand::Formula(_, span) => Err(FormulaError {
                 span,
                 message: "a formula with a box, an update or a quantifier is no value".to_owned(),
                 expected: "combine it with `&&`, `||`, `!`, `==>` or `<==>`".to_owned(),
             }),
-            Read::Literal(expr) if ty != Type::Bool => match expr.kind {
+            Operand::Literal(expr) if ty != Type::Bool => match expr.kind {
                 ExprKind::Const(value) if !fits(value, ty) => Err(FormulaError {
                     span: expr.span,
                     message: format!("{value} does not fit {}", noun(ty)),
@@ -670,16 +670,16 @@ impl<'t> Parser<'t, '_> {
                 }),
                 _ => Ok(Expr { ty, ..expr }),
             },
-            Read::Literal(expr) => Err(wrong(expr.span, Type::Int)),
+            Operand::Literal(expr) => Err(wrong(expr.span, Type::Int)),
         }
     }
 
-    fn number(&self, read: Read) -> Parse<Expr> {
+    fn number(&self, read: Operand) -> Parse<Expr> {
         let expr = match read {
-            Read::Literal(expr) => expr,
+            Operand::Literal(expr) => expr,
             other => {
                 let ty = match &other {
-                    Read::Value(expr) => expr.ty,
+                    Operand::Value(expr) => expr.ty,
                     _ => Type::Bool,
                 };
                 self.as_type(other, ty)?
@@ -695,9 +695,9 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn bool(&self, read: Read) -> Parse<Formula> {
+    fn bool(&self, read: Operand) -> Parse<Formula> {
         match read {
-            Read::Formula(formula, _) => Ok(formula),
+            Operand::Formula(formula, _) => Ok(formula),
             other => self.as_type(other, Type::Bool).map(Formula::Expr),
         }
     }
@@ -717,20 +717,20 @@ fn level(sign: &str) -> Option<(u8, u8)> {
     })
 }
 
-fn connect(sign: &str, a: Formula, b: Formula, span: Span) -> Read {
+fn connect(sign: &str, a: Formula, b: Formula, span: Span) -> Operand {
     if let (Formula::Expr(a), Formula::Expr(b), "&&" | "||") = (&a, &b, sign) {
         let op = match sign {
             "&&" => BinaryOp::And,
             _ => BinaryOp::Or,
         };
-        return Read::Value(Expr {
+        return Operand::Value(Expr {
             kind: ExprKind::Binary(op, Box::new(a.clone()), Box::new(b.clone())),
             ty: Type::Bool,
             span,
         });
     }
     let (a, b) = (Box::new(a), Box::new(b));
-    Read::Formula(
+    Operand::Formula(
         match sign {
             "&&" => Formula::And(a, b),
             "||" => Formula::Or(a, b),

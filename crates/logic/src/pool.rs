@@ -19,7 +19,7 @@ use rustc_hash::FxHasher;
 
 /// An item of work of a thread. Statements are identified by their place in the program.
 #[derive(Clone, Debug)]
-pub(crate) enum Item<'p> {
+pub(crate) enum WorkItem<'p> {
     /// Execute this statement.
     Do(&'p Stmt),
     /// Test this `while`, which has been entered.
@@ -32,14 +32,14 @@ pub(crate) enum Item<'p> {
     Return(&'p Frame, Rc<[Term]>),
 }
 
-impl PartialEq for Item<'_> {
+impl PartialEq for WorkItem<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Item::Do(a), Item::Do(b))
-            | (Item::Again(a), Item::Again(b))
-            | (Item::Count(a), Item::Count(b))
-            | (Item::Round(a), Item::Round(b)) => std::ptr::eq(*a, *b),
-            (Item::Return(a, x), Item::Return(b, y)) => std::ptr::eq(*a, *b) && x == y,
+            (WorkItem::Do(a), WorkItem::Do(b))
+            | (WorkItem::Again(a), WorkItem::Again(b))
+            | (WorkItem::Count(a), WorkItem::Count(b))
+            | (WorkItem::Round(a), WorkItem::Round(b)) => std::ptr::eq(*a, *b),
+            (WorkItem::Return(a, x), WorkItem::Return(b, y)) => std::ptr::eq(*a, *b) && x == y,
             _ => false,
         }
     }
@@ -50,7 +50,7 @@ impl PartialEq for Item<'_> {
 pub(crate) struct Thread<'p> {
     pub process: ProcessId,
     /// Its remaining work; the last item is next.
-    pub work: Vec<Item<'p>>,
+    pub work: Vec<WorkItem<'p>>,
     pub frame: FrameRef<'p>,
     pub locals: Vec<Term>,
     /// Number of processes that it has spawned.
@@ -70,7 +70,7 @@ impl<'p> Thread<'p> {
     pub fn new(number: usize, process: &'p Process, depth: u32) -> Self {
         Self {
             process: ProcessId(number as u32),
-            work: process.body.iter().rev().map(Item::Do).collect(),
+            work: process.body.iter().rev().map(WorkItem::Do).collect(),
             frame: FrameRef(&process.frame),
             locals: vec![Term::FALSE; frame_size(&process.frame)],
             children: 0,
@@ -94,7 +94,7 @@ impl<'p> Thread<'p> {
         self.children += 1;
         Self {
             process,
-            work: body.iter().rev().map(Item::Do).collect(),
+            work: body.iter().rev().map(WorkItem::Do).collect(),
             frame,
             locals,
             children: 0,
@@ -107,8 +107,8 @@ impl<'p> Thread<'p> {
 
     /// Whether it is at the same point as another thread, whatever the values of its locals are.
     pub fn same_point(&self, other: &Self) -> bool {
-        let same = |(item, other): (&Item<'p>, &Item<'p>)| match (item, other) {
-            (Item::Return(a, _), Item::Return(b, _)) => std::ptr::eq(*a, *b),
+        let same = |(item, other): (&WorkItem<'p>, &WorkItem<'p>)| match (item, other) {
+            (WorkItem::Return(a, _), WorkItem::Return(b, _)) => std::ptr::eq(*a, *b),
             (a, b) => a == b,
         };
         self.frame == other.frame
@@ -118,7 +118,7 @@ impl<'p> Thread<'p> {
 
     /// Puts these statements before the remaining work.
     pub fn push(&mut self, stmts: &'p [Stmt]) {
-        self.work.extend(stmts.iter().rev().map(Item::Do));
+        self.work.extend(stmts.iter().rev().map(WorkItem::Do));
     }
 
     pub fn get(&self, local: LocalId) -> Term {
@@ -133,7 +133,8 @@ impl<'p> Thread<'p> {
     /// Enters a procedure, which will return to the current locals.
     pub fn enter(&mut self, procedure: &'p Procedure, args: Vec<Term>) {
         let locals = std::mem::replace(&mut self.locals, filled(args, &procedure.frame));
-        self.work.push(Item::Return(self.frame.0, locals.into()));
+        self.work
+            .push(WorkItem::Return(self.frame.0, locals.into()));
         self.frame = FrameRef(&procedure.frame);
         self.push(&procedure.body);
     }
@@ -159,7 +160,7 @@ pub(crate) fn rounds_left(thread: &Thread<'_>, counter: LocalId, terms: &Terms) 
 
 /// Returns the rule of the next step of a thread; `None` if it is not at a step.
 pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
-    let (Item::Do(stmt) | Item::Again(stmt)) = thread.work.last()? else {
+    let (WorkItem::Do(stmt) | WorkItem::Again(stmt)) = thread.work.last()? else {
         return None;
     };
     Some(match &stmt.kind {
@@ -192,10 +193,10 @@ pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
 /// Whether an item is itself a step, as opposed to local work or an item with steps inside. A loop
 /// with an invariant rests before its test even if that reads only locals: a step that touches
 /// nothing.
-pub(crate) fn is_step(item: &Item<'_>, shared: &Shared<'_>) -> bool {
+pub(crate) fn is_step(item: &WorkItem<'_>, shared: &Shared<'_>) -> bool {
     match item {
-        Item::Round(_) | Item::Count(_) | Item::Return(..) => false,
-        Item::Again(stmt) => match &stmt.kind {
+        WorkItem::Round(_) | WorkItem::Count(_) | WorkItem::Return(..) => false,
+        WorkItem::Again(stmt) => match &stmt.kind {
             StmtKind::While {
                 test,
                 bound,
@@ -204,7 +205,7 @@ pub(crate) fn is_step(item: &Item<'_>, shared: &Shared<'_>) -> bool {
             } => shared.expr(test) || (bound.is_none() && !invariants.is_empty()),
             _ => false,
         },
-        Item::Do(stmt) => match &stmt.kind {
+        WorkItem::Do(stmt) => match &stmt.kind {
             StmtKind::Block(_) | StmtKind::While { .. } => false,
             StmtKind::If(test, ..) => shared.expr(test),
             StmtKind::For { from, to, .. } => shared.expr(from) || shared.expr(to),
@@ -304,8 +305,10 @@ impl<'p> State<'p> {
         for thread in &self.threads {
             thread.process.hash(hasher);
             for item in &thread.work {
-                if let Item::Do(stmt) | Item::Again(stmt) | Item::Round(stmt) | Item::Count(stmt) =
-                    item
+                if let WorkItem::Do(stmt)
+                | WorkItem::Again(stmt)
+                | WorkItem::Round(stmt)
+                | WorkItem::Count(stmt) = item
                 {
                     std::ptr::from_ref::<Stmt>(stmt).hash(hasher);
                 }
@@ -318,7 +321,7 @@ impl<'p> State<'p> {
     pub fn values(&self) -> impl Iterator<Item = Term> + '_ {
         let locals = self.threads.iter().flat_map(|thread| {
             let saved = thread.work.iter().filter_map(|item| match item {
-                Item::Return(_, saved) => Some(saved.iter().copied()),
+                WorkItem::Return(_, saved) => Some(saved.iter().copied()),
                 _ => None,
             });
             thread.locals.iter().copied().chain(saved.flatten())
@@ -334,7 +337,7 @@ impl<'p> State<'p> {
         for thread in new.threads.iter_mut().map(Rc::make_mut) {
             thread.locals.iter_mut().for_each(|local| *local = next());
             for item in &mut thread.work {
-                if let Item::Return(_, saved) = item {
+                if let WorkItem::Return(_, saved) = item {
                     *saved = saved.iter().map(|_| next()).collect();
                 }
             }

@@ -52,7 +52,7 @@ pub struct BoxRun {
 
 /// The result of running the processes of a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ran {
+pub enum BoxRunResult {
     /// A run shows a fault that a box excludes.
     Wrong,
     /// All processes ended, with these values of the shared cells.
@@ -63,7 +63,7 @@ pub enum Ran {
 
 /// Runs the processes of a box. The arguments are the number of boxes around it, its processes, and
 /// the values of the shared cells.
-pub type RunBox<'a> = dyn FnMut(usize, &[usize], &[i64]) -> Ran + 'a;
+pub type RunBox<'a> = dyn FnMut(usize, &[usize], &[i64]) -> BoxRunResult + 'a;
 
 /// A refuted question: its goal, itself, the model, and the process whose step it is about.
 type Refuted<'a> = (Option<usize>, &'a Leaf, &'a Model, Option<ProcessId>);
@@ -349,9 +349,9 @@ impl Falsifying<'_, '_> {
                 let values = at.cells.iter().map(|&cell| self.world.terms.value(cell));
                 let values: Option<Vec<i64>> = values.collect();
                 match (self.run)(at.depth, processes, &values?) {
-                    Ran::Wrong => Some(at.depth + 1),
-                    Ran::Otherwise => None,
-                    Ran::Ended(values) => {
+                    BoxRunResult::Wrong => Some(at.depth + 1),
+                    BoxRunResult::Otherwise => None,
+                    BoxRunResult::Ended(values) => {
                         let cells = constants(&mut self.world, &values).into();
                         let depth = at.depth + 1;
                         self.fails(

@@ -11,12 +11,12 @@ use rustc_hash::FxHashMap;
 
 use crate::eval::Fault;
 use crate::fol::{Fol, Truth};
-use crate::pool::{Item, Layout, State};
+use crate::pool::{Layout, State, WorkItem};
 use crate::search::{AppliedRule, Goal, Search};
 use crate::sequent::{Context, Leaf, Subject};
 use mazurka_core::proof::{
-    Answered, ContextRecord, EventRecord, GoalRecord, LeafRecord, OpenGoal, RuleRecord, StepRecord,
-    ThreadRecord, WayRecord,
+    ContextRecord, EventRecord, GoalAnswer, GoalRecord, LeafRecord, OpenGoal, RuleRecord,
+    StepRecord, ThreadRecord, WayRecord,
 };
 
 /// The data needed to name things.
@@ -29,7 +29,7 @@ pub(crate) struct Names<'a, 'p> {
 }
 
 /// A sequent, and the path that leads to it.
-pub(crate) struct Reached<'s, 'p> {
+pub(crate) struct ReachedSequent<'s, 'p> {
     pub state: &'s State<'p>,
     pub context: usize,
     pub path: Vec<Arc<EventRecord>>,
@@ -89,8 +89,8 @@ impl Names<'_, '_> {
         }
     }
 
-    pub fn goal(&self, id: usize, reached: Reached<'_, '_>, rule: RuleRecord) -> GoalRecord {
-        let Reached {
+    pub fn goal(&self, id: usize, reached: ReachedSequent<'_, '_>, rule: RuleRecord) -> GoalRecord {
+        let ReachedSequent {
             state,
             context,
             path,
@@ -162,13 +162,13 @@ impl Names<'_, '_> {
         all
     }
 
-    pub fn item(&self, item: &Item<'_>) -> String {
+    pub fn item(&self, item: &WorkItem<'_>) -> String {
         match item {
-            Item::Do(stmt) => self.point(stmt),
-            Item::Again(stmt) => format!("test of {}", self.point(stmt)),
-            Item::Round(stmt) => format!("round of {}", self.point(stmt)),
-            Item::Count(stmt) => format!("end of round of {}", self.point(stmt)),
-            Item::Return(..) => "return".to_owned(),
+            WorkItem::Do(stmt) => self.point(stmt),
+            WorkItem::Again(stmt) => format!("test of {}", self.point(stmt)),
+            WorkItem::Round(stmt) => format!("round of {}", self.point(stmt)),
+            WorkItem::Count(stmt) => format!("end of round of {}", self.point(stmt)),
+            WorkItem::Return(..) => "return".to_owned(),
         }
     }
 
@@ -188,7 +188,7 @@ impl Names<'_, '_> {
             let process = self.table.path(thread.process).to_string();
             frame(&process, thread.frame.0);
             for item in &thread.work {
-                if let Item::Return(saved, _) = item {
+                if let WorkItem::Return(saved, _) = item {
                     frame(&process, saved);
                 }
             }
@@ -278,9 +278,9 @@ impl Names<'_, '_> {
         let place = place.map(|(line, column)| format!(" ({line}:{column})"));
         let what = format!("{}{}", written.what, place.unwrap_or_default());
         Some(match &written.answer {
-            Answered::Proved => return None,
-            Answered::Unknown(why) => format!("{what}: {why}"),
-            Answered::Refuted(values) => {
+            GoalAnswer::Proved => return None,
+            GoalAnswer::Unknown(why) => format!("{what}: {why}"),
+            GoalAnswer::Refuted(values) => {
                 let values: Vec<String> =
                     values.iter().map(|(n, v)| format!("{n} = {v}")).collect();
                 if values.is_empty() {
@@ -338,9 +338,9 @@ impl Names<'_, '_> {
                 denied => format!("not ({})", self.formula(denied)),
             },
             answer: match &leaf.truth {
-                Truth::Proved => Answered::Proved,
-                Truth::Refuted(model) => Answered::Refuted(self.model(model)),
-                Truth::Unknown(why) => Answered::Unknown(why.clone()),
+                Truth::Proved => GoalAnswer::Proved,
+                Truth::Refuted(model) => GoalAnswer::Refuted(self.model(model)),
+                Truth::Unknown(why) => GoalAnswer::Unknown(why.clone()),
             },
         }
     }
@@ -366,7 +366,7 @@ impl<'p> Search<'p, '_> {
             let mut path = before.map_or_else(Vec::new, |before| goals[before].path.clone());
             path.extend(goal.event.iter().map(|event| Arc::new(names.event(event))));
             let rule = self.rule_record(&names, goal);
-            let reached = Reached {
+            let reached = ReachedSequent {
                 state: &goal.state,
                 context: goal.context,
                 path,

@@ -36,7 +36,7 @@ use crate::fol::{Fol, Misplaced, Part, Truth, decide, possible};
 use crate::loops::endless;
 use crate::pool::{State, initial_cells, rule};
 use crate::sequent::{Context, Leaf, Subject};
-use crate::step::{self, TooMuch};
+use crate::step::{self, StepTooLarge};
 use crate::world::World;
 use crate::{Formula, Options, Theorem};
 
@@ -95,7 +95,7 @@ pub(crate) enum OpenReason {
     /// A loop without an invariant was unfolded this often.
     Unfolded(u32),
     /// A step of this process does too much work.
-    TooMuch(String),
+    StepTooLarge(String),
     /// The search was broken off.
     Bound(Bound),
 }
@@ -108,7 +108,7 @@ impl std::fmt::Display for OpenReason {
                 f,
                 "a loop without an invariant went round more than {rounds} times"
             ),
-            OpenReason::TooMuch(process) => write!(
+            OpenReason::StepTooLarge(process) => write!(
                 f,
                 "a step of process {process} does too much, or has too many ways to go: give the loop in it an invariant"
             ),
@@ -425,10 +425,10 @@ impl<'p, 's> Search<'p, 's> {
     }
 
     /// Returns the result of a goal whose step cannot be made.
-    fn give_up(&mut self, TooMuch(process): TooMuch) -> AppliedRule {
+    fn give_up(&mut self, StepTooLarge(process): StepTooLarge) -> AppliedRule {
         self.world.obligations.clear();
         self.world.touched.clear();
-        AppliedRule::Open(OpenReason::TooMuch(process))
+        AppliedRule::Open(OpenReason::StepTooLarge(process))
     }
 
     /// Closes a goal whose assumptions contradict each other. This is asked only if something new
@@ -460,7 +460,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok(AppliedRule::Reduce { leaves, boxes })
     }
 
-    fn schedule(&mut self, at: usize) -> Result<AppliedRule, TooMuch> {
+    fn schedule(&mut self, at: usize) -> Result<AppliedRule, StepTooLarge> {
         if self.endless {
             let key = self.goals[at].state.key();
             self.by_state.entry(key).or_default().push(at);

@@ -20,12 +20,12 @@ use mazurka_lang::hir::{Expr, LocalId, Spawned, Stmt, StmtKind, Type};
 use mazurka_smt::Term;
 
 use crate::eval::Fault;
-use crate::pool::{FrameRef, Item, State, Thread, filled, is_step, rounds_left, sort};
+use crate::pool::{FrameRef, State, Thread, WorkItem, filled, is_step, rounds_left, sort};
 use crate::world::{Branch, World};
 
 /// The error for a step of this process that does too much work, or can go too many ways.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TooMuch(pub String);
+pub(crate) struct StepTooLarge(pub String);
 
 /// Limit on the work of one step.
 const MOST_WORK: usize = 20_000;
@@ -36,7 +36,7 @@ struct Making<'a, 'p> {
     work: usize,
 }
 
-type Ways<'p> = Result<Vec<Branch<'p>>, TooMuch>;
+type Branches<'p> = Result<Vec<Branch<'p>>, StepTooLarge>;
 
 /// Returns the initial pool: these processes, each at its first step. Local work may go several
 /// ways.
@@ -45,7 +45,7 @@ pub(crate) fn start<'p>(
     cells: Vec<Term>,
     processes: &[usize],
     depth: u32,
-) -> Ways<'p> {
+) -> Branches<'p> {
     let state = State::new(cells, &world.layout);
     let mut ways = vec![Branch::at(state, ProcessId(0))];
     for &at in processes {
@@ -63,7 +63,11 @@ pub(crate) fn start<'p>(
 }
 
 /// Returns the ways that the next step of a thread can go; none if it has to wait.
-pub(crate) fn step<'p>(world: &mut World<'p>, state: &State<'p>, process: ProcessId) -> Ways<'p> {
+pub(crate) fn step<'p>(
+    world: &mut World<'p>,
+    state: &State<'p>,
+    process: ProcessId,
+) -> Branches<'p> {
     let mut making = Making { world, work: 0 };
     let ways = making.next_step(Branch::at(state.clone(), process))?;
     let mut settled = Vec::new();
@@ -75,7 +79,7 @@ pub(crate) fn step<'p>(world: &mut World<'p>, state: &State<'p>, process: Proces
 
 impl<'p> Making<'_, 'p> {
     /// Adds a thread and does its local work.
-    fn begin(&mut self, mut way: Branch<'p>, thread: Thread<'p>) -> Ways<'p> {
+    fn begin(&mut self, mut way: Branch<'p>, thread: Thread<'p>) -> Branches<'p> {
         let before = std::mem::replace(&mut way.turn, thread.process);
         way.state.add(thread);
         let mut ways = self.settle(way, 0)?;
@@ -100,10 +104,10 @@ impl<'p> Making<'_, 'p> {
     }
 
     /// Counts a unit of work; an error if the step takes too much.
-    fn count_work(&mut self, turn: ProcessId) -> Result<(), TooMuch> {
+    fn count_work(&mut self, turn: ProcessId) -> Result<(), StepTooLarge> {
         self.work += 1;
         if self.work > MOST_WORK {
-            Err(TooMuch(self.world.table.path(turn).to_string()))
+            Err(StepTooLarge(self.world.table.path(turn).to_string()))
         } else {
             Ok(())
         }
@@ -111,7 +115,7 @@ impl<'p> Making<'_, 'p> {
 
     /// Does local work until a statement is reached that is a step, or at most `depth` items are
     /// left.
-    fn settle(&mut self, way: Branch<'p>, depth: usize) -> Ways<'p> {
+    fn settle(&mut self, way: Branch<'p>, depth: usize) -> Branches<'p> {
         let mut done = Vec::new();
         let mut open = vec![way];
         while let Some(mut way) = open.pop() {
@@ -132,22 +136,22 @@ impl<'p> Making<'_, 'p> {
     }
 
     /// Executes an item that is not a step, or is inside an atomic block.
-    fn local(&mut self, mut way: Branch<'p>, item: Option<Item<'p>>) -> Ways<'p> {
+    fn local(&mut self, mut way: Branch<'p>, item: Option<WorkItem<'p>>) -> Branches<'p> {
         let stmt = match item {
             None => return Ok(vec![way]),
-            Some(Item::Return(frame, saved)) => {
+            Some(WorkItem::Return(frame, saved)) => {
                 way.thread().leave(frame, &saved);
                 return Ok(vec![way]);
             }
-            Some(Item::Round(stmt)) => return self.round(way, stmt),
-            Some(Item::Count(stmt)) => return Ok(vec![self.count(way, stmt)]),
-            Some(Item::Again(stmt)) => return self.test_loop(way, stmt),
-            Some(Item::Do(stmt)) => stmt,
+            Some(WorkItem::Round(stmt)) => return self.round(way, stmt),
+            Some(WorkItem::Count(stmt)) => return Ok(vec![self.count(way, stmt)]),
+            Some(WorkItem::Again(stmt)) => return self.test_loop(way, stmt),
+            Some(WorkItem::Do(stmt)) => stmt,
         };
         match &stmt.kind {
             StmtKind::Skip => Ok(vec![way]),
             // There is no rule for it; programs with it are refused earlier.
-            StmtKind::Leave(leave) => Err(TooMuch(format!("no rule for `{}`", leave.word()))),
+            StmtKind::Leave(leave) => Err(StepTooLarge(format!("no rule for `{}`", leave.word()))),
             StmtKind::End => {
                 way.thread().work.clear();
                 Ok(vec![way])
@@ -161,7 +165,7 @@ impl<'p> Making<'_, 'p> {
                     let most = self.world.terms.constant(mazurka_smt::Sort::Int, *most);
                     way.thread().set(*counter, &[most]);
                 }
-                way.thread().work.push(Item::Again(stmt));
+                way.thread().work.push(WorkItem::Again(stmt));
                 Ok(vec![way])
             }
             StmtKind::Error(_) => {
@@ -176,21 +180,21 @@ impl<'p> Making<'_, 'p> {
     }
 
     /// Makes the next step of the thread.
-    fn next_step(&mut self, mut way: Branch<'p>) -> Ways<'p> {
+    fn next_step(&mut self, mut way: Branch<'p>) -> Branches<'p> {
         self.count_work(way.turn)?;
         let item = way.thread().work.pop();
         match item {
-            Some(Item::Do(stmt)) => match &stmt.kind {
+            Some(WorkItem::Do(stmt)) => match &stmt.kind {
                 StmtKind::Atomic(stmts) => self.atomic(way, stmts),
                 _ => self.simple(way, stmt),
             },
-            Some(Item::Again(stmt)) => self.test_loop(way, stmt),
+            Some(WorkItem::Again(stmt)) => self.test_loop(way, stmt),
             other => self.local(way, other),
         }
     }
 
     /// Executes a statement that does something at once, as opposed to a block.
-    fn simple(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Ways<'p> {
+    fn simple(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Branches<'p> {
         match &stmt.kind {
             StmtKind::Assign(places, values) => {
                 self.world.eval(&mut way).assign(places, values);
@@ -238,7 +242,7 @@ impl<'p> Making<'_, 'p> {
                 let thread = way.thread();
                 thread.set(*local, &[from]);
                 thread.set(*limit, &[to]);
-                thread.work.push(Item::Round(stmt));
+                thread.work.push(WorkItem::Round(stmt));
                 Ok(vec![way])
             }
             StmtKind::Call(procedure, args) => {
@@ -265,7 +269,7 @@ impl<'p> Making<'_, 'p> {
                 let mut ways = Vec::new();
                 for (truth, mut way) in self.fork(way, test) {
                     if truth {
-                        way.thread().work.push(Item::Do(stmt));
+                        way.thread().work.push(WorkItem::Do(stmt));
                         ways.extend(self.guarded(way, body)?);
                     } else {
                         ways.push(way);
@@ -300,14 +304,14 @@ impl<'p> Making<'_, 'p> {
                 Ok(ways)
             }
             // Blocks and loops inside an atomic block.
-            _ => self.local(way, Some(Item::Do(stmt))),
+            _ => self.local(way, Some(WorkItem::Do(stmt))),
         }
     }
 
     /// Executes the first step of a guarded statement, if it has one, in the same step.
-    fn guarded(&mut self, mut way: Branch<'p>, body: &'p Stmt) -> Ways<'p> {
+    fn guarded(&mut self, mut way: Branch<'p>, body: &'p Stmt) -> Branches<'p> {
         let depth = way.thread().work.len();
-        way.thread().work.push(Item::Do(body));
+        way.thread().work.push(WorkItem::Do(body));
         let mut ways = Vec::new();
         for mut way in self.settle(way, depth)? {
             if way.thread().work.len() > depth {
@@ -319,7 +323,7 @@ impl<'p> Making<'_, 'p> {
         Ok(ways)
     }
 
-    fn atomic(&mut self, mut way: Branch<'p>, stmts: &'p [Stmt]) -> Ways<'p> {
+    fn atomic(&mut self, mut way: Branch<'p>, stmts: &'p [Stmt]) -> Branches<'p> {
         let depth = way.thread().work.len();
         way.thread().push(stmts);
         let mut done = Vec::new();
@@ -337,7 +341,7 @@ impl<'p> Making<'_, 'p> {
     }
 
     /// Executes the test of a `while` that was entered.
-    fn test_loop(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Ways<'p> {
+    fn test_loop(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Branches<'p> {
         let StmtKind::While {
             test, bound, body, ..
         } = &stmt.kind
@@ -355,7 +359,7 @@ impl<'p> Making<'_, 'p> {
         let mut ways = Vec::new();
         for (truth, mut way) in self.fork(way, test) {
             if truth {
-                way.thread().work.push(Item::Again(stmt));
+                way.thread().work.push(WorkItem::Again(stmt));
                 way.thread().push(body);
             }
             ways.push(way);
@@ -364,7 +368,7 @@ impl<'p> Making<'_, 'p> {
     }
 
     /// Executes the next round of a `for`. Its bounds were read once.
-    fn round(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Ways<'p> {
+    fn round(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Branches<'p> {
         let StmtKind::For {
             local, limit, body, ..
         } = &stmt.kind
@@ -381,7 +385,7 @@ impl<'p> Making<'_, 'p> {
                 .condition
                 .extend((more != Term::TRUE).then_some(more));
             way.ways.push(1);
-            way.thread().work.push(Item::Count(stmt));
+            way.thread().work.push(WorkItem::Count(stmt));
             way.thread().push(body);
             ways.push(way);
         }
@@ -405,7 +409,7 @@ impl<'p> Making<'_, 'p> {
         let next = self.world.terms.add(value, one);
         let thread = way.thread();
         thread.set(*local, &[next]);
-        thread.work.push(Item::Round(stmt));
+        thread.work.push(WorkItem::Round(stmt));
         way
     }
 
@@ -414,7 +418,7 @@ impl<'p> Making<'_, 'p> {
         mut way: Branch<'p>,
         handle: Option<LocalId>,
         what: &'p Spawned,
-    ) -> Ways<'p> {
+    ) -> Branches<'p> {
         let program = self.world.program;
         let (body, frame, locals) = match what {
             Spawned::Block(stmts) => {

@@ -12,7 +12,7 @@ use crate::aliases::Touched;
 use crate::claims::claims;
 use crate::eval::{Eval, Obligation};
 use crate::fol::{Fol, Lower, Misplaced, Part};
-use crate::pool::{Item, Layout, State, Thread, initial_cells};
+use crate::pool::{Layout, State, Thread, WorkItem, initial_cells};
 use crate::render::Names;
 use crate::sequent::Subject;
 use crate::{DeadlockFree, Formula, Theorem};
@@ -218,7 +218,7 @@ impl<'p> World<'p> {
 /// Returns the invariants of the unbounded `while` before whose test a thread stands, if it does.
 pub(crate) fn loop_invariants<'p>(thread: &Thread<'p>) -> Option<&'p [Expr]> {
     match thread.work.last()? {
-        Item::Again(stmt) => match &stmt.kind {
+        WorkItem::Again(stmt) => match &stmt.kind {
             StmtKind::While {
                 bound: None,
                 invariants,

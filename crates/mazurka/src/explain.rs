@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mazurka_core::record::{Explanation, NamedStep, OrderedSteps, Record, Run};
 use mazurka_core::{Execution, Kind, Mishap, MishapKind, Schedule};
-use mazurka_explore::{Shown, explain};
+use mazurka_explore::{ShownViolation, explain};
 use mazurka_lang::Machine;
 
 use crate::{Options, Program, Watch};
@@ -33,8 +33,8 @@ impl Program {
             machine.step(process, &step.outcomes).ok()?;
         }
         let shown = match witness.kind {
-            Kind::Deadlock => Shown::Deadlock,
-            Kind::Failure => Shown::Failure(failed_site(&machine)?),
+            Kind::Deadlock => ShownViolation::Deadlock,
+            Kind::Failure => ShownViolation::Failure(failed_site(&machine)?),
             _ => return None,
         };
         let explained = explain(&mut machine, shown, watch)?;

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use mazurka_core::proof::{GoalOutcome, OpenGoal, Proof, Status, VERSION};
+use mazurka_core::proof::{GoalOutcome, GoalStatus, OpenGoal, Proof, VERSION};
 use mazurka_core::record::{
     Ending, Kind, KindsRecord, ProgramRecord, Record, Run, VERSION as RECORD, Witness,
 };
@@ -35,7 +35,8 @@ use mazurka_explore::Budget;
 use mazurka_lang::Machine;
 use mazurka_lang::hir::{self, Atomicity};
 use mazurka_logic::{
-    BoxRun, Formula, FormulaError, Outcome, Ran, Refutation, Rejected, Theorem, Unsupported,
+    BoxRun, BoxRunResult, Formula, FormulaError, Outcome, Refutation, Rejected, Theorem,
+    Unsupported,
 };
 use mazurka_smt::{Effort, Embedded, Missing, Solver, Why};
 use serde::{Deserialize, Serialize};
@@ -366,8 +367,8 @@ impl ProofSubject<'_> {
             counts.failures += u64::from(shown.is_some());
             let stated = self.stated(goal.as_deref());
             let mut outcome = outcome(stated, &found, shown.as_ref());
-            if let (Status::Proved, Err(why)) = (outcome.status, &start_known) {
-                outcome.status = Status::Open;
+            if let (GoalStatus::Proved, Err(why)) = (outcome.status, &start_known) {
+                outcome.status = GoalStatus::Open;
                 outcome.deadlock_free = None;
                 outcome.open.push(OpenGoal {
                     id: None,
@@ -396,8 +397,8 @@ impl ProofSubject<'_> {
         let left_out = left_out.iter().any(|bound| bounds.contains(bound));
         let any = |status| all.iter().any(|goal: &GoalOutcome| goal.status == status);
         let verdict = match () {
-            () if any(Status::Refuted) => Verdict::Violated,
-            () if any(Status::Open) || left_out => Verdict::Inconclusive,
+            () if any(GoalStatus::Refuted) => Verdict::Violated,
+            () if any(GoalStatus::Open) || left_out => Verdict::Inconclusive,
             () => Verdict::Verified,
         };
         let record = Record {
@@ -644,13 +645,14 @@ struct RefutationRunner<'a> {
 
 impl RefutationRunner<'_> {
     /// Runs the processes of a box from these values.
-    fn run(&mut self, depth: usize, processes: &[usize], cells: &[i64]) -> Ran {
+    fn run(&mut self, depth: usize, processes: &[usize], cells: &[i64]) -> BoxRunResult {
         self.runs.truncate(depth);
         self.wrong = None;
-        self.made(depth, processes, cells).unwrap_or(Ran::Otherwise)
+        self.made(depth, processes, cells)
+            .unwrap_or(BoxRunResult::Otherwise)
     }
 
-    fn made(&mut self, depth: usize, processes: &[usize], cells: &[i64]) -> Option<Ran> {
+    fn made(&mut self, depth: usize, processes: &[usize], cells: &[i64]) -> Option<BoxRunResult> {
         let none = BoxRun::default();
         let wanted = self.no.runs.get(depth).unwrap_or(&none);
         let source = self.subject.source;
@@ -681,12 +683,12 @@ impl RefutationRunner<'_> {
         let marked = self.wrong.as_mut().and_then(|wrong| wrong.runs.pop());
         self.runs.push(marked.unwrap_or(run));
         Some(match (&self.wrong, ending) {
-            (Some(_), _) => Ran::Wrong,
+            (Some(_), _) => BoxRunResult::Wrong,
             (None, Ending::Final) => {
                 let cells = 0..cells.len() as u32;
-                Ran::Ended(cells.map(|cell| machine.value(cell)).collect())
+                BoxRunResult::Ended(cells.map(|cell| machine.value(cell)).collect())
             }
-            _ => Ran::Otherwise,
+            _ => BoxRunResult::Otherwise,
         })
     }
 }
@@ -759,9 +761,9 @@ fn outcome(goal: String, found: &Outcome, shown: Option<&Evidence>) -> GoalOutco
     GoalOutcome {
         goal,
         status: match (closed, shown.is_some()) {
-            (true, _) => Status::Proved,
-            (false, true) => Status::Refuted,
-            (false, false) => Status::Open,
+            (true, _) => GoalStatus::Proved,
+            (false, true) => GoalStatus::Refuted,
+            (false, false) => GoalStatus::Open,
         },
         deadlock_free,
         schedules: counts.schedules,

@@ -1,6 +1,6 @@
 //! Proofs: the answer of `prove`, and a proof as a tree, an HTML page and a picture.
 
-use mazurka_core::proof::{GoalOutcome, GoalRecord, Proof, RuleRecord, Status};
+use mazurka_core::proof::{GoalOutcome, GoalRecord, GoalStatus, Proof, RuleRecord};
 use mazurka_core::record::{PathEvent, ProgramRecord, Record};
 use mazurka_core::{Bound, Verdict, conjunction};
 
@@ -26,13 +26,13 @@ pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {
     let mut text = String::new();
     for goal in goals {
         let status = match goal.status {
-            Status::Proved => paint.good("proved:"),
-            Status::Refuted => paint.bad("refuted:"),
-            Status::Open => paint.unsure("open:"),
+            GoalStatus::Proved => paint.good("proved:"),
+            GoalStatus::Refuted => paint.bad("refuted:"),
+            GoalStatus::Open => paint.unsure("open:"),
         };
         text += &format!("{status} {} ({})\n", clip(&goal.goal, 120), size(goal));
         match goal.deadlock_free {
-            Some(true) if goal.status == Status::Proved && goal.schedules > 0 => {
+            Some(true) if goal.status == GoalStatus::Proved && goal.schedules > 0 => {
                 text += "  and no state deadlocks\n";
             }
             _ => {}
@@ -53,7 +53,7 @@ pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {
             };
             text += &format!("  {lead} {}\n", values.join(", "));
         }
-        if goal.status == Status::Open {
+        if goal.status == GoalStatus::Open {
             for open in &goal.open {
                 let id = open
                     .id
@@ -274,9 +274,9 @@ pub fn proof_html(goals: &[GoalOutcome], proofs: &[Proof]) -> String {
     let mut text = String::new();
     for (goal, proof) in goals.iter().zip(proofs) {
         let status = match goal.status {
-            Status::Proved => "proved",
-            Status::Refuted => "refuted",
-            Status::Open => "open",
+            GoalStatus::Proved => "proved",
+            GoalStatus::Refuted => "refuted",
+            GoalStatus::Open => "open",
         };
         text += &format!(
             "<h2><span class=\"{status}\">{status}</span> <code>{}</code></h2>\n<p>{}</p>\n",

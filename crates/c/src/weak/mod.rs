@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 
 use crate::access::{FENCE, LOAD, STORE, check, refuse, rest, suspend};
 use crate::calls::OPERAND_ENTRIES;
-use crate::world::{Life, Pending, Until, World, world};
+use crate::world::{Life, Pending, WaitCondition, World, world};
 use crate::{SearchStop, heap};
 
 pub(crate) use objects::{ask, first, never_ends, orders, spawn, writes};
@@ -170,7 +170,7 @@ pub(super) enum Rule {
         stale: Option<Value>,
     },
     /// A semaphore or a kind of lock: see `objects.rs`.
-    Object(objects::Move),
+    Object(objects::ObjectUpdate),
 }
 
 impl Rule {
@@ -527,7 +527,7 @@ pub(crate) fn turn(atomic: &Atomic, pc: usize, stack: (usize, usize)) {
     }
     let stale = stale(cell);
     let pending = match stale {
-        Some(_) => pending.until(Until::Change),
+        Some(_) => pending.until(WaitCondition::Change),
         None => pending,
     };
     let rule = Rule::Update {

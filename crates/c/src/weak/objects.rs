@@ -13,14 +13,14 @@ use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
 use super::{Rule, act, choose, flush, progress, thread};
 use crate::access::{fail, refuse};
 use crate::calls::Ask;
-use crate::lives::{Kind, arrives, life_of_barrier, tell_held, used};
+use crate::lives::{ObjectKind, arrives, life_of_barrier, tell_held, used};
 use crate::objects::{ERRORCHECK, RECURSIVE, named, note};
-use crate::world::{Life, Pending, Request, Routine, Until, world};
+use crate::world::{Life, Pending, Request, Routine, WaitCondition, world};
 use crate::{SearchStop, access};
 
 /// The change of an object's number by an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Move {
+pub(crate) enum ObjectUpdate {
     /// Replaces the first value by the second. If the number differs, waits or does nothing.
     FromTo(Value, Value, bool),
     /// Decrements the number unless it is 0. If it is 0, waits or does nothing.
@@ -45,7 +45,7 @@ pub(crate) enum Move {
     EndTurn,
 }
 
-impl Move {
+impl ObjectUpdate {
     pub fn effect(self, value: Value) -> Effect {
         let otherwise = |waits: bool| if waits { Effect::Wait } else { Effect::Keep };
         match self {
@@ -74,7 +74,7 @@ impl Move {
 }
 
 /// Updates an object. Returns the old value, and whether it changed.
-fn update(cell: u32, order: MemoryOrder, moves: Move, pending: Pending) -> (Value, bool) {
+fn update(cell: u32, order: MemoryOrder, moves: ObjectUpdate, pending: Pending) -> (Value, bool) {
     let action = Action::Update {
         loc: Loc(cell),
         order,
@@ -86,7 +86,7 @@ fn update(cell: u32, order: MemoryOrder, moves: Move, pending: Pending) -> (Valu
 
 /// Makes an update that only orders operations of threads on shared data.
 pub(crate) fn orders(pending: Pending, cell: u32) {
-    update(cell, MemoryOrder::Relaxed, Move::Turn, pending);
+    update(cell, MemoryOrder::Relaxed, ObjectUpdate::Turn, pending);
 }
 
 /// Records that the current thread has called `exit`: joins of it do not end.
@@ -99,8 +99,8 @@ pub(crate) fn never_ends(pc: usize) {
         loc: Loc(token(current.0, 0)),
         order: MemoryOrder::Relaxed,
     };
-    let pending = Pending::new("exit", 0, pc).until(Until::Token);
-    act(pending, action, Rule::Object(Move::NotZero));
+    let pending = Pending::new("exit", 0, pc).until(WaitCondition::Token);
+    act(pending, action, Rule::Object(ObjectUpdate::NotZero));
 }
 
 /// Answers a request of a thread; `None` if a memory model makes no difference for it.
@@ -129,11 +129,13 @@ pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
         Ask::FutexWait | Ask::FutexTimedwait | Ask::FutexWake => {
             refuse("waiting by `futex`, under a memory model".to_owned(), pc)
         }
-        Ask::RwRead | Ask::RwTryread => {
-            busy(read_write(object, Move::Reader(what == Ask::RwRead), pc))
-        }
+        Ask::RwRead | Ask::RwTryread => busy(read_write(
+            object,
+            ObjectUpdate::Reader(what == Ask::RwRead),
+            pc,
+        )),
         Ask::RwWrite | Ask::RwTrywrite => {
-            let moves = Move::FromTo(0, -1, what == Ask::RwWrite);
+            let moves = ObjectUpdate::FromTo(0, -1, what == Ask::RwWrite);
             busy(read_write(object, moves, pc))
         }
         Ask::RwUnlock => rw_unlock(object, pc),
@@ -143,30 +145,30 @@ pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
         Ask::SemPost => {
             let cell = semaphore(object, pc);
             let pending = Pending::new("sem_post", object, pc);
-            update(cell, MemoryOrder::Release, Move::By(1), pending);
-            used(cell, Kind::Semaphore, pc);
+            update(cell, MemoryOrder::Release, ObjectUpdate::By(1), pending);
+            used(cell, ObjectKind::Semaphore, pc);
             0
         }
         Ask::SemValue => {
             let (cell, order) = (semaphore(object, pc), MemoryOrder::Acquire);
             let (loc, pending) = (Loc(cell), Pending::new("sem_getvalue", object, pc));
             let value = act(pending, Action::Read { loc, order }, Rule::Nothing);
-            used(cell, Kind::Semaphore, pc);
+            used(cell, ObjectKind::Semaphore, pc);
             value
         }
         Ask::Barrier => barrier(object, other, pc),
         Ask::OnceEnter => {
             let cell = flag(object, pc);
-            let pending = Pending::new("once", object, pc).until(Until::Once(cell));
-            let (_, first) = update(cell, MemoryOrder::Acquire, Move::Once, pending);
-            used(cell, Kind::Flag, pc);
+            let pending = Pending::new("once", object, pc).until(WaitCondition::Once(cell));
+            let (_, first) = update(cell, MemoryOrder::Acquire, ObjectUpdate::Once, pending);
+            used(cell, ObjectKind::Flag, pc);
             i64::from(first)
         }
         Ask::OnceLeave | Ask::OnceAbort => {
             let cell = flag(object, pc);
             let to = if what == Ask::OnceLeave { 2 } else { 0 };
             let pending = Pending::new("once is done", object, pc);
-            update(cell, MemoryOrder::Release, Move::To(to), pending);
+            update(cell, MemoryOrder::Release, ObjectUpdate::To(to), pending);
             0
         }
         Ask::Join => join(one, pc),
@@ -180,7 +182,7 @@ pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
 
 /// Returns the cell of a lock, and whether the current thread holds it.
 fn of_lock(object: usize, pc: usize) -> (u32, bool) {
-    let cell = arrives(object, Kind::Mutex, pc);
+    let cell = arrives(object, ObjectKind::Mutex, pc);
     let world = world();
     let current = world.current;
     let holder = world.cell(cell).holder;
@@ -192,8 +194,8 @@ fn took(cell: u32, pc: usize) {
     let current = world.current;
     let lock = world.cell(cell);
     (lock.holder, lock.depth) = (Some((current, pc)), 1);
-    used(cell, Kind::Mutex, pc);
-    tell_held(Kind::Mutex, cell);
+    used(cell, ObjectKind::Mutex, pc);
+    tell_held(ObjectKind::Mutex, cell);
 }
 
 fn lock(object: usize, kind: i64, pc: usize) -> i64 {
@@ -211,7 +213,7 @@ fn lock(object: usize, kind: i64, pc: usize) -> i64 {
 
 fn relock(cell: u32, object: usize, pc: usize) {
     let pending = Pending::new("lock", object, pc).on(AccessKind::Acquire, cell);
-    let pending = pending.until(Until::Lock(cell));
+    let pending = pending.until(WaitCondition::Lock(cell));
     act(pending, Action::Lock { loc: Loc(cell) }, Rule::Nothing);
     took(cell, pc);
 }
@@ -223,11 +225,11 @@ fn try_lock(object: usize, kind: i64, pc: usize, otherwise: i32) -> i64 {
         return 0;
     }
     let pending = Pending::new("trylock", object, pc).on(AccessKind::Acquire, cell);
-    let moves = Move::FromTo(0, 1, false);
+    let moves = ObjectUpdate::FromTo(0, 1, false);
     let (_, taken) = update(cell, MemoryOrder::Acquire, moves, pending);
     if !taken {
         note("it is held");
-        used(cell, Kind::Mutex, pc);
+        used(cell, ObjectKind::Mutex, pc);
         return otherwise.into();
     }
     took(cell, pc);
@@ -254,9 +256,9 @@ fn unlock(object: usize, kind: i64, pc: usize) -> i64 {
 fn give(cell: u32, pending: Pending) {
     let pending = pending.on(AccessKind::Release, cell);
     world().cell(cell).holder = None;
-    tell_held(Kind::Mutex, cell);
+    tell_held(ObjectKind::Mutex, cell);
     act(pending, Action::Unlock { loc: Loc(cell) }, Rule::Nothing);
-    used(cell, Kind::Mutex, pending.pc);
+    used(cell, ObjectKind::Mutex, pending.pc);
 }
 
 /// Returns the token of one wait of a thread: a location of its own.
@@ -267,15 +269,15 @@ fn token(thread: u32, wait: u32) -> u32 {
 }
 
 fn cond_wait(object: usize, mutex: usize, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::Condition, pc);
+    let cell = arrives(object, ObjectKind::Condition, pc);
     let (lock, mine) = of_lock(mutex, pc);
     if !mine {
         let words = "waits for a condition variable with a mutex that it does not hold";
         fail(MishapKind::Failure, words.to_owned(), pc);
     }
     let pending = Pending::new("cond_wait", object, pc);
-    update(cell, MemoryOrder::Relaxed, Move::Turn, pending);
-    used(cell, Kind::Condition, pc);
+    update(cell, MemoryOrder::Relaxed, ObjectUpdate::Turn, pending);
+    used(cell, ObjectKind::Condition, pc);
     let world = world();
     let current = world.current;
     world.me().weak_state.waits += 1;
@@ -283,12 +285,12 @@ fn cond_wait(object: usize, mutex: usize, pc: usize) -> i64 {
     world.cell(cell).waiters.push(current);
     let token = token(current.0, wait);
     give(lock, Pending::new("unlock", mutex, pc));
-    let pending = Pending::new("wait to be notified", object, pc).until(Until::Token);
+    let pending = Pending::new("wait to be notified", object, pc).until(WaitCondition::Token);
     let action = Action::Await {
         loc: Loc(token),
         order: MemoryOrder::Acquire,
     };
-    act(pending, action, Rule::Object(Move::NotZero));
+    act(pending, action, Rule::Object(ObjectUpdate::NotZero));
     relock(lock, mutex, pc);
     0
 }
@@ -305,17 +307,17 @@ fn wake(waiter: mazurka_core::ProcessId, pending: Pending) {
 }
 
 fn signal(object: usize, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::Condition, pc);
+    let cell = arrives(object, ObjectKind::Condition, pc);
     let pending = Pending::new("cond_signal", object, pc);
-    update(cell, MemoryOrder::Relaxed, Move::HoldTurn, pending);
-    used(cell, Kind::Condition, pc);
+    update(cell, MemoryOrder::Relaxed, ObjectUpdate::HoldTurn, pending);
+    used(cell, ObjectKind::Condition, pc);
     let chosen = match in_order(cell) {
         0 => None,
         1 => Some(0),
         several => Some(choose(0, several as i64, pc) as usize),
     };
     let woken = chosen.map(|chosen| world().cell(cell).waiters.remove(chosen));
-    update(cell, MemoryOrder::Relaxed, Move::EndTurn, pending);
+    update(cell, MemoryOrder::Relaxed, ObjectUpdate::EndTurn, pending);
     if let Some(woken) = woken {
         wake(woken, pending);
     }
@@ -323,10 +325,10 @@ fn signal(object: usize, pc: usize) -> i64 {
 }
 
 fn broadcast(object: usize, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::Condition, pc);
+    let cell = arrives(object, ObjectKind::Condition, pc);
     let pending = Pending::new("cond_broadcast", object, pc);
-    update(cell, MemoryOrder::Relaxed, Move::Turn, pending);
-    used(cell, Kind::Condition, pc);
+    update(cell, MemoryOrder::Relaxed, ObjectUpdate::Turn, pending);
+    used(cell, ObjectKind::Condition, pc);
     let count = in_order(cell);
     let world = world();
     let waiters = std::mem::take(&mut world.cell(cell).waiters);
@@ -349,31 +351,34 @@ fn in_order(cell: u32) -> usize {
 }
 
 /// Acquires a read-write lock. Returns whether it succeeded.
-fn read_write(object: usize, moves: Move, pc: usize) -> bool {
-    let cell = arrives(object, Kind::ReadWrite, pc);
+fn read_write(object: usize, moves: ObjectUpdate, pc: usize) -> bool {
+    let cell = arrives(object, ObjectKind::ReadWrite, pc);
     let (verb, until) = match moves {
-        Move::Reader(_) => ("rdlock", Until::Read(cell)),
-        _ => ("wrlock", Until::Write(cell)),
+        ObjectUpdate::Reader(_) => ("rdlock", WaitCondition::Read(cell)),
+        _ => ("wrlock", WaitCondition::Write(cell)),
     };
-    let waits = matches!(moves, Move::Reader(true) | Move::FromTo(_, _, true));
+    let waits = matches!(
+        moves,
+        ObjectUpdate::Reader(true) | ObjectUpdate::FromTo(_, _, true)
+    );
     let pending = Pending::new(verb, object, pc);
     let pending = if waits { pending.until(until) } else { pending };
     let (_, taken) = update(cell, MemoryOrder::Acquire, moves, pending);
-    used(cell, Kind::ReadWrite, pc);
+    used(cell, ObjectKind::ReadWrite, pc);
     let world = world();
     let current = world.current;
     let lock = world.cell(cell);
     match moves {
         _ if !taken => {}
-        Move::Reader(_) => lock.readers.push(current),
+        ObjectUpdate::Reader(_) => lock.readers.push(current),
         _ => lock.holder = Some((current, pc)),
     }
-    tell_held(Kind::ReadWrite, cell);
+    tell_held(ObjectKind::ReadWrite, cell);
     taken
 }
 
 fn rw_unlock(object: usize, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::ReadWrite, pc);
+    let cell = arrives(object, ObjectKind::ReadWrite, pc);
     let world = world();
     let current = world.current;
     let lock = world.cell(cell);
@@ -382,28 +387,28 @@ fn rw_unlock(object: usize, pc: usize) -> i64 {
     let moves = match (writes, reads) {
         (true, _) => {
             lock.holder = None;
-            Move::To(0)
+            ObjectUpdate::To(0)
         }
         (_, Some(at)) => {
             lock.readers.remove(at);
-            Move::By(-1)
+            ObjectUpdate::By(-1)
         }
         _ => {
             let words = "unlocks a read-write lock that it does not hold".to_owned();
             fail(MishapKind::Failure, words, pc)
         }
     };
-    tell_held(Kind::ReadWrite, cell);
+    tell_held(ObjectKind::ReadWrite, cell);
     let pending = Pending::new("unlock", object, pc);
     update(cell, MemoryOrder::Release, moves, pending);
-    used(cell, Kind::ReadWrite, pc);
+    used(cell, ObjectKind::ReadWrite, pc);
     0
 }
 
 /// Returns the cell of a flag of `once`. A constructor may have set the flag in memory.
 fn flag(object: usize, pc: usize) -> u32 {
     let known = world().cells.len();
-    let cell = arrives(object, Kind::Flag, pc);
+    let cell = arrives(object, ObjectKind::Flag, pc);
     if cell as usize >= known && super::bits_at(object, 1) != 0 {
         world().cells[cell as usize].initial = 2;
     }
@@ -413,7 +418,7 @@ fn flag(object: usize, pc: usize) -> u32 {
 /// Returns the cell of a semaphore. A constructor may have initialised it in memory.
 fn semaphore(object: usize, pc: usize) -> u32 {
     let known = world().cells.len();
-    let cell = arrives(object, Kind::Semaphore, pc);
+    let cell = arrives(object, ObjectKind::Semaphore, pc);
     if cell as usize >= known {
         world().cells[cell as usize].initial = super::bits_at(object, 4);
     }
@@ -424,17 +429,22 @@ fn down(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
     let cell = semaphore(object, pc);
     let pending = Pending::new("sem_wait", object, pc);
     let pending = if waits {
-        pending.until(Until::Count(object))
+        pending.until(WaitCondition::Count(object))
     } else {
         pending
     };
-    let (_, taken) = update(cell, MemoryOrder::Acquire, Move::Down(waits), pending);
-    used(cell, Kind::Semaphore, pc);
+    let (_, taken) = update(
+        cell,
+        MemoryOrder::Acquire,
+        ObjectUpdate::Down(waits),
+        pending,
+    );
+    used(cell, ObjectKind::Semaphore, pc);
     if taken { 0 } else { otherwise.into() }
 }
 
 fn barrier(object: usize, parties: i64, pc: usize) -> i64 {
-    let cell = arrives(object, Kind::Barrier, pc);
+    let cell = arrives(object, ObjectKind::Barrier, pc);
     let parties = parties.max(1);
     let (loc, order) = (
         Loc(world().object(life_of_barrier(object))),
@@ -442,10 +452,10 @@ fn barrier(object: usize, parties: i64, pc: usize) -> i64 {
     );
     let pending = Pending::new("come to the barrier", object, pc);
     act(pending, Action::Read { loc, order }, Rule::Nothing);
-    used(cell, Kind::Barrier, pc);
+    used(cell, ObjectKind::Barrier, pc);
     let pending = Pending::new("barrier_wait", object, pc);
-    let (before, _) = update(cell, MemoryOrder::AcqRel, Move::By(1), pending);
-    used(cell, Kind::Barrier, pc);
+    let (before, _) = update(cell, MemoryOrder::AcqRel, ObjectUpdate::By(1), pending);
+    used(cell, ObjectKind::Barrier, pc);
     let all = (before / parties + 1) * parties;
     if before + 1 == all {
         return 1;
@@ -455,8 +465,8 @@ fn barrier(object: usize, parties: i64, pc: usize) -> i64 {
         loc: Loc(cell),
         order: MemoryOrder::Acquire,
     };
-    let pending = pending.until(Until::Barrier(cell, 0));
-    act(pending, action, Rule::Object(Move::AtLeast(all)));
+    let pending = pending.until(WaitCondition::Barrier(cell, 0));
+    act(pending, action, Rule::Object(ObjectUpdate::AtLeast(all)));
     0
 }
 
@@ -469,7 +479,7 @@ fn join(handle: i64, pc: usize) -> i64 {
         access::rest()
     }
     first(other, "joins", pc);
-    let pending = Pending::new("join", other.index(), pc).until(Until::Ended(other));
+    let pending = Pending::new("join", other.index(), pc).until(WaitCondition::Ended(other));
     let child = thread(other);
     act(pending, Action::Join { child }, Rule::Nothing);
     let other = world().thread(other.index());
@@ -496,7 +506,7 @@ pub(crate) fn first(thread: mazurka_core::ProcessId, verb: &str, pc: usize) {
             // No object of the program has such an address.
             let cell = world.object(usize::MAX - (1 << 23) - thread.index());
             let pending = Pending::new("join or detach", 0, pc);
-            update(cell, MemoryOrder::Relaxed, Move::By(1), pending).0 != 0
+            update(cell, MemoryOrder::Relaxed, ObjectUpdate::By(1), pending).0 != 0
         }
     };
     if again {
@@ -506,14 +516,14 @@ pub(crate) fn first(thread: mazurka_core::ProcessId, verb: &str, pc: usize) {
 }
 
 /// Records the start or the end of an object's lifetime.
-pub(crate) fn writes(cell: u32, kind: Kind, value: Value, pc: usize) {
-    let counted = matches!(kind, Kind::Semaphore | Kind::Barrier);
+pub(crate) fn writes(cell: u32, kind: ObjectKind, value: Value, pc: usize) {
+    let counted = matches!(kind, ObjectKind::Semaphore | ObjectKind::Barrier);
     if !counted && !world().counts() {
         return;
     }
     let object = world().cells[cell as usize].address;
     let written = match kind {
-        Kind::Barrier => world().object(life_of_barrier(object)),
+        ObjectKind::Barrier => world().object(life_of_barrier(object)),
         _ => cell,
     };
     let action = Action::Write {

@@ -10,7 +10,7 @@ use super::Rule;
 use crate::SearchStop;
 use crate::machine::{Machine, run, start};
 use crate::tell;
-use crate::world::{Life, Until, is_there, world};
+use crate::world::{Life, WaitCondition, is_there, world};
 
 /// The loaded program under a memory model.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl WeakProgram {
         threads.all(|thread| {
             let round = &thread.weak_state.round;
             let mut reads = round.reads.iter();
-            thread.pending.until != Until::Change
+            thread.pending.until != WaitCondition::Change
                 || round.chosen == 0 && reads.all(|&(cell, seen)| last(Loc(cell)) == seen)
         })
     }

@@ -10,20 +10,20 @@ use crate::taped::certificate;
 
 /// A step, and what follows it.
 #[derive(Clone, Debug, PartialEq)]
-struct Step {
+struct TreeStep {
     process: u32,
     outcomes: Vec<i64>,
-    then: Vec<Step>,
+    then: Vec<TreeStep>,
 }
 
 /// A step of a tree was impossible.
 struct Impossible;
 
 /// Returns the tree of a search with sleep sets, the simplest one that contains every trace.
-fn grown(program: &mut Machine) -> Vec<Step> {
+fn grown(program: &mut Machine) -> Vec<TreeStep> {
     struct Walk<'a>(&'a mut Machine);
     impl Walk<'_> {
-        fn below(&mut self, sleep: &[ProcessId]) -> Vec<Step> {
+        fn below(&mut self, sleep: &[ProcessId]) -> Vec<TreeStep> {
             let mut children = Vec::new();
             let mut tried: Vec<ProcessId> = sleep.to_vec();
             let all = self.0.processes().in_order().to_vec();
@@ -46,7 +46,7 @@ fn grown(program: &mut Machine) -> Vec<Step> {
             given: &[i64],
             tried: &[ProcessId],
             next: &mut Option<Vec<i64>>,
-        ) -> Step {
+        ) -> TreeStep {
             let depth = self.0.events().len();
             let asleep = tried.iter().copied().filter(|&other| {
                 let (mut mine, mut theirs) = (Vec::new(), Vec::new());
@@ -69,7 +69,7 @@ fn grown(program: &mut Machine) -> Vec<Step> {
             });
             let then = self.below(&asleep);
             self.0.back_to(depth);
-            Step {
+            TreeStep {
                 process: process.0,
                 outcomes,
                 then,
@@ -82,7 +82,7 @@ fn grown(program: &mut Machine) -> Vec<Step> {
 /// Records a tree while walking it, and collects its complete runs.
 fn runs(
     program: &mut Machine,
-    steps: &[Step],
+    steps: &[TreeStep],
     recorder: &mut Recorder,
     tree: &mut Tree,
 ) -> Result<(), Impossible> {
@@ -116,7 +116,7 @@ fn runs(
 }
 
 /// Returns the certificate of a tree, and what its runs show; `None` if some step is impossible.
-fn made(text: &str, steps: &[Step]) -> Option<(Certificate, Summary)> {
+fn made(text: &str, steps: &[TreeStep]) -> Option<(Certificate, Summary)> {
     let mut program = machine(text).ok()?;
     let mut recorder = Recorder::new(&program, Dependence::Claimed);
     let roots = program.processes().len() as u32;
@@ -125,12 +125,12 @@ fn made(text: &str, steps: &[Step]) -> Option<(Certificate, Summary)> {
     Some((certificate(text, tree), recorder.finish()))
 }
 
-fn count(steps: &[Step]) -> usize {
+fn count(steps: &[TreeStep]) -> usize {
     steps.iter().map(|step| 1 + count(&step.then)).sum()
 }
 
 /// Changes the tree at the step with this number.
-fn change(steps: &mut Vec<Step>, at: &mut usize, how: usize, rng: &mut Rng) -> bool {
+fn change(steps: &mut Vec<TreeStep>, at: &mut usize, how: usize, rng: &mut Rng) -> bool {
     for here in 0..steps.len() {
         if *at == 0 {
             match how {

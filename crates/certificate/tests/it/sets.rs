@@ -8,7 +8,7 @@ use crate::random::{fault, grow, grow_within, programs, truth};
 
 /// How a state is made from an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Made {
+struct Derivation {
     from: usize,
     process: u64,
     /// The encoded outcomes of its step.
@@ -19,7 +19,7 @@ struct Made {
 #[derive(Clone, Debug)]
 struct Set {
     /// All states but the initial one.
-    made: Vec<Made>,
+    made: Vec<Derivation>,
     ranks: Vec<u64>,
     /// The ranks of temporal properties.
     rest: Vec<u8>,
@@ -58,7 +58,7 @@ impl Set {
             let process = number(bytes);
             let chosen = if head & 1 == 1 { number(bytes) } else { 0 };
             let outcomes = (0..chosen).map(|_| number(bytes)).collect();
-            made.push(Made {
+            made.push(Derivation {
                 from,
                 process,
                 outcomes,
@@ -99,7 +99,7 @@ impl Set {
         for (at, one) in self.made.iter().enumerate() {
             let kept = numbers[one.from].filter(|_| at + 1 != state);
             numbers.push(kept.map(|from| {
-                less.made.push(Made {
+                less.made.push(Derivation {
                     from,
                     ..one.clone()
                 });

@@ -384,7 +384,7 @@ enum Judgement {
 
 /// The turns of one process in one component.
 #[derive(Clone, Copy, Default)]
-struct Turn {
+struct ProcessTurns {
     /// Number of states of the component in which it is ready.
     ready: u32,
     /// Whether it makes a step inside the component.
@@ -393,14 +393,14 @@ struct Turn {
 
 /// Judges a component, given its members and the components of all states.
 fn judge(graph: &Graph, members: &[u32], component: &[u32], fairness: Fairness) -> Judgement {
-    let mut turns: SmallVec<[(ProcessId, Turn); 8]> = SmallVec::new();
+    let mut turns: SmallVec<[(ProcessId, ProcessTurns); 8]> = SmallVec::new();
     for &state in members {
         let here = component[state as usize];
         let mut last = None;
         for edge in graph.steps(state) {
             let at = turns.iter().position(|(p, _)| *p == edge.process);
             let at = at.unwrap_or_else(|| {
-                turns.push((edge.process, Turn::default()));
+                turns.push((edge.process, ProcessTurns::default()));
                 turns.len() - 1
             });
             let turn = &mut turns[at].1;

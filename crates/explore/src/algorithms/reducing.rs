@@ -32,7 +32,7 @@ pub(crate) struct Reducing<S, R> {
     pub path: Path,
     /// A run has more events than the sets have room for.
     pub overflow: bool,
-    pub noted: Noted,
+    pub noted: ScheduledReversals,
     reverses: PhantomData<R>,
 }
 
@@ -42,7 +42,7 @@ impl<S: Set, R: Reverses<S>> Reducing<S, R> {
             order: Order::new(),
             path: Path::with_sleep_sets(R::SLEEPS),
             overflow: false,
-            noted: Noted::default(),
+            noted: ScheduledReversals::default(),
             reverses: PhantomData,
         }
     }
@@ -50,9 +50,9 @@ impl<S: Set, R: Reverses<S>> Reducing<S, R> {
 
 /// The scheduled reversals, if they are recorded.
 #[derive(Debug, Default)]
-pub(crate) struct Noted(Option<Vec<ReversedRace>>);
+pub(crate) struct ScheduledReversals(Option<Vec<ReversedRace>>);
 
-impl Noted {
+impl ScheduledReversals {
     /// Starts recording.
     pub fn start(&mut self) {
         self.0 = Some(Vec::new());

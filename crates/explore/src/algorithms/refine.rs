@@ -78,7 +78,7 @@ pub fn refine<A: Semantics, B: Semantics>(
 ) -> Refined {
     let mut search = Search {
         program,
-        spec: Spec::new(specification, limits, watch),
+        spec: SpecificationStates::new(specification, limits, watch),
         limits,
         met: FxHashSet::default(),
         pairs: Vec::new(),
@@ -111,7 +111,7 @@ pub fn exceeds<A: Semantics, B: Semantics>(
     limits: &Limits,
 ) -> Option<RefinementGap> {
     let watch: &mut Watch<'_> = &mut |_| ControlFlow::Continue(());
-    let mut spec = Spec::new(specification, limits, watch);
+    let mut spec = SpecificationStates::new(specification, limits, watch);
     let Observed { program, values } = program;
     program.back_to(0);
     let mut last: Values = values(program).into();
@@ -187,7 +187,7 @@ struct SpecState<S> {
 }
 
 /// The specification, as far as it is known, and sets of its states.
-struct Spec<'a, 'w, B: Semantics> {
+struct SpecificationStates<'a, 'w, B: Semantics> {
     observed: Observed<'a, B>,
     limits: &'a Limits,
     budget: Budget<'a>,
@@ -206,7 +206,7 @@ struct Spec<'a, 'w, B: Semantics> {
     program_steps: u64,
 }
 
-impl<'a, 'w, B: Semantics> Spec<'a, 'w, B> {
+impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
     fn new(observed: Observed<'a, B>, limits: &'a Limits, watch: &'a mut Watch<'w>) -> Self {
         Self {
             observed,
@@ -373,7 +373,7 @@ struct Pair<S> {
 
 struct Search<'a, 'w, A: Semantics, B: Semantics> {
     program: Observed<'a, A>,
-    spec: Spec<'a, 'w, B>,
+    spec: SpecificationStates<'a, 'w, B>,
     limits: &'a Limits,
     met: FxHashSet<(Fingerprint, Values, u32)>,
     pairs: Vec<Pair<A::State>>,

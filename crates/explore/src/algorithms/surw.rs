@@ -39,7 +39,7 @@ use super::urw::Lengths;
 
 /// The accesses to an object in earlier walks.
 #[derive(Clone, Debug)]
-struct Learned {
+struct ObjectAccesses {
     /// The cells, as an access that writes them.
     cells: Access,
     /// For each process, the number of its steps that have touched it, in all walks.
@@ -48,7 +48,7 @@ struct Learned {
     written: bool,
 }
 
-impl Learned {
+impl ObjectAccesses {
     fn is_shared(&self) -> bool {
         self.written && self.made.iter().filter(|&&made| made > 0).count() > 1
     }
@@ -63,7 +63,7 @@ pub struct Selective {
     /// Whether the current walk has made a step.
     walking: bool,
     /// The objects touched, in the order in which they were met first.
-    objects: Vec<Learned>,
+    objects: Vec<ObjectAccesses>,
     numbers: FxHashMap<(u32, u32), usize>,
     /// The object of the current walk; `None` if no shared object is known.
     object: Option<Access>,
@@ -114,7 +114,7 @@ impl Selective {
         for (at, claim) in self.claims.iter().enumerate() {
             let range = (claim.first, claim.len);
             let number = *self.numbers.entry(range).or_insert_with(|| {
-                self.objects.push(Learned {
+                self.objects.push(ObjectAccesses {
                     cells: Access::write(claim.first).over(claim.len),
                     made: Vec::new(),
                     written: false,

@@ -41,19 +41,19 @@ const MOST_SETS: u64 = 300_000;
 
 /// The violation that a run shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownViolation {
     /// A failure at this site.
     Failure(u32),
     /// A deadlock.
     Deadlock,
 }
 
-impl Shown {
+impl ShownViolation {
     /// Whether the current run, which is complete, shows it.
     pub fn by<E: Execution>(self, program: &E) -> bool {
         match self {
-            Shown::Deadlock => ending(program) == Ending::Deadlock,
-            Shown::Failure(site) => {
+            ShownViolation::Deadlock => ending(program) == Ending::Deadlock,
+            ShownViolation::Failure(site) => {
                 let fails =
                     |mishap: &Mishap| mishap.kind == MishapKind::Failure && mishap.site == site;
                 let events = program.events().iter().enumerate();
@@ -100,7 +100,7 @@ struct Trace {
 }
 
 struct Traces<'a> {
-    wanted: Shown,
+    wanted: ShownViolation,
     steps: &'a [StepName],
     /// The traces without the violation.
     opposed: Vec<Trace>,
@@ -193,7 +193,7 @@ impl Trace {
 /// if no set of at most three orders does, or none is found within a small budget.
 pub fn explain<E: Semantics>(
     program: &mut E,
-    wanted: Shown,
+    wanted: ShownViolation,
     watch: &mut Watch<'_>,
 ) -> Option<Explained> {
     let run = program.events().to_vec();

@@ -117,7 +117,7 @@ fn explains(
 
 /// Whether some good order contains all ended operations and perhaps others.
 fn some_order(
-    told: &Told,
+    told: &OrderedHistory,
     ended: &[OperationId],
     order: &mut Vec<OperationId>,
     good: &dyn Fn(&[OperationId]) -> bool,
@@ -139,13 +139,17 @@ fn some_order(
 }
 
 /// A history, and which operations come before each of its operations.
-struct Told {
+struct OrderedHistory {
     history: History<Name, Answer>,
     before: Vec<Vec<OperationId>>,
 }
 
 /// Makes the history again, and records which operations come before which.
-fn told(history: &History<Name, Answer>, by_time: bool, kinds: &[(bool, OperationId)]) -> Told {
+fn told(
+    history: &History<Name, Answer>,
+    by_time: bool,
+    kinds: &[(bool, OperationId)],
+) -> OrderedHistory {
     let mut again = History::new();
     let mut before: Vec<Vec<OperationId>> = Vec::new();
     for &(called, id) in kinds {
@@ -168,7 +172,7 @@ fn told(history: &History<Name, Answer>, by_time: bool, kinds: &[(bool, Operatio
             again.end(id, operation.result.expect("it has ended"));
         }
     }
-    Told {
+    OrderedHistory {
         history: again,
         before,
     }
@@ -202,7 +206,7 @@ fn agrees_with_all_orders() {
             .collect();
         for by_time in [true, false] {
             let told = told(&history, by_time, &kinds);
-            let Told { history, before } = &told;
+            let OrderedHistory { history, before } = &told;
             let ends = |until: usize| -> Vec<OperationId> {
                 let ends = kinds[..until].iter().filter(|(called, _)| !called);
                 ends.map(|(_, id)| *id).collect()

@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use crate::eval::Obligation;
 use crate::fol::{Fol, Part, Truth, decide, possible};
 use crate::pool::{State, Thread, rule};
-use crate::render::Reached;
+use crate::render::ReachedSequent;
 use crate::sequent::{Context, Leaf, Subject};
 use crate::world::{Branch, World};
 use crate::{DeadlockFree, Formula, Theorem};
@@ -214,7 +214,7 @@ impl<'p> Checker<'p, '_> {
         let written = self.proof.goals.get(at);
         let written = written.ok_or_else(|| format!("there is no goal {at}"))?;
         let (names, rule) = (self.world.names(), written.rule.clone());
-        let reached = Reached {
+        let reached = ReachedSequent {
             state: &goal.state,
             context: goal.context,
             path: path.to_vec(),

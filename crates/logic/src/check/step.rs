@@ -11,7 +11,7 @@ use mazurka_smt::{Sort, Term};
 use super::Checked;
 use crate::claims::lock_base;
 use crate::eval::Fault;
-use crate::pool::{FrameRef, Item, State, Thread, filled, is_step, rounds_left, sort};
+use crate::pool::{FrameRef, State, Thread, WorkItem, filled, is_step, rounds_left, sort};
 use crate::world::{Branch, World};
 
 /// Limit on the work of one step.
@@ -23,7 +23,7 @@ pub(super) struct Machine<'a, 'p> {
     work: usize,
 }
 
-type Ways<'p> = Checked<Vec<Branch<'p>>>;
+type Branches<'p> = Checked<Vec<Branch<'p>>>;
 
 impl<'a, 'p> Machine<'a, 'p> {
     pub fn new(world: &'a mut World<'p>) -> Self {
@@ -32,7 +32,7 @@ impl<'a, 'p> Machine<'a, 'p> {
     }
 
     /// Returns the processes of a box, each at its first step.
-    pub fn start(&mut self, cells: Vec<Term>, processes: &[usize], depth: u32) -> Ways<'p> {
+    pub fn start(&mut self, cells: Vec<Term>, processes: &[usize], depth: u32) -> Branches<'p> {
         let state = State::new(cells, &self.world.layout);
         let mut ways = vec![Branch::at(state, ProcessId(0))];
         for &at in processes {
@@ -50,7 +50,7 @@ impl<'a, 'p> Machine<'a, 'p> {
     }
 
     /// Returns all ways that the step of a thread can go; none if it has to wait.
-    pub fn step(&mut self, state: &State<'p>, process: ProcessId) -> Ways<'p> {
+    pub fn step(&mut self, state: &State<'p>, process: ProcessId) -> Branches<'p> {
         let mut done = Vec::new();
         for way in self.act(Branch::at(state.clone(), process))? {
             done.extend(self.until(way, 0, false)?);
@@ -60,7 +60,7 @@ impl<'a, 'p> Machine<'a, 'p> {
 
     /// Does local work until the next item is a step, or at most `floor` items are left; with
     /// `steps` it executes steps too.
-    fn until(&mut self, way: Branch<'p>, floor: usize, steps: bool) -> Ways<'p> {
+    fn until(&mut self, way: Branch<'p>, floor: usize, steps: bool) -> Branches<'p> {
         let (mut open, mut done) = (vec![way], Vec::new());
         while let Some(mut way) = open.pop() {
             let work = &way.thread().work;
@@ -76,7 +76,7 @@ impl<'a, 'p> Machine<'a, 'p> {
 
     /// Continues after a guard: the first step of the guarded statement, which lies above `floor`,
     /// belongs to it.
-    fn guarded(&mut self, ways: Vec<Branch<'p>>, floor: usize) -> Ways<'p> {
+    fn guarded(&mut self, ways: Vec<Branch<'p>>, floor: usize) -> Branches<'p> {
         let mut done = Vec::new();
         for way in ways {
             for mut way in self.until(way, floor, false)? {
@@ -91,7 +91,7 @@ impl<'a, 'p> Machine<'a, 'p> {
     }
 
     /// Executes the next item of a thread.
-    fn act(&mut self, mut way: Branch<'p>) -> Ways<'p> {
+    fn act(&mut self, mut way: Branch<'p>) -> Branches<'p> {
         self.work += 1;
         if self.work > MOST {
             return Err("a step has too many ways".to_owned());
@@ -100,13 +100,16 @@ impl<'a, 'p> Machine<'a, 'p> {
         let (item, floor) = (thread.work.pop(), thread.work.len());
         let stmt = match &item {
             None => return Ok(vec![way]),
-            Some(Item::Return(frame, saved)) => {
+            Some(WorkItem::Return(frame, saved)) => {
                 thread.leave(frame, saved);
                 return Ok(vec![way]);
             }
-            Some(Item::Do(stmt) | Item::Again(stmt) | Item::Round(stmt) | Item::Count(stmt)) => {
-                *stmt
-            }
+            Some(
+                WorkItem::Do(stmt)
+                | WorkItem::Again(stmt)
+                | WorkItem::Round(stmt)
+                | WorkItem::Count(stmt),
+            ) => *stmt,
         };
         match (&stmt.kind, item) {
             (StmtKind::Skip, _) => {}
@@ -153,7 +156,7 @@ impl<'a, 'p> Machine<'a, 'p> {
                 StmtKind::While {
                     test, bound, body, ..
                 },
-                Some(Item::Again(_)),
+                Some(WorkItem::Again(_)),
             ) => {
                 if let Some((_, counter)) = bound {
                     let left = rounds_left(thread, *counter, &self.world.terms);
@@ -165,7 +168,7 @@ impl<'a, 'p> Machine<'a, 'p> {
                 let test = self.world.eval(&mut way).expr(test);
                 return Ok(self.fork(way, test, |way, truth| {
                     if truth {
-                        way.thread().work.push(Item::Again(stmt));
+                        way.thread().work.push(WorkItem::Again(stmt));
                         way.thread().push(body);
                     }
                 }));
@@ -174,28 +177,28 @@ impl<'a, 'p> Machine<'a, 'p> {
                 if let Some((most, counter)) = bound {
                     thread.set(*counter, &[self.world.terms.constant(Sort::Int, *most)]);
                 }
-                thread.work.push(Item::Again(stmt));
+                thread.work.push(WorkItem::Again(stmt));
             }
             (
                 StmtKind::For {
                     local, limit, body, ..
                 },
-                Some(Item::Round(_)),
+                Some(WorkItem::Round(_)),
             ) => {
                 let (value, end) = (thread.get(*local), thread.get(*limit));
                 let more = self.world.terms.less(value, end);
                 return Ok(self.fork(way, more, |way, truth| {
                     if truth {
-                        way.thread().work.push(Item::Count(stmt));
+                        way.thread().work.push(WorkItem::Count(stmt));
                         way.thread().push(body);
                     }
                 }));
             }
-            (StmtKind::For { local, .. }, Some(Item::Count(_))) => {
+            (StmtKind::For { local, .. }, Some(WorkItem::Count(_))) => {
                 let value = thread.get(*local);
                 let one = self.world.terms.constant(self.world.terms.sort(value), 1);
                 thread.set(*local, &[self.world.terms.add(value, one)]);
-                thread.work.push(Item::Round(stmt));
+                thread.work.push(WorkItem::Round(stmt));
             }
             (
                 StmtKind::For {
@@ -211,7 +214,7 @@ impl<'a, 'p> Machine<'a, 'p> {
                 let (from, to) = (eval.expr(from), eval.expr(to));
                 way.thread().set(*local, &[from]);
                 way.thread().set(*limit, &[to]);
-                way.thread().work.push(Item::Round(stmt));
+                way.thread().work.push(WorkItem::Round(stmt));
             }
             (StmtKind::Call(procedure, args), _) => {
                 let args = self.world.values(&mut way, args);
@@ -222,14 +225,14 @@ impl<'a, 'p> Machine<'a, 'p> {
                 let test = self.world.eval(&mut way).expr(test);
                 let mut way = way.given(test, &self.world.terms);
                 if let Some(way) = &mut way {
-                    way.thread().work.push(Item::Do(body));
+                    way.thread().work.push(WorkItem::Do(body));
                 }
                 return self.guarded(way.into_iter().collect(), floor);
             }
             (StmtKind::Choice { test, then, other }, _) => {
                 let test = self.world.eval(&mut way).expr(test);
                 let ways = self.fork(way, test, |way, truth| {
-                    let body = Item::Do(if truth { then } else { other });
+                    let body = WorkItem::Do(if truth { then } else { other });
                     way.thread().work.push(body);
                 });
                 return self.guarded(ways, floor);
@@ -238,7 +241,9 @@ impl<'a, 'p> Machine<'a, 'p> {
                 let test = self.world.eval(&mut way).expr(test);
                 let ways = self.fork(way, test, |way, truth| {
                     if truth {
-                        way.thread().work.extend([Item::Do(stmt), Item::Do(body)]);
+                        way.thread()
+                            .work
+                            .extend([WorkItem::Do(stmt), WorkItem::Do(body)]);
                     }
                 });
                 return self.guarded(ways, floor + 1);
@@ -271,7 +276,7 @@ impl<'a, 'p> Machine<'a, 'p> {
         mut way: Branch<'p>,
         handle: Option<LocalId>,
         what: &'p Spawned,
-    ) -> Ways<'p> {
+    ) -> Branches<'p> {
         let (body, frame, locals) = match what {
             Spawned::Block(body) => (&body[..], way.thread().frame, way.thread().locals.clone()),
             Spawned::Call(procedure, args) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::common::{checked, options, search};
 use mazurka_core::proof::{
-    Answered, EventRecord, GoalRecord, LeafRecord, Proof, Rule, RuleRecord, StepRecord,
+    EventRecord, GoalAnswer, GoalRecord, LeafRecord, Proof, Rule, RuleRecord, StepRecord,
 };
 
 /// Merges, bounded loops, a question at the end.
@@ -243,12 +243,12 @@ const CHANGES: &[Change] = &[
     }),
     ("a question without an answer", |goal| {
         each(&mut goal.rule, |leaf| {
-            leaf.answer = Answered::Unknown(String::new())
+            leaf.answer = GoalAnswer::Unknown(String::new())
         });
     }),
     ("a question with the answer no", |goal| {
         each(&mut goal.rule, |leaf| {
-            leaf.answer = Answered::Refuted(Vec::new())
+            leaf.answer = GoalAnswer::Refuted(Vec::new())
         });
     }),
 ];
@@ -264,7 +264,7 @@ fn easy() -> LeafRecord {
         what: "what is assumed cannot be".to_owned(),
         place: None,
         must: "false".to_owned(),
-        answer: Answered::Proved,
+        answer: GoalAnswer::Proved,
     }
 }
 

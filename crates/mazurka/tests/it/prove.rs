@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mazurka::prove::proof::Status;
+use mazurka::prove::proof::GoalStatus;
 use mazurka::prove::{DeadlockFree, ProofFile, ProveOptions};
 use mazurka::solving::SolverChoice;
 use mazurka::{Options, Program, quietly};
@@ -20,7 +20,7 @@ struct Expect {
 #[serde(deny_unknown_fields)]
 struct Goal {
     formula: Option<String>,
-    status: Status,
+    status: GoalStatus,
     deadlock_free: Option<bool>,
 }
 
@@ -60,7 +60,7 @@ fn every_goal_becomes_what_it_must() {
             let checked = program.check_proof(&proofs, &checking, &mut quietly());
             assert_eq!(
                 checked.is_ok(),
-                goal.status == Status::Proved,
+                goal.status == GoalStatus::Proved,
                 "{name}: {checked:?}"
             );
             if let Ok(shown) = checked {
@@ -69,7 +69,7 @@ fn every_goal_becomes_what_it_must() {
                 assert_eq!(free, found.deadlock_free == Some(true), "{name}: {shown:?}");
             }
             assert_eq!(found.deadlock_free, goal.deadlock_free, "{name}");
-            if goal.status == Status::Refuted {
+            if goal.status == GoalStatus::Refuted {
                 refuted += 1;
                 assert!(!record.record.witnesses.is_empty(), "{name}");
             }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use mazurka::checkpoint::Checkpoint;
 use mazurka::permute::Permuting;
-use mazurka::prove::proof::Status;
+use mazurka::prove::proof::GoalStatus;
 use mazurka::prove::{ProofProblem, ProveOptions};
 use mazurka::reach::{Method, Reach, Reached, StateProperty};
 use mazurka::record::{Ending, Record};
@@ -579,7 +579,7 @@ fn prove(loaded: &Loaded, reduce: bool, options: &Options) -> Outcome {
                 refuted: verdict == Verdict::Violated,
                 deadlock_free: goals.map(|goal| goal.deadlock_free).next().flatten(),
             });
-            if found.goals.iter().all(|goal| goal.status == Status::Proved)
+            if found.goals.iter().all(|goal| goal.status == GoalStatus::Proved)
                 && let Err(problem) = program.check_proof(&file, options, &mut quietly())
                 // On a busy machine the check may run out of time.
                 && !matches!(problem, ProofProblem::BrokenOff { .. })

@@ -84,7 +84,7 @@ use crate::relations::catalogue::conflict;
 use crate::relations::set::{Set, for_each};
 pub(crate) use base::{Base, Rank};
 pub(crate) use printed::Printed;
-use sequences::{Lengths, MOST_STEPS, SequenceStep, Sequences, SummedStep};
+use sequences::{MOST_STEPS, ProcessLengths, SequenceStep, Sequences, SummedStep};
 use trip::{Trip, discards};
 use wants::Wants;
 
@@ -150,7 +150,7 @@ pub(crate) struct Context<S, B> {
     places: Vec<usize>,
     /// The positions of its steps that happen after the first event, likewise.
     after: Vec<usize>,
-    lengths: Lengths,
+    lengths: ProcessLengths,
     claims: Claims,
     buffer: Claims,
 }
@@ -173,7 +173,7 @@ impl<S: Set, B: Base<S>> Context<S, B> {
             known: false,
             places: Vec::new(),
             after: Vec::new(),
-            lengths: Lengths::default(),
+            lengths: ProcessLengths::default(),
             claims: Claims::new(),
             buffer: Claims::new(),
         }

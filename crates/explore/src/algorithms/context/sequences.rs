@@ -146,7 +146,7 @@ impl Followed {
 
 /// A suspended sequence that the last step continues.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Doubt {
+pub(super) struct SuspendedSequence {
     pub sequence: Followed,
     /// The depth of the state after which it was suspended.
     pub since: usize,
@@ -179,7 +179,7 @@ pub(super) struct Sequences {
     followed: Vec<Followed>,
     /// For each state, the index of its first sequence in `followed`.
     starts: Vec<usize>,
-    doubts: Vec<Doubt>,
+    doubts: Vec<SuspendedSequence>,
     /// The doubted sequences that continue.
     went_on: Vec<Followed>,
     /// The sequences that the last step completed in a state with an unexpected sum.
@@ -266,7 +266,7 @@ impl Sequences {
             return false;
         }
         if one.since != NEVER {
-            self.doubts.push(Doubt {
+            self.doubts.push(SuspendedSequence {
                 sequence: one,
                 since: one.since as usize,
                 made: at,
@@ -364,7 +364,7 @@ impl Sequences {
 
     /// Returns the suspended sequences that the last step continues: first those that it completes,
     /// then those that were suspended last.
-    pub fn doubts(&mut self) -> Vec<Doubt> {
+    pub fn doubts(&mut self) -> Vec<SuspendedSequence> {
         let mut doubts = std::mem::take(&mut self.doubts);
         doubts.sort_by_key(|doubt| {
             let ends = doubt.sequence.length == 1;
@@ -374,7 +374,7 @@ impl Sequences {
     }
 
     /// Clears the doubts after they have been examined.
-    pub fn no_doubts(&mut self, mut doubts: Vec<Doubt>) {
+    pub fn no_doubts(&mut self, mut doubts: Vec<SuspendedSequence>) {
         doubts.clear();
         self.doubts = doubts;
     }
@@ -448,7 +448,7 @@ impl Sequences {
 
     /// Continues a sequence with the step that was made; the remaining steps add `adds` to the sum.
     /// Returns whether the sequence is completed.
-    pub fn go_on(&mut self, doubt: Doubt, adds: Fingerprint) -> bool {
+    pub fn go_on(&mut self, doubt: SuspendedSequence, adds: Fingerprint) -> bool {
         let mut one = doubt.sequence;
         let steps = &self.all[one.number as usize].steps;
         one.leave(one.left & !(1 << doubt.made), steps);
@@ -514,7 +514,7 @@ impl Sequences {
 
     /// For each process, returns the length of the shortest sequence that its step continues from
     /// the last state.
-    pub fn shortest(&self, lengths: &mut Lengths) {
+    pub fn shortest(&self, lengths: &mut ProcessLengths) {
         lengths.clear();
         let depth = self.starts.len() - 1;
         for one in &self.followed[self.starts[depth]..] {
@@ -567,13 +567,13 @@ fn conflict(
 
 /// A length for each process; kept to reuse the allocation.
 #[derive(Debug, Default)]
-pub(super) struct Lengths {
+pub(super) struct ProcessLengths {
     /// The length of each process, and the round in which it was entered.
     all: Vec<(u32, u32)>,
     round: u32,
 }
 
-impl Lengths {
+impl ProcessLengths {
     fn clear(&mut self) {
         self.round = self.round.wrapping_add(1);
         if self.round == 0 {

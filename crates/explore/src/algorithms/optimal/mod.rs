@@ -65,7 +65,7 @@ use self::insert::Cover;
 use self::preference::Preference;
 use self::wakeup::{Forest, Key, NONE, NextStep};
 use crate::algorithms::naive::next_outcomes;
-use crate::algorithms::reducing::{Noted, pending};
+use crate::algorithms::reducing::{ScheduledReversals, pending};
 use crate::drive::driver::{End, Policy, RacingStep, ReversedRace};
 use crate::relations::catalogue::Catalogue;
 use crate::relations::order::Order;
@@ -153,7 +153,7 @@ pub(crate) struct Optimal<S> {
     /// larger one.
     may_block: bool,
     overflow: bool,
-    noted: Noted,
+    noted: ScheduledReversals,
 }
 
 impl<S: Set> Optimal<S> {
@@ -175,7 +175,7 @@ impl<S: Set> Optimal<S> {
             keeps_ready: false,
             may_block: false,
             overflow: false,
-            noted: Noted::default(),
+            noted: ScheduledReversals::default(),
         }
     }
 
