@@ -23,7 +23,7 @@ use crate::syntax::variability::{
 };
 
 #[derive(Clone, Debug, PartialEq)]
-enum Value {
+enum FeatureValue {
     Bool(bool),
     Int(BigInt),
     Text(String),
@@ -49,7 +49,7 @@ struct Selection<'a> {
     selected: FxHashSet<&'a str>,
     /// The values of attributes, by feature and name; `None` if the product gives a value that the
     /// attribute cannot have.
-    values: FxHashMap<(&'a str, &'a str), Option<Value>>,
+    values: FxHashMap<(&'a str, &'a str), Option<FeatureValue>>,
     mistakes: Vec<Diagnostic>,
 }
 
@@ -202,9 +202,9 @@ impl<'a> Selection<'a> {
             Constraint::Holds { out, expr, span } => {
                 let asked = has != *out;
                 match self.value(expr, name) {
-                    Ok(Value::Bool(true)) | Err(Undefined::Refused) => {}
-                    Ok(Value::Bool(false)) | Err(Undefined::Zero) if !asked => {}
-                    Ok(Value::Bool(false)) => {
+                    Ok(FeatureValue::Bool(true)) | Err(Undefined::Refused) => {}
+                    Ok(FeatureValue::Bool(false)) | Err(Undefined::Zero) if !asked => {}
+                    Ok(FeatureValue::Bool(false)) => {
                         let with = if *out { "without" } else { "with" };
                         self.refuse(*span, format!("a constraint of products {with} `{name}`"));
                     }
@@ -250,14 +250,16 @@ impl<'a> Selection<'a> {
     }
 
     /// Returns the value of an expression in a feature.
-    fn value(&self, expr: &FeatureExpr, here: &str) -> Result<Value, Undefined> {
+    fn value(&self, expr: &FeatureExpr, here: &str) -> Result<FeatureValue, Undefined> {
         match expr {
-            FeatureExpr::Bool(value) => Ok(Value::Bool(*value)),
-            FeatureExpr::Int(value) => Ok(Value::Int(value.clone())),
-            FeatureExpr::Text(value) => Ok(Value::Text(value.clone())),
+            FeatureExpr::Bool(value) => Ok(FeatureValue::Bool(*value)),
+            FeatureExpr::Int(value) => Ok(FeatureValue::Int(value.clone())),
+            FeatureExpr::Text(value) => Ok(FeatureValue::Text(value.clone())),
             FeatureExpr::Feature(name) => {
                 if self.known.contains(name.text.as_str()) {
-                    Ok(Value::Bool(self.selected.contains(name.text.as_str())))
+                    Ok(FeatureValue::Bool(
+                        self.selected.contains(name.text.as_str()),
+                    ))
                 } else {
                     let what = format!("feature `{}`", name.text);
                     Err(Undefined::Unknown(what, name.span))
@@ -274,15 +276,15 @@ impl<'a> Selection<'a> {
                 }
             }
             FeatureExpr::Unary(operator, inner) => match (*operator, self.value(inner, here)?) {
-                ("!", Value::Bool(value)) => Ok(Value::Bool(!value)),
-                ("-", Value::Int(value)) => Ok(Value::Int(-value)),
+                ("!", FeatureValue::Bool(value)) => Ok(FeatureValue::Bool(!value)),
+                ("-", FeatureValue::Int(value)) => Ok(FeatureValue::Int(-value)),
                 _ => Err(Undefined::Types(operator)),
             },
             FeatureExpr::Chain(first, more) => {
                 let mut left = self.value(first, here)?;
                 for (operator, right) in more {
                     left = match (self.value(right, here), decides(operator, &left)) {
-                        (Err(Undefined::Zero), Some(value)) => Value::Bool(value),
+                        (Err(Undefined::Zero), Some(value)) => FeatureValue::Bool(value),
                         (right, _) => binary(operator, left, right?)?,
                     };
                 }
@@ -293,64 +295,68 @@ impl<'a> Selection<'a> {
 }
 
 /// Returns the value of an operation, if its left operand decides it.
-fn decides(operator: &str, left: &Value) -> Option<bool> {
+fn decides(operator: &str, left: &FeatureValue) -> Option<bool> {
     match (operator, left) {
-        ("&&", Value::Bool(false)) => Some(false),
-        ("||", Value::Bool(true)) | ("->", Value::Bool(false)) => Some(true),
+        ("&&", FeatureValue::Bool(false)) => Some(false),
+        ("||", FeatureValue::Bool(true)) | ("->", FeatureValue::Bool(false)) => Some(true),
         _ => None,
     }
 }
 
-fn binary(operator: &'static str, left: Value, right: Value) -> Result<Value, Undefined> {
+fn binary(
+    operator: &'static str,
+    left: FeatureValue,
+    right: FeatureValue,
+) -> Result<FeatureValue, Undefined> {
     if matches!(operator, "==" | "!=") && same_type(&left, &right) {
-        return Ok(Value::Bool((left == right) == (operator == "==")));
+        return Ok(FeatureValue::Bool((left == right) == (operator == "==")));
     }
     match (left, right) {
-        (Value::Bool(a), Value::Bool(b)) => Ok(Value::Bool(match operator {
+        (FeatureValue::Bool(a), FeatureValue::Bool(b)) => Ok(FeatureValue::Bool(match operator {
             "&&" => a && b,
             "||" => a || b,
             "->" => !a || b,
             "<->" => a == b,
             _ => return Err(Undefined::Types(operator)),
         })),
-        (Value::Int(a), Value::Int(b)) => Ok(match operator {
-            "+" => Value::Int(a + b),
-            "-" => Value::Int(a - b),
-            "*" => Value::Int(a * b),
+        (FeatureValue::Int(a), FeatureValue::Int(b)) => Ok(match operator {
+            "+" => FeatureValue::Int(a + b),
+            "-" => FeatureValue::Int(a - b),
+            "*" => FeatureValue::Int(a * b),
             "/" | "%" if b.is_zero() => return Err(Undefined::Zero),
-            "/" => Value::Int(a / b),
-            "%" => Value::Int(a % b),
-            "<" => Value::Bool(a < b),
-            "<=" => Value::Bool(a <= b),
-            ">" => Value::Bool(a > b),
-            ">=" => Value::Bool(a >= b),
+            "/" => FeatureValue::Int(a / b),
+            "%" => FeatureValue::Int(a % b),
+            "<" => FeatureValue::Bool(a < b),
+            "<=" => FeatureValue::Bool(a <= b),
+            ">" => FeatureValue::Bool(a > b),
+            ">=" => FeatureValue::Bool(a >= b),
             _ => return Err(Undefined::Types(operator)),
         }),
         _ => Err(Undefined::Types(operator)),
     }
 }
 
-fn same_type(left: &Value, right: &Value) -> bool {
+fn same_type(left: &FeatureValue, right: &FeatureValue) -> bool {
     std::mem::discriminant(left) == std::mem::discriminant(right)
 }
 
 /// Returns the value of an attribute that a product does not give.
-fn first_of(attribute: &Attribute) -> Value {
+fn first_of(attribute: &Attribute) -> FeatureValue {
     match (attribute.ty.text.as_str(), &attribute.range) {
-        ("Bool", _) => Value::Bool(false),
-        ("String", _) => Value::Text(String::new()),
-        (_, Range::OneOf(values)) => Value::Int(values.first().cloned().unwrap_or_default()),
+        ("Bool", _) => FeatureValue::Bool(false),
+        ("String", _) => FeatureValue::Text(String::new()),
+        (_, Range::OneOf(values)) => FeatureValue::Int(values.first().cloned().unwrap_or_default()),
         (_, Range::Between(from, to)) => {
-            Value::Int(from.as_ref().or(to.as_ref()).cloned().unwrap_or_default())
+            FeatureValue::Int(from.as_ref().or(to.as_ref()).cloned().unwrap_or_default())
         }
     }
 }
 
 /// Whether an attribute can have a value.
-fn admits(attribute: &Attribute, value: &Value) -> bool {
+fn admits(attribute: &Attribute, value: &FeatureValue) -> bool {
     match (attribute.ty.text.as_str(), value) {
-        ("Bool", Value::Bool(_)) | ("String", Value::Text(_)) => true,
-        ("Int", Value::Int(value)) => match &attribute.range {
+        ("Bool", FeatureValue::Bool(_)) | ("String", FeatureValue::Text(_)) => true,
+        ("Int", FeatureValue::Int(value)) => match &attribute.range {
             Range::OneOf(values) => values.contains(value),
             Range::Between(from, to) => {
                 from.as_ref().is_none_or(|from| from <= value)
@@ -362,17 +368,17 @@ fn admits(attribute: &Attribute, value: &Value) -> bool {
 }
 
 /// Returns the value that a product writes.
-fn literal(expr: &Expr) -> Option<Value> {
+fn literal(expr: &Expr) -> Option<FeatureValue> {
     match &expr.kind {
-        ExprKind::Int(value) => Some(Value::Int(value.clone())),
+        ExprKind::Int(value) => Some(FeatureValue::Int(value.clone())),
         ExprKind::Unary(Unary::Negate, inner) => match literal(inner)? {
-            Value::Int(value) => Some(Value::Int(-value)),
+            FeatureValue::Int(value) => Some(FeatureValue::Int(-value)),
             _ => None,
         },
-        ExprKind::Text(text) => Some(Value::Text(text.clone())),
+        ExprKind::Text(text) => Some(FeatureValue::Text(text.clone())),
         ExprKind::Construct(name, args) if args.is_empty() => match name.text.as_str() {
-            "True" => Some(Value::Bool(true)),
-            "False" => Some(Value::Bool(false)),
+            "True" => Some(FeatureValue::Bool(true)),
+            "False" => Some(FeatureValue::Bool(false)),
             _ => None,
         },
         _ => None,

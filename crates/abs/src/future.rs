@@ -21,7 +21,7 @@ use crate::heap::{Life, OUTPUT, Task};
 
 /// The possible effects from a place in the code on.
 #[derive(Debug, Default)]
-struct Reach {
+struct FutureEffects {
     /// Class, field, and whether it is written; each field once, sorted.
     fields: Vec<(u32, u32, bool)>,
     /// The classes on whose objects code may run.
@@ -35,7 +35,7 @@ struct Reach {
 #[derive(Debug, Default)]
 pub(crate) struct Futures {
     /// Results by class and place.
-    known: RefCell<FxHashMap<(u32, u32), Arc<Reach>>>,
+    known: RefCell<FxHashMap<(u32, u32), Arc<FutureEffects>>>,
     /// The fields, by class, that may be changed to refer to another object.
     moving: OnceCell<FxHashSet<(u32, u32)>>,
     /// The objects that a task can reach; kept to reuse the allocation.
@@ -72,7 +72,7 @@ fn moving(code: &Code) -> FxHashSet<(u32, u32)> {
 }
 
 /// Collects the effects of the code from a place on, on an object of a class.
-fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> Reach {
+fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> FutureEffects {
     let mut open = false;
     let mut fields = Vec::new();
     let mut classes = vec![class];
@@ -130,7 +130,7 @@ fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> R
     fields.dedup_by_key(|(class, field, _)| (*class, *field));
     classes.sort_unstable();
     classes.dedup();
-    Reach {
+    FutureEffects {
         fields,
         classes,
         prints,

@@ -121,7 +121,7 @@ impl Machine {
     /// Returns the fingerprint of a value that refers to something. Each shared part, and each
     /// future, is examined once.
     fn seen_parts(&self, value: &Value, names: &[Fingerprint]) -> Fingerprint {
-        enum Work {
+        enum PendingValue {
             Value(Value),
             /// The parts have been processed.
             Made(Arc<Data>),
@@ -130,14 +130,14 @@ impl Machine {
         }
         let mut parts: FxHashMap<Fingerprint, Fingerprint> = FxHashMap::default();
         let mut futures: FxHashMap<u32, Fingerprint> = FxHashMap::default();
-        let mut pending = vec![Work::Value(value.clone())];
+        let mut pending = vec![PendingValue::Value(value.clone())];
         let mut done: Vec<Fingerprint> = Vec::new();
         while let Some(work) = pending.pop() {
             let seen = match work {
-                Work::Value(Value::Object(object)) => {
+                PendingValue::Value(Value::Object(object)) => {
                     Fingerprint::EMPTY.then(10).then_all(names[object as usize])
                 }
-                Work::Value(Value::Future(task)) => {
+                PendingValue::Value(Value::Future(task)) => {
                     if let Some(&known) = futures.get(&task) {
                         done.push(known);
                         continue;
@@ -146,27 +146,27 @@ impl Machine {
                     futures.insert(task, Fingerprint::EMPTY.then(11));
                     let result = self.task(ProcessId(task));
                     let result = result.and_then(|task| task.result.clone());
-                    pending.push(Work::Ended(task));
-                    pending.push(Work::Value(result.unwrap_or(Value::Null)));
+                    pending.push(PendingValue::Ended(task));
+                    pending.push(PendingValue::Value(result.unwrap_or(Value::Null)));
                     continue;
                 }
-                Work::Value(Value::Data(data)) if data.refers => {
+                PendingValue::Value(Value::Data(data)) if data.refers => {
                     if let Some(&known) = parts.get(&data.print) {
                         done.push(known);
                         continue;
                     }
-                    pending.push(Work::Made(Arc::clone(&data)));
-                    pending.extend(data.parts.iter().rev().cloned().map(Work::Value));
+                    pending.push(PendingValue::Made(Arc::clone(&data)));
+                    pending.extend(data.parts.iter().rev().cloned().map(PendingValue::Value));
                     continue;
                 }
-                Work::Value(other) => other.fingerprint(Fingerprint::EMPTY, &self.names),
-                Work::Ended(task) => {
+                PendingValue::Value(other) => other.fingerprint(Fingerprint::EMPTY, &self.names),
+                PendingValue::Ended(task) => {
                     let result = done.pop().unwrap_or(Fingerprint::EMPTY);
                     let seen = Fingerprint::EMPTY.then(11).then_all(result);
                     futures.insert(task, seen);
                     seen
                 }
-                Work::Made(data) => {
+                PendingValue::Made(data) => {
                     let below = done.split_off(done.len() - data.parts.len());
                     let made = Fingerprint::EMPTY
                         .then(12)

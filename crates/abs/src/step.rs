@@ -119,7 +119,7 @@ pub(crate) struct Cpu<'a, L> {
 }
 
 /// The result of an instruction: the next one, or the end of the run.
-enum Next {
+enum NextInstr {
     At(u32),
     Rest(RunEnd),
 }
@@ -300,8 +300,8 @@ impl<L: Listener> Cpu<'_, L> {
                 }
             };
             match result {
-                Ok(Next::At(next)) => pc = next,
-                Ok(Next::Rest(rest)) => return Ok(rest),
+                Ok(NextInstr::At(next)) => pc = next,
+                Ok(NextInstr::Rest(rest)) => return Ok(rest),
                 Err(Halt::Obstacle(obstacle)) => return Err(obstacle),
                 Err(Halt::Fault(Fault::TooMuch)) => {
                     self.halt(task, MishapKind::LocalLimit, pc, None);
@@ -363,7 +363,7 @@ impl<L: Listener> Cpu<'_, L> {
     }
 
     /// Runs one instruction that is not pure.
-    fn run_op(&mut self, pc: u32, task: &mut Task) -> Result<Next, Halt> {
+    fn run_op(&mut self, pc: u32, task: &mut Task) -> Result<NextInstr, Halt> {
         let this = task.frames.last().map_or(0, |frame| frame.object);
         match self.code.ops[pc as usize] {
             Op::SetField(field) => {
@@ -403,14 +403,14 @@ impl<L: Listener> Cpu<'_, L> {
                 };
                 if !self.event.joined.contains(&ProcessId(future)) {
                     self.listener.hear(|| StepAction::Waits { task: future });
-                    return Ok(Next::Rest(RunEnd::Holding(pc)));
+                    return Ok(NextInstr::Rest(RunEnd::Holding(pc)));
                 }
                 self.take(task)?;
             }
             Op::Take => self.take(task)?,
             Op::Await | Op::Suspend => {
                 self.listener.hear(|| StepAction::Released);
-                return Ok(Next::Rest(RunEnd::Released(pc + 1)));
+                return Ok(NextInstr::Rest(RunEnd::Released(pc + 1)));
             }
             Op::Claim => {
                 let Value::Future(future) = pop(&mut task.stack) else {
@@ -433,7 +433,7 @@ impl<L: Listener> Cpu<'_, L> {
                 }
             }
             Op::Wake => self.wake(task)?,
-            Op::Block => return Ok(Next::Rest(RunEnd::Holding(pc))),
+            Op::Block => return Ok(NextInstr::Rest(RunEnd::Holding(pc))),
             Op::Deadline(slot) => {
                 let base = task.frames.last().map_or(0, |frame| frame.base);
                 let end = match &task.stack[(base + slot) as usize] {
@@ -458,7 +458,7 @@ impl<L: Listener> Cpu<'_, L> {
             }
             Op::Print { line } => {
                 if self.is_noticed() && !self.code.observed.no_output {
-                    return Ok(Next::Rest(RunEnd::Holding(pc)));
+                    return Ok(NextInstr::Rest(RunEnd::Holding(pc)));
                 }
                 if let Value::Text(text) = pop(&mut task.stack) {
                     let text = if line {
@@ -479,35 +479,35 @@ impl<L: Listener> Cpu<'_, L> {
             Op::Die => {
                 let exception = pop(&mut task.stack);
                 return Ok(match self.die(exception, task) {
-                    Some(handler) => Next::At(handler),
-                    None => Next::Rest(RunEnd::Over),
+                    Some(handler) => NextInstr::At(handler),
+                    None => NextInstr::Rest(RunEnd::Over),
                 });
             }
             Op::Recovered => {
                 task.life = Life::Thrown;
                 let exception = std::mem::replace(&mut task.stack[0], Value::Unit);
                 self.end(task, Some(exception));
-                return Ok(Next::Rest(RunEnd::Over));
+                return Ok(NextInstr::Rest(RunEnd::Over));
             }
             Op::Leave => {
                 let value = pop(&mut task.stack);
                 let Some(frame) = task.frames.pop() else {
-                    return Ok(Next::Rest(RunEnd::Over));
+                    return Ok(NextInstr::Rest(RunEnd::Over));
                 };
                 task.stack.truncate(frame.base as usize);
                 if task.frames.is_empty() {
                     self.listener.hear(|| StepAction::Ended(value.clone()));
                     task.life = Life::Ended;
                     self.end(task, Some(value));
-                    return Ok(Next::Rest(RunEnd::Over));
+                    return Ok(NextInstr::Rest(RunEnd::Over));
                 }
                 task.stack.push(value);
-                return Ok(Next::At(frame.call + 2));
+                return Ok(NextInstr::At(frame.call + 2));
             }
             // The compiler emits no other instruction here.
             _ => return Err(Halt::Fault(Fault::TooMuch)),
         }
-        Ok(Next::At(pc + 1))
+        Ok(NextInstr::At(pc + 1))
     }
 
     /// Replaces a resolved future by its value, or throws its exception.
@@ -629,7 +629,7 @@ impl<L: Listener> Cpu<'_, L> {
     }
 
     /// Enters the init block of an object that the instruction at `pc` has made.
-    fn enter_init(&mut self, pc: u32, object: u32, task: &mut Task) -> Next {
+    fn enter_init(&mut self, pc: u32, object: u32, task: &mut Task) -> NextInstr {
         let class = self.state.objects[object as usize].class;
         let info = &self.code.classes[class as usize];
         self.inits.push(self.state.objects[object as usize].cog);
@@ -642,13 +642,13 @@ impl<L: Listener> Cpu<'_, L> {
             object,
         });
         task.stack.resize(top as usize, Value::Unit);
-        Next::At(info.init)
+        NextInstr::At(info.init)
     }
 
     /// Ends the init block: an active object starts.
-    fn created(&mut self, task: &mut Task) -> Next {
+    fn created(&mut self, task: &mut Task) -> NextInstr {
         let Some(frame) = task.frames.pop() else {
-            return Next::Rest(RunEnd::Over);
+            return NextInstr::Rest(RunEnd::Over);
         };
         task.stack.truncate(frame.base as usize);
         task.stack.push(Value::Object(frame.object));
@@ -656,7 +656,7 @@ impl<L: Listener> Cpu<'_, L> {
         if let Some(run) = self.code.classes[class as usize].run {
             self.start(frame.object, run, &[], task);
         }
-        Next::At(frame.call + 1)
+        NextInstr::At(frame.call + 1)
     }
 
     /// Makes an asynchronous call: starts a new task.
@@ -714,7 +714,13 @@ impl<L: Listener> Cpu<'_, L> {
 
     /// Makes a synchronous call: within the cog a plain call, across cogs a task that is waited
     /// for.
-    fn call(&mut self, pc: u32, method: u32, args: u32, task: &mut Task) -> Result<Next, Halt> {
+    fn call(
+        &mut self,
+        pc: u32,
+        method: u32,
+        args: u32,
+        task: &mut Task,
+    ) -> Result<NextInstr, Halt> {
         let first = task.stack.len() - args as usize;
         let Value::Object(object) = task.stack[first - 1] else {
             task.stack.truncate(first - 1);
@@ -728,7 +734,7 @@ impl<L: Listener> Cpu<'_, L> {
             let child = self.send(object, method, &args, task)?;
             self.state.tasks[child as usize].kept = true;
             task.stack.push(Value::Future(child));
-            return Ok(Next::At(pc + 1));
+            return Ok(NextInstr::At(pc + 1));
         }
         spend(&mut self.fuel, 1)?;
         if task.frames.len() > MAX_FRAMES {
@@ -757,6 +763,6 @@ impl<L: Listener> Cpu<'_, L> {
             top,
             object,
         });
-        Ok(Next::At(info.entry))
+        Ok(NextInstr::At(info.entry))
     }
 }

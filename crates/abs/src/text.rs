@@ -26,33 +26,33 @@ pub(crate) fn write(into: &mut String, value: &Value, code: &Code, names: &Names
 /// Writes a value as the source would, with quoted strings; not much more than `most` bytes.
 fn write_inner(into: &mut String, value: &Value, most: usize, (code, names): (&Code, &Names)) {
     /// A piece that remains to be written.
-    enum Piece {
+    enum PendingText {
         Value(Value),
         /// The remaining elements of a list, set or map, and its constructor for further elements.
         Rest(Value, u32),
         Sign(&'static str),
     }
     // An explicit stack, so that deep values do not overflow the call stack.
-    let mut pending = vec![Piece::Value(value.clone())];
+    let mut pending = vec![PendingText::Value(value.clone())];
     while let Some(piece) = pending.pop().filter(|_| into.len() <= most) {
         let value = match piece {
-            Piece::Sign(sign) => {
+            PendingText::Sign(sign) => {
                 into.push_str(sign);
                 continue;
             }
-            Piece::Rest(rest, cons) => {
+            PendingText::Rest(rest, cons) => {
                 if let Value::Data(data) = &rest
                     && data.constructor == cons
                 {
                     into.push(',');
-                    pending.push(Piece::Rest(data.parts[1].clone(), cons));
-                    pending.push(Piece::Value(data.parts[0].clone()));
+                    pending.push(PendingText::Rest(data.parts[1].clone(), cons));
+                    pending.push(PendingText::Value(data.parts[0].clone()));
                 } else {
                     into.push(']');
                 }
                 continue;
             }
-            Piece::Value(value) => value,
+            PendingText::Value(value) => value,
         };
         match &value {
             Value::Unit => into.push_str("Unit"),
@@ -73,8 +73,8 @@ fn write_inner(into: &mut String, value: &Value, most: usize, (code, names): (&C
                 if let Some((start, _, cons)) = listed(data, code) {
                     into.push_str(start);
                     if data.constructor == cons {
-                        pending.push(Piece::Rest(data.parts[1].clone(), cons));
-                        pending.push(Piece::Value(data.parts[0].clone()));
+                        pending.push(PendingText::Rest(data.parts[1].clone(), cons));
+                        pending.push(PendingText::Value(data.parts[0].clone()));
                     } else {
                         into.push(']')
                     }
@@ -83,11 +83,11 @@ fn write_inner(into: &mut String, value: &Value, most: usize, (code, names): (&C
                 into.push_str(&code.constructors[data.constructor as usize].name);
                 if !data.parts.is_empty() {
                     into.push('(');
-                    pending.push(Piece::Sign(")"));
+                    pending.push(PendingText::Sign(")"));
                     for (at, part) in data.parts.iter().enumerate().rev() {
-                        pending.push(Piece::Value(part.clone()));
+                        pending.push(PendingText::Value(part.clone()));
                         if at > 0 {
-                            pending.push(Piece::Sign(","));
+                            pending.push(PendingText::Sign(","));
                         }
                     }
                 }

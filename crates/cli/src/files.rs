@@ -189,7 +189,7 @@ pub(crate) fn proof<T>(
     watch: &mut dyn FnMut() -> ControlFlow<Bound>,
     parse: impl FnOnce(&mut dyn Read) -> T,
 ) -> Result<ControlFlow<Bound, T>, String> {
-    let mut pieces = Pieces {
+    let mut pieces = PiecewiseRead {
         from: open(name, "a proof")?,
         left: MOST_RECORD_BYTES,
         watch,
@@ -203,14 +203,14 @@ pub(crate) fn proof<T>(
 }
 
 /// A file that is read in pieces.
-struct Pieces<'a> {
+struct PiecewiseRead<'a> {
     from: Box<dyn Read>,
     left: u64,
     watch: &'a mut dyn FnMut() -> ControlFlow<Bound>,
     broken_off: Option<Bound>,
 }
 
-impl Read for Pieces<'_> {
+impl Read for PiecewiseRead<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.broken_off = self.broken_off.or_else(|| (self.watch)().break_value());
         if self.broken_off.is_some() {

@@ -21,7 +21,7 @@ pub(crate) fn in_lines() {
 }
 
 /// Where progress is shown.
-pub(crate) enum Line {
+pub(crate) enum ProgressLine {
     /// On a terminal.
     #[cfg(not(target_family = "wasm"))]
     Bar(indicatif::ProgressBar),
@@ -29,18 +29,18 @@ pub(crate) enum Line {
     Written(Option<Instant>),
 }
 
-impl Line {
+impl ProgressLine {
     /// Returns the line to use, if any.
     pub(crate) fn wanted(quiet: bool) -> Option<Self> {
         if quiet {
             return None;
         }
         if LINES.load(Ordering::SeqCst) {
-            return Some(Line::Written(None));
+            return Some(ProgressLine::Written(None));
         }
         #[cfg(not(target_family = "wasm"))]
         if std::io::IsTerminal::is_terminal(&std::io::stderr()) {
-            return Some(Line::Bar(bar()));
+            return Some(ProgressLine::Bar(bar()));
         }
         None
     }
@@ -49,11 +49,11 @@ impl Line {
     pub(crate) fn show(&mut self, message: impl FnOnce() -> String) {
         match self {
             #[cfg(not(target_family = "wasm"))]
-            Line::Bar(bar) => {
+            ProgressLine::Bar(bar) => {
                 bar.set_message(message());
                 bar.tick();
             }
-            Line::Written(last) => {
+            ProgressLine::Written(last) => {
                 if last.is_none_or(|last| last.elapsed() >= BETWEEN_LINES) {
                     *last = Some(Instant::now());
                     let written = output::try_print_error(&format!("progress: {}", message()));
@@ -68,7 +68,7 @@ impl Line {
     /// Removes the progress from the screen.
     pub(crate) fn finish(self) {
         #[cfg(not(target_family = "wasm"))]
-        if let Line::Bar(bar) = self {
+        if let ProgressLine::Bar(bar) = self {
             bar.finish_and_clear();
         }
     }

@@ -13,7 +13,7 @@ use crate::exit;
 use crate::files;
 use crate::native;
 use crate::output;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 
 /// The time between two checks: measuring the memory costs microseconds, and a display need not be
 /// faster.
@@ -120,7 +120,7 @@ pub(crate) fn watched<T>(
 /// Watches one search.
 struct Watcher {
     memory: Option<u64>,
-    line: Option<Line>,
+    line: Option<ProgressLine>,
     last_look: Option<Instant>,
 }
 
@@ -137,7 +137,7 @@ impl Watcher {
         guarded(memory);
         Ok(Self {
             memory,
-            line: Line::wanted(quiet),
+            line: ProgressLine::wanted(quiet),
             last_look: None,
         })
     }

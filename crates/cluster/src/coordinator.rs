@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use async_nats::connection::State;
 use futures_util::{StreamExt, stream};
 
-use crate::ledger::{Head, Ledger};
-use crate::names::{Id, Path};
+use crate::ledger::{Ledger, ResultHead};
+use crate::names::{PartPath, SearchId};
 use crate::queue::Queue;
 use crate::server::{Connection, Server, block_on};
 use crate::tree::Tree;
@@ -62,7 +62,7 @@ pub fn coordinate(
     look: &mut ProgressWatch<'_>,
 ) -> Result<Ended, Error> {
     block_on(1, async {
-        let id: Id = search.id.parse()?;
+        let id: SearchId = search.id.parse()?;
         let over = &mut || look(&Progress::default()).is_break();
         let connection = server.connect(over).await?;
         let progress = RefCell::new(Progress::default());
@@ -113,7 +113,7 @@ pub fn coordinate(
 /// Opens the ledger if it is not open, or else does a part of the work.
 async fn round<'a>(
     coordinator: &mut Option<Coordinator<'a>>,
-    (connection, id, search): (&'a Connection, &'a Id, &Search<'_>),
+    (connection, id, search): (&'a Connection, &'a SearchId, &Search<'_>),
     plan: &mut dyn Plan,
     progress: &RefCell<Progress>,
 ) -> Result<Option<Ended>, Error> {
@@ -139,15 +139,15 @@ async fn round<'a>(
 
 struct Coordinator<'a> {
     connection: &'a Connection,
-    id: &'a Id,
+    id: &'a SearchId,
     ledger: Ledger,
     queue: Queue,
     tree: Tree,
     /// The numbers after the last known result and the last known failure.
     results: u64,
     failures: u64,
-    failed: HashMap<Path, Vec<String>>,
-    attempts: HashMap<Path, u32>,
+    failed: HashMap<PartPath, Vec<String>>,
+    attempts: HashMap<PartPath, u32>,
     /// Time of the last search for lost orders; `None` if one is due.
     searched: Option<Instant>,
 }
@@ -155,7 +155,7 @@ struct Coordinator<'a> {
 impl<'a> Coordinator<'a> {
     async fn open(
         connection: &'a Connection,
-        id: &'a Id,
+        id: &'a SearchId,
         job: &[u8],
         plan: &dyn Plan,
     ) -> Result<Self, Error> {
@@ -216,7 +216,7 @@ impl<'a> Coordinator<'a> {
         *progress.borrow_mut() = self.tree.progress(connected);
     }
 
-    fn fail(&mut self, path: Path, why: String) {
+    fn fail(&mut self, path: PartPath, why: String) {
         // Another worker may succeed.
         self.searched = None;
         if !self.tree.is_done(&path) {
@@ -243,8 +243,8 @@ impl<'a> Coordinator<'a> {
     /// result is valid.
     async fn note(
         &mut self,
-        path: Path,
-        result: Option<(Head, Option<Vec<u8>>)>,
+        path: PartPath,
+        result: Option<(ResultHead, Option<Vec<u8>>)>,
         plan: &dyn Plan,
     ) -> Result<bool, Error> {
         let mut todo = vec![(path, result)];
@@ -291,12 +291,12 @@ impl<'a> Coordinator<'a> {
         }
         let queued = self.queue.parts(self.id).await?;
         let open = self.tree.open().iter();
-        let lost: Vec<Path> = open
+        let lost: Vec<PartPath> = open
             .filter(|path| !queued.contains(path))
             .cloned()
             .collect();
         let run = self.ledger.run();
-        let mut siblings: Option<(Path, Vec<Vec<u8>>)> = None;
+        let mut siblings: Option<(PartPath, Vec<Vec<u8>>)> = None;
         for path in lost {
             let result = self.ledger.result(&path).await?;
             if result.is_some() && self.note(path.clone(), result, plan).await? {
@@ -325,7 +325,7 @@ impl<'a> Coordinator<'a> {
     /// Returns the orders for the children of a part. If its result is lost, reopens the part.
     async fn orders_of(
         &mut self,
-        path: &Path,
+        path: &PartPath,
         plan: &dyn Plan,
     ) -> Result<Option<Vec<Vec<u8>>>, Error> {
         let result = self.ledger.result(path).await?;
@@ -357,9 +357,9 @@ impl<'a> Coordinator<'a> {
         &mut self,
         plan: &mut dyn Plan,
         until: Option<Instant>,
-    ) -> Result<Option<(Path, String)>, Error> {
+    ) -> Result<Option<(PartPath, String)>, Error> {
         let ledger = &self.ledger;
-        let parts: Vec<(Path, usize)> = { self.tree.done().iter() }
+        let parts: Vec<(PartPath, usize)> = { self.tree.done().iter() }
             .map(|(path, node)| (path.clone(), node.children))
             .collect();
         let results = stream::iter(parts).map(|(path, children)| async move {

@@ -14,7 +14,7 @@ use async_nats::jetstream::stream::{Config, DirectGetErrorKind, DiscardPolicy};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::names::{Id, Path};
+use crate::names::{PartPath, SearchId};
 use crate::server::Connection;
 use crate::{Error, MOST_RESULT_BYTES};
 
@@ -32,7 +32,7 @@ pub(crate) fn checksum(bytes: &[u8]) -> String {
 /// A result without its body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Head {
+pub(crate) struct ResultHead {
     /// The checksum of the order.
     pub of: String,
     /// The checksum of the body, and its size.
@@ -44,7 +44,7 @@ pub(crate) struct Head {
     pub executions: u64,
 }
 
-impl Head {
+impl ResultHead {
     fn pieces(&self) -> u64 {
         self.bytes.checked_div(self.piece).map_or(0, |whole| {
             whole + u64::from(!self.bytes.is_multiple_of(self.piece))
@@ -76,7 +76,7 @@ impl Head {
 /// An entry of the ledger.
 pub(crate) struct Written {
     pub sequence: u64,
-    pub path: Path,
+    pub path: PartPath,
     /// The value; empty if the entry was deleted or has no head.
     pub value: Vec<u8>,
 }
@@ -126,7 +126,7 @@ pub(crate) async fn bucket(
 
 impl Ledger {
     /// Opens the ledger of a search, if it exists.
-    pub async fn open(connection: &Connection, id: &Id) -> Result<Self, Error> {
+    pub async fn open(connection: &Connection, id: &SearchId) -> Result<Self, Error> {
         match connection.context.get_key_value(id.bucket()).await {
             Ok(store) => Ok(Self::new(connection, store)),
             Err(error) if is_missing(&error) => Err(Error::Gone),
@@ -142,7 +142,7 @@ impl Ledger {
     }
 
     /// Opens the ledger of a search, or creates it with this job.
-    pub async fn create(connection: &Connection, id: &Id, job: &[u8]) -> Result<Self, Error> {
+    pub async fn create(connection: &Connection, id: &SearchId, job: &[u8]) -> Result<Self, Error> {
         let ledger = match Self::open(connection, id).await {
             Err(Error::Gone) => {
                 let about = ("a search by Mazurka", Duration::ZERO);
@@ -165,7 +165,7 @@ impl Ledger {
     }
 
     /// Whether the ledger still exists.
-    pub async fn is_there(&self, connection: &Connection, id: &Id) -> Result<bool, Error> {
+    pub async fn is_there(&self, connection: &Connection, id: &SearchId) -> Result<bool, Error> {
         match Self::open(connection, id).await {
             Ok(now) => Ok(now.run() == self.run()),
             Err(Error::Gone) => Ok(false),
@@ -177,7 +177,7 @@ impl Ledger {
     pub async fn job(&self) -> Result<Option<Vec<u8>>, Error> {
         let entry = self.store.get("job").await.map_err(Error::server)?;
         let Some(value) = entry else { return Ok(None) };
-        let Some((head, body)) = Head::read(&value) else {
+        let Some((head, body)) = ResultHead::read(&value) else {
             return Ok(None);
         };
         self.body("job", &head, body).await
@@ -186,7 +186,7 @@ impl Ledger {
     /// Writes the result of an order.
     pub async fn put_result(
         &self,
-        path: &Path,
+        path: &PartPath,
         of: &str,
         (body, executions): (&[u8], u64),
     ) -> Result<(), Error> {
@@ -204,7 +204,7 @@ impl Ledger {
     async fn put(&self, key: &str, of: &str, body: &[u8], executions: u64) -> Result<(), Error> {
         let piece = self.most_bytes;
         let small = body.len() <= INLINE.min(piece / 2);
-        let head = Head {
+        let head = ResultHead {
             of: of.to_owned(),
             checksum: checksum(body),
             bytes: body.len() as u64,
@@ -225,7 +225,12 @@ impl Ledger {
     }
 
     /// Returns the body of a result, if it is complete.
-    async fn body(&self, key: &str, head: &Head, behind: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    async fn body(
+        &self,
+        key: &str,
+        head: &ResultHead,
+        behind: &[u8],
+    ) -> Result<Option<Vec<u8>>, Error> {
         let mut body = behind.to_vec();
         for k in 0..head.pieces() {
             let key = format!("piece.{key}.{}.{k}", head.checksum);
@@ -242,7 +247,10 @@ impl Ledger {
     }
 
     /// Returns the head of a result, and its body if it is complete.
-    pub async fn result(&self, path: &Path) -> Result<Option<(Head, Option<Vec<u8>>)>, Error> {
+    pub async fn result(
+        &self,
+        path: &PartPath,
+    ) -> Result<Option<(ResultHead, Option<Vec<u8>>)>, Error> {
         let entry = self.store.get(format!("head.{path}")).await;
         match entry.map_err(Error::server)? {
             Some(value) => self.whole(path, &value).await,
@@ -253,10 +261,10 @@ impl Ledger {
     /// Returns the same, from the value of its key.
     pub async fn whole(
         &self,
-        path: &Path,
+        path: &PartPath,
         value: &[u8],
-    ) -> Result<Option<(Head, Option<Vec<u8>>)>, Error> {
-        let Some((head, behind)) = Head::read(value) else {
+    ) -> Result<Option<(ResultHead, Option<Vec<u8>>)>, Error> {
+        let Some((head, behind)) = ResultHead::read(value) else {
             return Ok(None);
         };
         let body = self.body(&format!("head.{path}"), &head, behind).await?;
@@ -264,21 +272,21 @@ impl Ledger {
     }
 
     /// Whether an order has a result.
-    pub async fn has_result(&self, path: &Path, of: &str) -> Result<bool, Error> {
+    pub async fn has_result(&self, path: &PartPath, of: &str) -> Result<bool, Error> {
         let entry = self.store.get(format!("head.{path}")).await;
         let value = entry.map_err(Error::server)?;
-        let head = value.as_deref().and_then(Head::read);
+        let head = value.as_deref().and_then(ResultHead::read);
         Ok(head.is_some_and(|(head, _)| head.of == of))
     }
 
     /// Deletes a result.
-    pub async fn remove_result(&self, path: &Path) -> Result<(), Error> {
+    pub async fn remove_result(&self, path: &PartPath) -> Result<(), Error> {
         let removed = self.store.delete(format!("head.{path}")).await;
         removed.map_err(Error::server)
     }
 
     /// Records that a worker could not explore a part, and the reason.
-    pub async fn put_failure(&self, path: &Path, by: &str, why: &str) -> Result<(), Error> {
+    pub async fn put_failure(&self, path: &PartPath, by: &str, why: &str) -> Result<(), Error> {
         let why: String = why.chars().take(MOST_REASON).collect();
         let key = format!("failed.{path}.{by}");
         let written = self.store.put(key, why.into_bytes().into()).await;
@@ -287,13 +295,13 @@ impl Ledger {
 
     /// Returns the next result with at least this number.
     pub async fn next_result(&self, from: u64) -> Result<Option<Written>, Error> {
-        self.next("head.", from, Path::parse).await
+        self.next("head.", from, PartPath::parse).await
     }
 
     /// Returns the next failure with at least this number. The last token of its key is the name of
     /// the worker.
     pub async fn next_failure(&self, from: u64) -> Result<Option<Written>, Error> {
-        let path = |key: &str| Path::parse(key.rsplit_once('.')?.0);
+        let path = |key: &str| PartPath::parse(key.rsplit_once('.')?.0);
         self.next("failed.", from, path).await
     }
 
@@ -301,7 +309,7 @@ impl Ledger {
         &self,
         kind: &str,
         mut from: u64,
-        path: impl Fn(&str) -> Option<Path>,
+        path: impl Fn(&str) -> Option<PartPath>,
     ) -> Result<Option<Written>, Error> {
         let start = format!("$KV.{}.{kind}", self.store.name);
         loop {
@@ -350,7 +358,7 @@ impl Ledger {
     }
 
     /// Deletes the ledger and the orders of a search from the server.
-    pub async fn delete(connection: &Connection, id: &Id) -> Result<(), Error> {
+    pub async fn delete(connection: &Connection, id: &SearchId) -> Result<(), Error> {
         let deleted = connection.context.delete_key_value(id.bucket()).await;
         deleted.map(|_| ()).map_err(Error::server)
     }
@@ -360,8 +368,8 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    fn head() -> Head {
-        Head {
+    fn head() -> ResultHead {
+        ResultHead {
             of: checksum(b"order"),
             checksum: checksum(b"body"),
             bytes: 4,
@@ -379,11 +387,11 @@ mod tests {
     #[test]
     fn a_head_comes_back() {
         let value = head().value(b"bo\ndy").expect("JSON");
-        assert_eq!(Head::read(&value), Some((head(), &b"bo\ndy"[..])));
-        assert_eq!(Head::read(b""), None);
-        assert_eq!(Head::read(b"{}\n"), None);
+        assert_eq!(ResultHead::read(&value), Some((head(), &b"bo\ndy"[..])));
+        assert_eq!(ResultHead::read(b""), None);
+        assert_eq!(ResultHead::read(b"{}\n"), None);
         let pieces = |bytes, piece| {
-            Head {
+            ResultHead {
                 bytes,
                 piece,
                 ..head()
@@ -404,7 +412,7 @@ mod tests {
         all[2].checksum = "../../x".to_owned();
         for head in all {
             let value = head.value(b"body").expect("JSON");
-            assert_eq!(Head::read(&value), None, "{head:?}");
+            assert_eq!(ResultHead::read(&value), None, "{head:?}");
         }
     }
 }

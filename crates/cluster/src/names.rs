@@ -20,9 +20,9 @@ const MOST_CHILDREN: u32 = 1 << 20;
 
 /// The name of a search: 32 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Id(String);
+pub(crate) struct SearchId(String);
 
-impl FromStr for Id {
+impl FromStr for SearchId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -35,13 +35,13 @@ impl FromStr for Id {
     }
 }
 
-impl fmt::Display for Id {
+impl fmt::Display for SearchId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Id {
+impl SearchId {
     /// Returns the name of its ledger's bucket.
     pub fn bucket(&self) -> String {
         format!("{LEDGER}{self}")
@@ -53,23 +53,23 @@ impl Id {
     }
 
     /// Returns the subject of the order for a part.
-    pub fn order(&self, path: &Path) -> String {
+    pub fn order(&self, path: &PartPath) -> String {
         format!("mazurka.orders.{self}.{path}")
     }
 }
 
 /// Returns the search and the part that a subject names.
-pub(crate) fn of_subject(subject: &str) -> Option<(Id, Path)> {
+pub(crate) fn of_subject(subject: &str) -> Option<(SearchId, PartPath)> {
     let (id, path) = subject.strip_prefix("mazurka.orders.")?.split_once('.')?;
-    Some((id.parse().ok()?, Path::parse(path)?))
+    Some((id.parse().ok()?, PartPath::parse(path)?))
 }
 
 /// A part, as the indices of children on the way to it. Paths are sorted in preorder: each part
 /// comes before its children.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Path(Vec<u32>);
+pub(crate) struct PartPath(Vec<u32>);
 
-impl Path {
+impl PartPath {
     /// Returns the path of the whole search.
     pub fn root() -> Self {
         Self(vec![0])
@@ -104,7 +104,7 @@ impl Path {
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for PartPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (k, number) in self.0.iter().enumerate() {
             let dot = if k > 0 { "." } else { "" };
@@ -122,19 +122,19 @@ mod tests {
 
     #[test]
     fn a_subject_names_a_part() {
-        let id: Id = ID.parse().expect("a name");
-        let path = Path::root().child(3).child(11);
+        let id: SearchId = ID.parse().expect("a name");
+        let path = PartPath::root().child(3).child(11);
         assert_eq!(path.to_string(), "0.3.11");
-        assert_eq!(path.parent(), Some((Path::root().child(3), 11)));
+        assert_eq!(path.parent(), Some((PartPath::root().child(3), 11)));
         assert_eq!(of_subject(&id.order(&path)), Some((id, path)));
-        assert_eq!(Path::root().parent(), None);
+        assert_eq!(PartPath::root().parent(), None);
     }
 
     #[test]
     fn other_names_are_none() {
         let upper = ID.to_uppercase();
         for id in ["", "x", "../etc", &upper, &ID[1..], "*", ">"] {
-            assert!(id.parse::<Id>().is_err(), "{id}");
+            assert!(id.parse::<SearchId>().is_err(), "{id}");
         }
         let deep = "0.".repeat(100) + "0";
         for path in [
@@ -149,7 +149,7 @@ mod tests {
             "0.9999999",
             &deep,
         ] {
-            assert_eq!(Path::parse(path), None, "{path}");
+            assert_eq!(PartPath::parse(path), None, "{path}");
         }
         assert_eq!(of_subject("mazurka.orders.0"), None);
         assert_eq!(of_subject(&format!("other.orders.{ID}.0")), None);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn paths_are_in_the_order_of_the_tree() {
-        let mut all = ["0.10", "0.9.1", "0", "0.9", "0.2.5", "0.9.0"].map(|p| Path::parse(p));
+        let mut all = ["0.10", "0.9.1", "0", "0.9", "0.2.5", "0.9.0"].map(|p| PartPath::parse(p));
         all.sort();
         let names = all.map(|path| path.expect("a path").to_string());
         assert_eq!(names, ["0", "0.2.5", "0.9", "0.9.0", "0.9.1", "0.10"]);

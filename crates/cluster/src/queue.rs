@@ -9,7 +9,7 @@ use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{Config, RetentionPolicy, Stream};
 use futures_util::StreamExt;
 
-use crate::names::{CONSUMER, Id, ORDERS, Path, of_subject};
+use crate::names::{CONSUMER, ORDERS, PartPath, SearchId, of_subject};
 use crate::server::Connection;
 use crate::{DEADLINE, Error};
 
@@ -67,9 +67,9 @@ impl Queue {
     /// once.
     pub async fn send(
         &self,
-        id: &Id,
+        id: &SearchId,
         (run, attempt): (&str, u32),
-        orders: impl Iterator<Item = (Path, Vec<u8>)>,
+        orders: impl Iterator<Item = (PartPath, Vec<u8>)>,
     ) -> Result<(), Error> {
         let mut on_the_way: Vec<PublishAckFuture> = Vec::new();
         for (path, order) in orders {
@@ -87,7 +87,7 @@ impl Queue {
     }
 
     /// Returns the parts of a search whose orders wait or are in progress.
-    pub async fn parts(&self, id: &Id) -> Result<HashSet<Path>, Error> {
+    pub async fn parts(&self, id: &SearchId) -> Result<HashSet<PartPath>, Error> {
         let info = self.stream.info_with_subjects(id.orders()).await;
         let mut subjects = info.map_err(Error::server)?;
         let mut parts = HashSet::new();
@@ -99,7 +99,7 @@ impl Queue {
     }
 
     /// Deletes the orders of a search.
-    pub async fn forget(&self, id: &Id) -> Result<(), Error> {
+    pub async fn forget(&self, id: &SearchId) -> Result<(), Error> {
         let purged = self.stream.purge().filter(id.orders()).await;
         purged.map(|_| ()).map_err(Error::server)
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::ledger::{Ledger, bucket};
-use crate::names::{Id, LEDGER, WORKERS};
+use crate::names::{LEDGER, SearchId, WORKERS};
 use crate::queue::Queue;
 use crate::server::{Connection, Server, block_on};
 
@@ -65,9 +65,9 @@ pub fn status(server: &Server) -> Result<Status, Error> {
             let id = name
                 .strip_prefix("KV_")
                 .and_then(|n| n.strip_prefix(LEDGER));
-            ids.extend(id.and_then(|id| id.parse::<Id>().ok()));
+            ids.extend(id.and_then(|id| id.parse::<SearchId>().ok()));
         }
-        ids.sort_by_key(Id::to_string);
+        ids.sort_by_key(SearchId::to_string);
         let mut searches = Vec::new();
         for id in ids {
             let ledger = match Ledger::open(&connection, &id).await {
@@ -91,7 +91,7 @@ pub fn status(server: &Server) -> Result<Status, Error> {
 /// Deletes a search from the server. Its coordinator and its workers detect that.
 pub fn cancel(server: &Server, id: &str) -> Result<(), Error> {
     block_on(1, async {
-        let id: Id = id.parse()?;
+        let id: SearchId = id.parse()?;
         let connection = server.connect(&mut || false).await?;
         Ledger::open(&connection, &id).await?;
         Ledger::delete(&connection, &id).await?;

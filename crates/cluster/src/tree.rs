@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::Progress;
 use crate::ledger::checksum;
-use crate::names::Path;
+use crate::names::PartPath;
 
 /// A part with a result.
 #[derive(Clone, Copy, Debug)]
@@ -17,25 +17,25 @@ pub(crate) struct DonePart {
 #[derive(Default)]
 pub(crate) struct Tree {
     /// The checksums of the orders of all known parts.
-    orders: HashMap<Path, String>,
+    orders: HashMap<PartPath, String>,
     /// The parts without a result.
-    open: BTreeSet<Path>,
+    open: BTreeSet<PartPath>,
     /// The parts with a result, in the order of the tree.
-    done: BTreeMap<Path, DonePart>,
+    done: BTreeMap<PartPath, DonePart>,
     /// Parts with a result whose parents have none yet.
-    early: HashSet<Path>,
+    early: HashSet<PartPath>,
     executions: u64,
 }
 
 impl Tree {
     pub fn new(root: &[u8]) -> Self {
         let mut tree = Self::default();
-        tree.know(Path::root(), root);
+        tree.know(PartPath::root(), root);
         tree
     }
 
     /// Adds a part. Returns whether it already has a result.
-    fn know(&mut self, path: Path, order: &[u8]) -> bool {
+    fn know(&mut self, path: PartPath, order: &[u8]) -> bool {
         if self.orders.contains_key(&path) {
             return false;
         }
@@ -47,19 +47,24 @@ impl Tree {
 
     /// Returns the checksum of the order of a part, if the part is known. If it is not, remembers
     /// that the part has a result.
-    pub fn order_of(&mut self, path: &Path) -> Option<&String> {
+    pub fn order_of(&mut self, path: &PartPath) -> Option<&String> {
         if !self.orders.contains_key(path) {
             self.early.insert(path.clone());
         }
         self.orders.get(path)
     }
 
-    pub fn is_done(&self, path: &Path) -> bool {
+    pub fn is_done(&self, path: &PartPath) -> bool {
         self.done.contains_key(path)
     }
 
     /// Records the result of a part. Returns the children that also have a result.
-    pub fn settle(&mut self, path: &Path, orders: &[Vec<u8>], executions: u64) -> Vec<Path> {
+    pub fn settle(
+        &mut self,
+        path: &PartPath,
+        orders: &[Vec<u8>],
+        executions: u64,
+    ) -> Vec<PartPath> {
         self.open.remove(path);
         let node = DonePart {
             children: orders.len(),
@@ -80,7 +85,7 @@ impl Tree {
     }
 
     /// Drops the invalid result of a part.
-    pub fn reopen(&mut self, path: &Path) {
+    pub fn reopen(&mut self, path: &PartPath) {
         if let Some(node) = self.done.remove(path) {
             self.executions -= node.executions;
         }
@@ -88,12 +93,12 @@ impl Tree {
     }
 
     /// Returns the parts without a result.
-    pub fn open(&self) -> &BTreeSet<Path> {
+    pub fn open(&self) -> &BTreeSet<PartPath> {
         &self.open
     }
 
     /// Returns the parts with a result, in the order of the tree.
-    pub fn done(&self) -> &BTreeMap<Path, DonePart> {
+    pub fn done(&self) -> &BTreeMap<PartPath, DonePart> {
         &self.done
     }
 
@@ -114,7 +119,7 @@ mod tests {
     #[test]
     fn a_tree_grows_in_any_order() {
         let orders = [b"a".to_vec(), b"b".to_vec()];
-        let (root, mut tree) = (Path::root(), Tree::new(b"all"));
+        let (root, mut tree) = (PartPath::root(), Tree::new(b"all"));
         let (a, b) = (root.child(0), root.child(1));
         // The second child is done before its parent is known to be cut.
         assert_eq!(tree.order_of(&b), None);

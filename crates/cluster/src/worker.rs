@@ -13,7 +13,7 @@ use async_nats::jetstream::{AckKind, Message};
 use futures_util::StreamExt;
 
 use crate::ledger::{Ledger, checksum};
-use crate::names::{Id, Path, of_subject};
+use crate::names::{PartPath, SearchId, of_subject};
 use crate::queue::Queue;
 use crate::server::{Connection, Server, block_on};
 use crate::status::announce;
@@ -101,13 +101,13 @@ struct WorkerState {
 }
 
 /// A job, with the name and the run of its search.
-type KeptJob = (Id, String, Arc<Vec<u8>>);
+type KeptJob = (SearchId, String, Arc<Vec<u8>>);
 
 /// An order that was taken.
 struct Order {
     message: Message,
-    id: Id,
-    path: Path,
+    id: SearchId,
+    path: PartPath,
     /// The checksum of the order.
     of: String,
     ledger: Ledger,

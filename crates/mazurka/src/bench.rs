@@ -99,7 +99,7 @@ impl Bench {
             } else {
                 &self.algorithms
             };
-            let subject = Subject::of_corpus(family, size);
+            let subject = BenchSubject::of_corpus(family, size);
             for &algorithm in engines {
                 let row = self.measure(&subject, algorithm, watch);
                 let interrupted = row.bounds.iter().any(|bound| !ours(bound));
@@ -144,7 +144,7 @@ impl Bench {
         };
         let mut rows = Vec::new();
         'all: for program in programs {
-            let subject = Subject::of_user(program.clone());
+            let subject = BenchSubject::of_user(program.clone());
             for &algorithm in engines {
                 let row = self.measure(&subject, algorithm, watch);
                 let interrupted = row.bounds.iter().any(|bound| !ours(bound));
@@ -203,7 +203,12 @@ impl Bench {
         }
     }
 
-    fn measure(&self, subject: &Subject, algorithm: Algorithm, watch: &mut Watch<'_>) -> Measured {
+    fn measure(
+        &self,
+        subject: &BenchSubject,
+        algorithm: Algorithm,
+        watch: &mut Watch<'_>,
+    ) -> Measured {
         let program = &subject.program;
         let options = Options {
             limits: Limits {
@@ -262,13 +267,13 @@ impl Bench {
 }
 
 /// A program to measure, and its known figures.
-struct Subject {
+struct BenchSubject {
     name: String,
     program: Program,
     known: Option<&'static Size>,
 }
 
-impl Subject {
+impl BenchSubject {
     fn of_corpus(family: &'static Family, size: &'static Size) -> Self {
         let name = name(family, size);
         let program = Program::load(&name, family.text, &settings(size))

@@ -139,13 +139,13 @@ pub struct Difference {
 }
 
 /// How a run ended, and the observed values.
-type Outcome = (u8, Vec<(String, String)>);
+type RunOutcome = (u8, Vec<(String, String)>);
 
 /// The outcomes of a program whose values are known, each with the shortest schedule that was met.
 #[derive(Default)]
 struct Outcomes {
     names: Vec<String>,
-    met: BTreeMap<Outcome, Schedule>,
+    met: BTreeMap<RunOutcome, Schedule>,
 }
 
 /// Returns the number of an ending that is compared.
@@ -250,7 +250,7 @@ fn explore<M: Narrator + Semantics>(
 }
 
 /// A run over terms that has an outcome.
-struct Class {
+struct TermRun {
     end: u8,
     observed: Observed,
     schedule: Schedule,
@@ -260,7 +260,7 @@ struct Class {
 #[derive(Default)]
 struct Classes {
     names: Vec<String>,
-    all: Vec<Class>,
+    all: Vec<TermRun>,
 }
 
 impl Observer<SymbolicMachine> for Classes {
@@ -277,7 +277,7 @@ impl Observer<SymbolicMachine> for Classes {
         if known.any(|known| known.end == end && known.observed == observed) {
             return;
         }
-        self.all.push(Class {
+        self.all.push(TermRun {
             end,
             observed,
             schedule: Schedule::from_run(program.whole(), program.processes()),
@@ -498,7 +498,7 @@ fn classes(
     names: &[String],
     options: &Options,
     watch: &mut Watch<'_>,
-) -> SearchedProgram<Vec<Class>> {
+) -> SearchedProgram<Vec<TermRun>> {
     let mut classes = Classes {
         names: names.to_vec(),
         all: Vec::new(),

@@ -17,7 +17,7 @@
 //! formulas readable.
 //!
 //! ```
-//! use mazurka::condition::Wanted;
+//! use mazurka::condition::SoughtProperty;
 //! use mazurka::{Options, Program, quietly};
 //!
 //! let source = "
@@ -26,7 +26,7 @@
 //!     process { x := 1 }
 //!     process { if n > 3 { x := 2 } }";
 //! let program = Program::load("race.maz", source, &[]).unwrap();
-//! let wanted = Wanted::read(source, &[], "deterministic").unwrap();
+//! let wanted = SoughtProperty::read(source, &[], "deterministic").unwrap();
 //! let found = program.condition(&wanted, &Options::default(), &mut quietly()).unwrap();
 //! assert!(found.exact);
 //! assert_eq!((&found.holds[..], &found.fails[..]), ("n <= 3", "n >= 4"));
@@ -63,7 +63,7 @@ const MOST_PAIRS: usize = 20_000;
 
 /// The property in question.
 #[derive(Clone, Debug)]
-pub enum Wanted {
+pub enum SoughtProperty {
     /// All final states agree on the observed variables.
     Deterministic,
     /// Some run fails.
@@ -74,20 +74,20 @@ pub enum Wanted {
     Ensures(StateProperty, String),
 }
 
-impl Wanted {
+impl SoughtProperty {
     /// Parses `deterministic`, `failure`, `deadlock`, or a condition over the shared variables of
     /// the program, whose text and settings must be given again.
     pub fn read(source: &str, set: &[(String, String)], text: &str) -> Result<Self, BadProperty> {
         match text.trim() {
-            "deterministic" => return Ok(Wanted::Deterministic),
-            "failure" => return Ok(Wanted::Failure),
-            "deadlock" => return Ok(Wanted::Deadlock),
+            "deterministic" => return Ok(SoughtProperty::Deterministic),
+            "failure" => return Ok(SoughtProperty::Failure),
+            "deadlock" => return Ok(SoughtProperty::Deadlock),
             _ => {}
         }
         let read = StateProperty::read(source, set, text)?;
         let property = read.property();
         if property.points().is_empty() && !property.deadlock() {
-            Ok(Wanted::Ensures(read, text.trim().to_owned()))
+            Ok(SoughtProperty::Ensures(read, text.trim().to_owned()))
         } else {
             Err(BadProperty::Nowhere(
                 "a condition is asked for where all processes have ended, so it has no `at` and no \
@@ -100,16 +100,16 @@ impl Wanted {
     /// Returns the property as the user wrote it.
     pub fn name(&self) -> &str {
         match self {
-            Wanted::Deterministic => "deterministic",
-            Wanted::Failure => "failure",
-            Wanted::Deadlock => "deadlock",
-            Wanted::Ensures(_, text) => text,
+            SoughtProperty::Deterministic => "deterministic",
+            SoughtProperty::Failure => "failure",
+            SoughtProperty::Deadlock => "deadlock",
+            SoughtProperty::Ensures(_, text) => text,
         }
     }
 
     /// Whether one run is enough to show that the property holds, instead of breaking it.
     fn is_shown_by_a_run(&self) -> bool {
-        matches!(self, Wanted::Failure | Wanted::Deadlock)
+        matches!(self, SoughtProperty::Failure | SoughtProperty::Deadlock)
     }
 }
 
@@ -155,22 +155,22 @@ pub struct Case {
 type Runs = Rc<Vec<(Term, Schedule)>>;
 
 /// Values for which runs show something.
-struct Class {
+struct ShowingValues {
     condition: Term,
     /// For each run that shows it, the candidates: which one it is depends on the values.
     runs: Vec<Runs>,
 }
 
 /// An outcome, and the runs over terms that have it.
-struct Outcome {
+struct OutcomeRuns {
     observed: Observed,
     runs: Vec<(Term, Schedule)>,
 }
 
 /// Collects the conditions of runs.
 struct ConditionCollector<'a> {
-    wanted: &'a Wanted,
-    classes: Vec<Class>,
+    wanted: &'a SoughtProperty,
+    classes: Vec<ShowingValues>,
     known: FxHashSet<Term>,
     /// The values for which the initial state fails, stored because its values are gone later on.
     initial: Vec<Term>,
@@ -178,7 +178,7 @@ struct ConditionCollector<'a> {
     counted: FxHashSet<Term>,
     /// The path conditions of the runs that were cut.
     cut: FxHashSet<Term>,
-    results: Vec<Outcome>,
+    results: Vec<OutcomeRuns>,
 }
 
 fn is_failure(mishap: &&Mishap) -> bool {
@@ -189,7 +189,7 @@ impl ConditionCollector<'_> {
     fn add(&mut self, program: &SymbolicMachine, condition: Term) {
         if condition != Term::FALSE && self.known.insert(condition) {
             let schedule = Schedule::from_run(program.whole(), program.processes());
-            self.classes.push(Class {
+            self.classes.push(ShowingValues {
                 condition,
                 runs: vec![Rc::new(vec![(condition, schedule)])],
             });
@@ -203,7 +203,7 @@ impl ConditionCollector<'_> {
         match known.find(|known| known.observed.same_values(&observed)) {
             Some(known) if known.runs.iter().any(|(term, _)| *term == path) => {}
             Some(known) => known.runs.push((path, schedule())),
-            None => self.results.push(Outcome {
+            None => self.results.push(OutcomeRuns {
                 observed,
                 runs: vec![(path, schedule())],
             }),
@@ -230,7 +230,7 @@ impl Observer<SymbolicMachine> for ConditionCollector<'_> {
         let failed = || event.mishaps.iter().filter(is_failure);
         let at = program.events().len() - 1;
         // Before all processes have started, it is not known which failures count.
-        if matches!(self.wanted, Wanted::Failure)
+        if matches!(self.wanted, SoughtProperty::Failure)
             && failed().any(|mishap| program.counts(mishap))
             && program.has_started()
             && !program.is_discarded_at_start()
@@ -256,7 +256,7 @@ impl Observer<SymbolicMachine> for ConditionCollector<'_> {
             Ending::Discarded => {}
         }
         match self.wanted {
-            Wanted::Failure => {
+            SoughtProperty::Failure => {
                 for broken in self.initial.clone() {
                     let both = program.with_terms(|terms, _| terms.and(path, broken));
                     self.add(program, both.unwrap_or(Term::FALSE));
@@ -278,11 +278,11 @@ impl Observer<SymbolicMachine> for ConditionCollector<'_> {
                     }
                 }
             }
-            Wanted::Deadlock if end == Ending::Deadlock => self.add(program, path),
-            Wanted::Ensures(property, _) if end == Ending::Final => {
+            SoughtProperty::Deadlock if end == Ending::Deadlock => self.add(program, path),
+            SoughtProperty::Ensures(property, _) if end == Ending::Final => {
                 self.add(program, program.breaks(property.property()));
             }
-            Wanted::Deterministic if end == Ending::Final => self.add_result(program),
+            SoughtProperty::Deterministic if end == Ending::Final => self.add_result(program),
             _ => {}
         }
     }
@@ -314,7 +314,7 @@ fn add_differences(machine: &SymbolicMachine, gathered: &mut ConditionCollector<
             });
             let condition = both.unwrap_or(Term::FALSE);
             if condition != Term::FALSE {
-                gathered.classes.push(Class {
+                gathered.classes.push(ShowingValues {
                     condition,
                     runs: vec![Rc::clone(&other.1), Rc::clone(&one.1)],
                 });
@@ -427,7 +427,11 @@ impl Describer<'_> {
 
     /// For each part of the violated values, returns an example of these, and the class that has
     /// it.
-    fn instances(&self, formulas: &Formulas, classes: &[Class]) -> Vec<(String, Model, usize)> {
+    fn instances(
+        &self,
+        formulas: &Formulas,
+        classes: &[ShowingValues],
+    ) -> Vec<(String, Model, usize)> {
         let mut all = Vec::new();
         let none = Vec::new();
         let cubes = formulas.violated.readable.as_ref();
@@ -461,7 +465,7 @@ impl Program {
     /// Determines the inputs and initial values for which a property holds.
     pub fn condition(
         &self,
-        wanted: &Wanted,
+        wanted: &SoughtProperty,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<ConditionRecord, Refused> {

@@ -1,7 +1,7 @@
 //! `reach`: whether a state can be reached, decided on the net.
 //!
 //! ```
-//! use mazurka::reach::{Method, Reach, Reached, StateProperty};
+//! use mazurka::reach::{Method, Reach, Reachability, StateProperty};
 //! use mazurka::unfold::{NetKind, Unfold};
 //! use mazurka::{Options, Program, quietly};
 //!
@@ -16,8 +16,8 @@
 //!     let found = program.reach(&wanted, how, &Options::default(), &mut quietly());
 //!     found.unwrap().answer
 //! };
-//! assert_eq!(answer("x == 2"), Reached::Reachable);
-//! assert_eq!(answer("x == 3"), Reached::Unreachable);
+//! assert_eq!(answer("x == 2"), Reachability::Reachable);
+//! assert_eq!(answer("x == 3"), Reachability::Unreachable);
 //! ```
 
 use std::cell::Cell;
@@ -46,7 +46,7 @@ pub use mazurka_lang::BadProperty;
 /// Whether a state can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reached {
+pub enum Reachability {
     /// It can be reached, and the run shows it.
     Reachable,
     /// No execution reaches it.
@@ -93,7 +93,7 @@ pub struct ReachRecord {
     /// The property.
     pub state: String,
     /// The answer.
-    pub answer: Reached,
+    pub answer: Reachability,
     /// The net that was searched.
     pub net: String,
     /// The method: `search` or `smt`.
@@ -289,9 +289,9 @@ impl Program {
             None => reach_with_numbers(code, &asked, how, options, watch)?,
         };
         let answer = match (&looked.run, found.bounds.is_empty()) {
-            (Some(_), _) => Reached::Reachable,
-            (None, true) => Reached::Unreachable,
-            (None, false) => Reached::Unknown,
+            (Some(_), _) => Reachability::Reachable,
+            (None, true) => Reachability::Unreachable,
+            (None, false) => Reachability::Unknown,
         };
         let tests = found.counts.executions + found.counts.discarded;
         // The question is only about this state.
@@ -303,9 +303,9 @@ impl Program {
         record.algorithm = "unfold".to_owned();
         record.deterministic = None;
         record.verdict = match answer {
-            Reached::Reachable => Verdict::Violated,
-            Reached::Unreachable => Verdict::Verified,
-            Reached::Unknown => Verdict::Inconclusive,
+            Reachability::Reachable => Verdict::Violated,
+            Reachability::Unreachable => Verdict::Verified,
+            Reachability::Unknown => Verdict::Inconclusive,
         };
         Ok(ReachRecord {
             record,
@@ -424,7 +424,7 @@ fn ticker<'a>(
 
 /// A schedule to the state, if there is one, and the number of markings examined; or the reason for
 /// giving up.
-type Outcome = ControlFlow<Bound, (Option<Schedule>, u64)>;
+type ReachOutcome = ControlFlow<Bound, (Option<Schedule>, u64)>;
 
 /// Asks a solver.
 fn solve<E: Execution, Q: Question<E>>(
@@ -433,7 +433,7 @@ fn solve<E: Execution, Q: Question<E>>(
     asked: &Q,
     tick: &mut dyn FnMut() -> ControlFlow<Bound>,
     solver: impl FnOnce(&mut E, &Structure<Q::Value>) -> Result<Solved, Refused>,
-) -> Result<Outcome, Refused> {
+) -> Result<ReachOutcome, Refused> {
     let structure = match net.structure(machine, asked, tick) {
         ControlFlow::Break(bound) => return Ok(ControlFlow::Break(bound)),
         ControlFlow::Continue(structure) => structure,
@@ -449,7 +449,7 @@ fn solve<E: Execution, Q: Question<E>>(
 
 /// Notes a bound that was hit. A limit may have stopped a solver that did not decide.
 fn note(
-    looked: Outcome,
+    looked: ReachOutcome,
     budget: Budget<'_>,
     found: &mut Findings,
     watch: &mut Watch<'_>,

@@ -37,7 +37,7 @@ use crate::{Options, Program, Refused, Watch};
 pub(crate) const EXCEEDS: &str = "does not refine";
 
 /// The observed cells of the program, and the corresponding ones of the specification.
-struct Matched {
+struct MatchedCells {
     cells: Vec<u32>,
     theirs: Vec<u32>,
 }
@@ -82,7 +82,14 @@ impl Program {
     fn matched<'a>(
         &'a self,
         specification: &'a Program,
-    ) -> Result<(&'a std::sync::Arc<Code>, &'a std::sync::Arc<Code>, Matched), Refused> {
+    ) -> Result<
+        (
+            &'a std::sync::Arc<Code>,
+            &'a std::sync::Arc<Code>,
+            MatchedCells,
+        ),
+        Refused,
+    > {
         let refused = |why: String| Refused::Refinement(why);
         let stated = self
             .refinement()
@@ -97,7 +104,7 @@ impl Program {
                     .to_owned(),
             ));
         }
-        let mut matched = Matched {
+        let mut matched = MatchedCells {
             cells: Vec::new(),
             theirs: Vec::new(),
         };

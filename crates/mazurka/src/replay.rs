@@ -225,9 +225,9 @@ impl Program {
             })
         };
         let words = if old.version < VERSION {
-            Words::Ignored
+            TextCheck::Ignored
         } else {
-            Words::Compared
+            TextCheck::Compared
         };
         let mut witnesses = Vec::new();
         let mut counts = Counts::default();
@@ -298,7 +298,7 @@ impl Program {
 
 /// Whether labels and messages must be the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Words {
+enum TextCheck {
     Compared,
     /// The record has an older version, with other words.
     Ignored,
@@ -312,7 +312,7 @@ fn has_nondeterminism(witnesses: &[Witness]) -> bool {
 fn again<M: Narrator + Semantics>(
     machine: &mut M,
     old: &Witness,
-    words: Words,
+    words: TextCheck,
 ) -> Result<Witness, ReplayProblem> {
     let changed = |what: &str| Err(ReplayProblem::Changed(what.to_owned()));
     match (old.kind, &old.runs[..]) {
@@ -380,13 +380,13 @@ fn failure_again<M: Narrator>(
     machine: &mut M,
     failures: &[Mishap],
     old: &Witness,
-    words: Words,
+    words: TextCheck,
 ) -> Option<Mishap> {
     let mut failures = failures.iter().copied();
     failures.find(|mishap| {
         let told = evidence::as_it_failed(machine, mishap, |m| m.explain(mishap));
         let (message, place) = told;
-        place == old.place && (words == Words::Ignored || message == old.message)
+        place == old.place && (words == TextCheck::Ignored || message == old.message)
     })
 }
 
@@ -394,7 +394,7 @@ fn failure_again<M: Narrator>(
 fn same_run<M: Narrator>(
     machine: &mut M,
     old: &Run,
-    words: Words,
+    words: TextCheck,
 ) -> Result<NarratedRun, ReplayProblem> {
     let schedule: Schedule = old.schedule.parse()?;
     let narrated = match evidence::tell(machine, &schedule) {
@@ -407,8 +407,8 @@ fn same_run<M: Narrator>(
         }
     };
     match words {
-        Words::Compared => same_steps(old, &narrated.run)?,
-        Words::Ignored => {
+        TextCheck::Compared => same_steps(old, &narrated.run)?,
+        TextCheck::Ignored => {
             let mut old = old.clone();
             for (was, is) in old.steps.iter_mut().zip(&narrated.run.steps) {
                 was.label.clone_from(&is.label);

@@ -106,7 +106,7 @@ impl Program {
             question.ask(watch)?
         };
         let (races, runs, estimate) = (answer.races, answer.runs, answer.estimate);
-        let outcome = Outcome::new(command, question.counted, answer, budget.elapsed());
+        let outcome = RecordContents::new(command, question.counted, answer, budget.elapsed());
         let mut record = self.weak_record(memory, options, outcome);
         if let Some(sample) = wanted.draws {
             record.algorithm = sample.to_string();
@@ -167,7 +167,7 @@ impl Program {
             limits: &options.limits,
         };
         let answer = native::Native::new(wanted.memory)?.ask(&asked, watch)?;
-        let outcome = Outcome::new(wanted.command, counted, answer, budget.elapsed());
+        let outcome = RecordContents::new(wanted.command, counted, answer, budget.elapsed());
         Ok(self.weak_record(wanted.memory, options, outcome))
     }
 
@@ -199,7 +199,7 @@ impl Program {
         }
     }
 
-    fn weak_record(&self, memory: Memory, options: &Options, outcome: Outcome) -> Record {
+    fn weak_record(&self, memory: Memory, options: &Options, outcome: RecordContents) -> Record {
         let met = outcome.met();
         let verdict = match (outcome.witnesses.is_empty(), outcome.bounds.is_empty()) {
             (false, _) => Verdict::Violated,
@@ -287,7 +287,7 @@ impl Program {
             // The type of an input is known only where the program asks for it.
             machine.check_inputs(&options.inputs)?;
         }
-        let outcome = Outcome::of_run(&run, (bounds, witnesses), start.elapsed());
+        let outcome = RecordContents::of_run(&run, (bounds, witnesses), start.elapsed());
         Ok(self.run_record(memory, plan, options, (outcome, ready, run)))
     }
 
@@ -297,7 +297,7 @@ impl Program {
         memory: Memory,
         plan: &Plan,
         options: &Options,
-        (outcome, ready, run): (Outcome, Vec<String>, Run),
+        (outcome, ready, run): (RecordContents, Vec<String>, Run),
     ) -> RunRecord {
         let mut record = self.weak_record(memory, options, outcome);
         record.scope.exhaustive = false;
@@ -336,7 +336,7 @@ impl Program {
             Plan::Seed(seed) => native.drawn(*seed, &options.limits)?,
         };
         let (run, witnesses) = (told.run, told.witnesses);
-        let outcome = Outcome::of_run(&run, (bounds, witnesses), start.elapsed());
+        let outcome = RecordContents::of_run(&run, (bounds, witnesses), start.elapsed());
         Ok(self.run_record(memory, plan, options, (outcome, told.ready, run)))
     }
 
@@ -392,7 +392,7 @@ impl Program {
             return Err(ReplayProblem::Nothing);
         }
         let runs = (runs.len(), runs.iter().map(|run| run.steps.len()).sum());
-        let outcome = Outcome::of_replay(old, runs, witnesses, start.elapsed());
+        let outcome = RecordContents::of_replay(old, runs, witnesses, start.elapsed());
         let mut record = self.weak_record(memory, options, outcome);
         record.scope.exhaustive = false;
         Ok(record)
@@ -436,7 +436,7 @@ impl Program {
         if runs == 0 {
             return Err(ReplayProblem::Nothing);
         }
-        let outcome = Outcome::of_replay(old, (runs, steps), witnesses, start.elapsed());
+        let outcome = RecordContents::of_replay(old, (runs, steps), witnesses, start.elapsed());
         let mut record = self.weak_record(memory, options, outcome);
         record.scope.exhaustive = false;
         Ok(record)
@@ -463,7 +463,7 @@ pub(crate) struct WeakRequest {
 }
 
 /// The contents of a record.
-struct Outcome {
+struct RecordContents {
     command: &'static str,
     /// The kinds of violations that decide.
     counted: Kinds,
@@ -477,7 +477,7 @@ struct Outcome {
     witnesses: Vec<Witness>,
 }
 
-impl Outcome {
+impl RecordContents {
     /// Returns the outcome of one execution, with the bounds that cut it off and its violations.
     fn of_run(
         run: &Run,

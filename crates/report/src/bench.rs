@@ -5,7 +5,7 @@ use mazurka_core::bench::{Benchmark, Clock, Measure, Measured};
 use crate::{Paint, View};
 
 /// A column: its title, whether it is text, and its content for a row.
-type Column = (&'static str, bool, fn(&Measured) -> String);
+type ReportColumn = (&'static str, bool, fn(&Measured) -> String);
 
 /// Returns the measurements, with the figures of other tools beside them and, if asked for, the
 /// targets.
@@ -56,38 +56,38 @@ pub fn bench(benchmark: &Benchmark, targets: bool, view: &View) -> String {
     text
 }
 
-const PROGRAM: &[Column] = &[
+const PROGRAM: &[ReportColumn] = &[
     ("program", true, |row| row.program.clone()),
     ("engine", true, |row| row.algorithm.clone()),
 ];
-const TRACES: &[Column] = &[
+const TRACES: &[ReportColumn] = &[
     ("traces", false, |row| maybe(row.counts.traces)),
     ("executions", false, |row| row.counts.executions.to_string()),
     ("blocked", false, |row| row.counts.blocked.to_string()),
 ];
-const STATES: &[Column] = &[
+const STATES: &[ReportColumn] = &[
     ("states", false, |row| maybe(row.states)),
     ("final", false, |row| row.counts.final_states.to_string()),
 ];
-const TIME: &[Column] = &[
+const TIME: &[ReportColumn] = &[
     ("steps", false, |row| row.counts.steps.to_string()),
     ("seconds", false, |row| match row.seconds {
         n if n < 0.001 => format!("{n:.6}"),
         n => format!("{n:.4}"),
     }),
 ];
-const TRACE_RATE: &[Column] = &[("traces/s", false, rate)];
-const STEP_RATE: &[Column] = &[("steps/s", false, rate)];
-const OTHERS: &[Column] = &[("peers", true, peers)];
-const TARGETS: &[Column] = &[
+const TRACE_RATE: &[ReportColumn] = &[("traces/s", false, rate)];
+const STEP_RATE: &[ReportColumn] = &[("steps/s", false, rate)];
+const OTHERS: &[ReportColumn] = &[("peers", true, peers)];
+const TARGETS: &[ReportColumn] = &[
     ("target", false, |row| {
         row.target.map_or(String::new(), |n| value(row.measure, n))
     }),
     ("", true, |row| note(row).unwrap_or_else(|| hit(row))),
 ];
-const NOTES: &[Column] = &[("", true, |row| note(row).unwrap_or_default())];
+const NOTES: &[ReportColumn] = &[("", true, |row| note(row).unwrap_or_default())];
 
-fn columns(measure: Measure, targets: bool) -> Vec<Column> {
+fn columns(measure: Measure, targets: bool) -> Vec<ReportColumn> {
     let last = if targets { TARGETS } else { NOTES };
     match measure {
         Measure::Traces => [PROGRAM, TRACES, TIME, TRACE_RATE, OTHERS, last].concat(),
@@ -152,7 +152,7 @@ fn short(n: f64) -> String {
 }
 
 /// Returns a table with text aligned left and numbers aligned right; empty columns are left out.
-fn table(columns: &[Column], rows: &[&Measured], paint: Paint) -> String {
+fn table(columns: &[ReportColumn], rows: &[&Measured], paint: Paint) -> String {
     let mut lines = vec![String::from(" "); rows.len() + 1];
     for (title, left, show) in columns {
         let cells: Vec<String> = rows.iter().map(|row| show(row)).collect();

@@ -22,7 +22,7 @@ const FAILS: &str = "#c0392b";
 const FAINT: &str = "#7f8c8d";
 
 /// A row of the chart.
-struct Row {
+struct ChartRow {
     /// The number of the step, if one starts here.
     number: Option<usize>,
     lane: usize,
@@ -35,7 +35,7 @@ struct Row {
 /// A chart with its layout: lanes in the order in which their objects appear, and rows.
 struct Chart<'a> {
     lanes: Vec<&'a str>,
-    rows: Vec<Row>,
+    rows: Vec<ChartRow>,
     /// Width of a lane, in letters.
     width: usize,
 }
@@ -91,7 +91,7 @@ impl<'a> Chart<'a> {
                 new.drain(..=at).for_each(|name| self.created(lane, name));
             }
             let to = self.lane(&sent.object);
-            self.rows.push(Row {
+            self.rows.push(ChartRow {
                 number: None,
                 lane,
                 arrow: Some((to, false)),
@@ -104,7 +104,7 @@ impl<'a> Chart<'a> {
 
     fn created(&mut self, lane: usize, object: &'a str) {
         let to = self.lane(object);
-        self.rows.push(Row {
+        self.rows.push(ChartRow {
             number: None,
             lane,
             arrow: Some((to, true)),
@@ -115,7 +115,7 @@ impl<'a> Chart<'a> {
 
     fn words(&mut self, object: &'a str, text: String, color: &'static str) {
         let lane = self.lane(object);
-        self.rows.push(Row {
+        self.rows.push(ChartRow {
             number: None,
             lane,
             arrow: None,
@@ -134,7 +134,7 @@ impl<'a> Chart<'a> {
     }
 
     /// Returns the width of lanes, in letters, at which the text of a row fits into one line.
-    fn needs(&self, row: &Row) -> usize {
+    fn needs(&self, row: &ChartRow) -> usize {
         let letters = row.text.chars().count();
         match row.arrow {
             Some((to, _)) if to != row.lane => (letters + 6).div_ceil(to.abs_diff(row.lane)),
@@ -143,7 +143,7 @@ impl<'a> Chart<'a> {
     }
 
     /// Returns the number of letters of a row that fit into one line.
-    fn room(&self, row: &Row) -> usize {
+    fn room(&self, row: &ChartRow) -> usize {
         match row.arrow {
             Some((to, _)) if to != row.lane => self.width * to.abs_diff(row.lane) - 6,
             _ => self.width - 3,

@@ -9,7 +9,7 @@ use crate::{View, replay_command};
 
 /// Two programs, and the numbers of their outcomes.
 #[derive(Clone, Copy, Debug)]
-pub struct Sides<'a> {
+pub struct ComparedPrograms<'a> {
     /// The first and the second program.
     pub programs: [&'a ProgramRecord; 2],
     /// The number of outcomes of each.
@@ -26,7 +26,7 @@ pub struct Sides<'a> {
 
 /// Returns whether two programs have the same outcomes, and otherwise a run of one with an outcome
 /// that the other does not have.
-pub fn compared(record: &Record, sides: &Sides<'_>, view: &View) -> String {
+pub fn compared(record: &Record, sides: &ComparedPrograms<'_>, view: &View) -> String {
     let paint = view.paint;
     let [one, two] = sides.programs.map(|program| &program.file);
     let [a, b] = sides.outcomes;

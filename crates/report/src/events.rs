@@ -39,16 +39,16 @@ pub(crate) struct Columns {
 impl Columns {
     /// Makes columns as wide as these runs need, but no wider than the view.
     pub fn fitting(runs: &[Run], view: &View) -> Self {
-        let rows: Vec<Row> = runs
+        let rows: Vec<StepRow> = runs
             .iter()
-            .flat_map(|run| (0..run.steps.len()).map(|at| Row::new(run, at)))
+            .flat_map(|run| (0..run.steps.len()).map(|at| StepRow::new(run, at)))
             .collect();
         Self::for_rows(&rows, view)
     }
 
     /// Makes columns as wide as these rows need, but no wider than the view.
-    pub fn for_rows(rows: &[Row], view: &View) -> Self {
-        let widest = |cell: fn(&Row) -> &str| {
+    pub fn for_rows(rows: &[StepRow], view: &View) -> Self {
+        let widest = |cell: fn(&StepRow) -> &str| {
             let widths = rows.iter().map(|row| cell(row).chars().count());
             widths.max().unwrap_or(0)
         };
@@ -110,13 +110,13 @@ impl Columns {
                 text += &elided(left_out);
                 left_out = 0;
             }
-            text += &self.line(&Row::new(run, at), &marks[at], paint);
+            text += &self.line(&StepRow::new(run, at), &marks[at], paint);
         }
         text
     }
 
     /// Returns a row as a line, followed by a mark.
-    pub fn line(&self, row: &Row, mark: &str, paint: Paint) -> String {
+    pub fn line(&self, row: &StepRow, mark: &str, paint: Paint) -> String {
         let number = self.number;
         let mut line = format!(
             "  {:>number$}  {}  {}",
@@ -191,7 +191,7 @@ pub(crate) fn marks(run: &Run) -> Vec<String> {
 }
 
 /// The cells of a step in a table.
-pub(crate) struct Row {
+pub(crate) struct StepRow {
     pub number: String,
     pub process: String,
     pub label: String,
@@ -201,7 +201,7 @@ pub(crate) struct Row {
     pub printed: Vec<String>,
 }
 
-impl Row {
+impl StepRow {
     /// Makes the row of a step.
     pub fn new(run: &Run, at: usize) -> Self {
         let step = &run.steps[at];
@@ -210,7 +210,7 @@ impl Row {
             process += if k == 0 { "=" } else { "," };
             process += &value.to_string();
         }
-        Row {
+        StepRow {
             number: (at + 1).to_string(),
             process,
             label: clip(&step.label, LABEL_WIDTH),

@@ -79,7 +79,7 @@ mod witness;
 pub use bench::bench;
 pub use bounds::advice;
 pub use chart::{chart, chart_svg};
-pub use compare::{Sides, compared};
+pub use compare::{ComparedPrograms, compared};
 pub use condition::{Conditioned, conditioned};
 pub use coverage::coverage;
 pub use dot::dot;

@@ -140,12 +140,12 @@ enum NetNode {
 }
 
 /// The positions of all nodes: conditions, then events.
-struct Layout {
+struct NetLayout {
     layers: Layers,
     conditions: usize,
 }
 
-impl Layout {
+impl NetLayout {
     fn new(net: &Net) -> Self {
         let conditions = net.conditions.len();
         let count = conditions + net.events.len();
@@ -226,7 +226,7 @@ fn label(net: &Net, event: usize) -> String {
 
 /// Returns the net as SVG, with a legend at the bottom.
 pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
-    let layout = Layout::new(net);
+    let layout = NetLayout::new(net);
     let heading = title(record, kind, tests, net);
     let legend = legend(net);
     let lines = legend.iter().chain([&heading]).map(|line| wide(line));
@@ -340,7 +340,7 @@ fn cross(x: f64, y: f64, half: f64) -> String {
 }
 
 /// Returns an arc between a condition and an event, from top to bottom.
-fn arc(layout: &Layout, net: &Net, from: usize, to: usize, arrow: bool) -> String {
+fn arc(layout: &NetLayout, net: &Net, from: usize, to: usize, arrow: bool) -> String {
     let condition = match layout.node(from) {
         NetNode::Condition(condition) => condition,
         NetNode::Event(_) => to,
@@ -423,14 +423,14 @@ pub fn states_table(record: &Record, tests: u64, states: u64, view: &crate::View
 }
 
 /// A name, a number and its meaning.
-type Row<'a> = (&'a str, String, &'a str);
+type FigureRow<'a> = (&'a str, String, &'a str);
 
 fn rows<'a>(
     record: &Record,
     tests: u64,
-    [one, other]: [Row<'a>; 2],
+    [one, other]: [FigureRow<'a>; 2],
     [deadlocked, failing]: [&'a str; 2],
-) -> Vec<Row<'a>> {
+) -> Vec<FigureRow<'a>> {
     let counts = &record.counts;
     let row = |name, count: u64, meaning| (name, count.to_string(), meaning);
     vec![

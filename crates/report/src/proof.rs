@@ -90,7 +90,7 @@ fn size(goal: &GoalOutcome) -> String {
 }
 
 /// Reads the goals of a proof in depth-first order, each once.
-struct Reading<'a> {
+struct GoalReader<'a> {
     proof: &'a Proof,
     seen: Vec<bool>,
     /// For each goal, the number of goals below it that are not closed.
@@ -99,7 +99,7 @@ struct Reading<'a> {
     size: Vec<usize>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> GoalReader<'a> {
     fn new(proof: &'a Proof) -> Self {
         let mut reading = Self {
             proof,
@@ -157,7 +157,7 @@ fn children(program: &ProgramRecord, goal: &GoalRecord) -> Vec<(String, usize)> 
 
 /// Returns a proof as a tree. Parts without open goals are folded below `depth`.
 pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
-    let mut reading = Reading::new(proof);
+    let mut reading = GoalReader::new(proof);
     let mut text = String::new();
     for leaf in &proof.leaves {
         let mark = if leaf.is_proved() { "✓" } else { "✗" };
@@ -227,7 +227,7 @@ struct Branch {
 
 impl Branch {
     /// Returns its line; if it is unfolded, with the questions that were not proved.
-    fn rendered(&self, reading: &Reading<'_>, unfold: bool, view: &View) -> String {
+    fn rendered(&self, reading: &GoalReader<'_>, unfold: bool, view: &View) -> String {
         let Branch {
             at,
             ref step,
@@ -291,7 +291,7 @@ pub fn proof_html(goals: &[GoalOutcome], proofs: &[Proof]) -> String {
                 );
             }
         }
-        let mut reading = Reading::new(proof);
+        let mut reading = GoalReader::new(proof);
         for root in reading.roots() {
             page(&mut reading, root, "", &mut text);
         }
@@ -299,7 +299,7 @@ pub fn proof_html(goals: &[GoalOutcome], proofs: &[Proof]) -> String {
     text
 }
 
-fn page(reading: &mut Reading<'_>, root: usize, step: &str, text: &mut String) {
+fn page(reading: &mut GoalReader<'_>, root: usize, step: &str, text: &mut String) {
     // Proofs are deep, so an explicit stack replaces recursion.
     enum Task {
         Open(usize, String),
@@ -400,7 +400,7 @@ pub const MOST_GOALS: usize = 400;
 
 /// A line in the picture of a proof.
 #[derive(Clone, Copy)]
-enum Line<'a> {
+enum ProofEdge<'a> {
     /// To a goal that another one was reduced to, by a step of this process if it is one.
     Reduced(Option<&'a str>),
     /// To an existing goal that says the same.
@@ -413,7 +413,7 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
     if proof.goals.len() > MOST_GOALS {
         return None;
     }
-    let reading = Reading::new(proof);
+    let reading = GoalReader::new(proof);
     let mut depth = vec![0usize; proof.goals.len()];
     for goal in &proof.goals {
         for (_, child) in children(&proof.program, goal) {
@@ -446,20 +446,20 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
          viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"monospace\" font-size=\"11\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
     );
-    let mut line = |(from, to): (usize, usize), title: &str, kind: Line<'_>| {
+    let mut line = |(from, to): (usize, usize), title: &str, kind: ProofEdge<'_>| {
         let (Some((x, y)), Some((u, v))) = (place.get(from), place.get(to)) else {
             return;
         };
         let style = match kind {
-            Line::Elsewhere => "stroke=\"#95a5a6\" stroke-dasharray=\"4 3\"",
-            Line::Reduced(_) => "stroke=\"#2c3e50\"",
+            ProofEdge::Elsewhere => "stroke=\"#95a5a6\" stroke-dasharray=\"4 3\"",
+            ProofEdge::Reduced(_) => "stroke=\"#2c3e50\"",
         };
         text += &format!(
             "<line x1=\"{x:.0}\" y1=\"{y:.0}\" x2=\"{u:.0}\" y2=\"{v:.0}\" {style}><title>{}</title></line>\n",
             escape(title)
         );
         // The process of the step.
-        if let Line::Reduced(Some(process)) = kind {
+        if let ProofEdge::Reduced(Some(process)) = kind {
             let (x, y) = ((x + u) / 2.0 + 3.0, (y + v) / 2.0 + 3.0);
             text += &format!(
                 "<text x=\"{x:.0}\" y=\"{y:.0}\" font-size=\"9\" fill=\"#7f8c8d\">{}</text>\n",
@@ -471,10 +471,10 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
         let scheduled = matches!(goal.rule, RuleRecord::Schedule { .. });
         for (step, child) in children(&proof.program, goal) {
             let process = step.split(' ').next().filter(|_| scheduled);
-            line((goal.id, child), &step, Line::Reduced(process));
+            line((goal.id, child), &step, ProofEdge::Reduced(process));
         }
         if let RuleRecord::Merge { to } | RuleRecord::Back { to, .. } = goal.rule {
-            line((goal.id, to), goal.rule.name(), Line::Elsewhere);
+            line((goal.id, to), goal.rule.name(), ProofEdge::Elsewhere);
         }
     }
     for (goal, (x, y)) in proof.goals.iter().zip(&place) {

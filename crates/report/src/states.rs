@@ -156,13 +156,13 @@ pub fn states_dot(record: &Record, graph: &StateGraph) -> String {
 }
 
 /// The positions of all nodes: states, then the labels of steps.
-struct Layout<'a> {
+struct GraphLayout<'a> {
     graph: &'a StateGraph,
     layers: Layers,
     top: f64,
 }
 
-impl<'a> Layout<'a> {
+impl<'a> GraphLayout<'a> {
     fn new(graph: &'a StateGraph, top: f64) -> Self {
         let states = graph.states.len();
         let mut layer: Vec<usize> = graph.states.iter().map(|state| 2 * state.depth).collect();
@@ -277,7 +277,7 @@ pub fn states_svg(record: &Record, graph: &StateGraph) -> String {
     let mut heading = vec![title(record, graph)];
     heading.extend(states_left_out(record, graph));
     let top = TITLE + MARGIN + heading.len() as f64 * LINE;
-    let layout = Layout::new(graph, top);
+    let layout = GraphLayout::new(graph, top);
     let legend =
         Legend::from_leaves(|leaf| graph.states.iter().any(|state| state.mark == Some(leaf)));
     let lines = heading.iter().map(|line| wide(line) + 2.0 * MARGIN);

@@ -3,7 +3,7 @@
 use mazurka_core::record::{Run, Waiting};
 use mazurka_core::{NextSteps, Situation, Standing, Status};
 
-use crate::events::{Columns, Row, bindings};
+use crate::events::{Columns, StepRow, bindings};
 use crate::{View, clip, counted, pad, witness};
 
 /// Limit on the length of values.
@@ -28,16 +28,16 @@ pub fn stepped(now: Stepped<'_>, view: &View) -> String {
         names: run.names.clone(),
         ..run.clone()
     };
-    let made = (known..run.steps.len()).map(|at| Row::new(run, at));
-    let made: Vec<Row> = made.collect();
-    let possible = (0..after.steps.len()).map(|at| Row {
+    let made = (known..run.steps.len()).map(|at| StepRow::new(run, at));
+    let made: Vec<StepRow> = made.collect();
+    let possible = (0..after.steps.len()).map(|at| StepRow {
         number: String::new(),
-        ..Row::new(&after, at)
+        ..StepRow::new(&after, at)
     });
     let (count, all) = (made.len(), made.into_iter().chain(possible));
-    let rows: Vec<Row> = all.collect();
+    let rows: Vec<StepRow> = all.collect();
     let columns = Columns::for_rows(&rows, view);
-    let line = |row: &Row| columns.line(row, "", view.paint);
+    let line = |row: &StepRow| columns.line(row, "", view.paint);
     let mut text: String = rows[..count].iter().map(line).collect();
     if count == 0 {
         text += &format!("{}\n", headline(run.steps.len(), &bindings(&run.state)));

@@ -26,7 +26,7 @@ pub(crate) const PAPER: &str = "#ffffff";
 
 /// Returns the tree as SVG, with a legend at the bottom.
 pub fn svg(record: &Record, tree: &Tree) -> String {
-    let layout = Layout::new(tree);
+    let layout = TreeLayout::new(tree);
     let heading = title(record, tree);
     let legend = Legend::new(tree);
     let deepest = layout.places.iter().map(|place| place.depth).max();
@@ -64,28 +64,28 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
 }
 
 /// The position of a state.
-struct Place {
+struct StatePosition {
     column: usize,
     depth: usize,
 }
 
-struct Layout {
-    places: Vec<Place>,
+struct TreeLayout {
+    places: Vec<StatePosition>,
     /// The left end of each column.
     columns: Vec<f64>,
     width: f64,
 }
 
-impl Layout {
+impl TreeLayout {
     fn new(tree: &Tree) -> Self {
         let children = children(tree);
-        let mut places: Vec<Place> = Vec::with_capacity(tree.nodes.len());
+        let mut places: Vec<StatePosition> = Vec::with_capacity(tree.nodes.len());
         // Nodes are in the order of the search: a first child stays in the column, every other
         // child opens a new one.
         let mut columns = 1;
         for (at, node) in tree.nodes.iter().enumerate() {
             let Some(parent) = node.parent else {
-                places.push(Place {
+                places.push(StatePosition {
                     column: 0,
                     depth: 0,
                 });
@@ -98,7 +98,7 @@ impl Layout {
                 columns - 1
             };
             let depth = places[parent].depth + 1;
-            places.push(Place { column, depth });
+            places.push(StatePosition { column, depth });
         }
         let mut widths = vec![0.0_f64; columns];
         for (node, place) in tree.nodes.iter().zip(&places) {

@@ -3,7 +3,7 @@
 use crate::{BitOp, Term, TermNode, Terms};
 
 /// The precedence of the outermost operator, and the pieces of the text.
-struct Shape {
+struct PrintedTerm {
     binds: u8,
     pieces: Vec<Piece>,
 }
@@ -63,9 +63,9 @@ impl Terms {
         text
     }
 
-    fn shape(&self, term: Term) -> Shape {
+    fn shape(&self, term: Term) -> PrintedTerm {
         let text = |text: &str| Piece::Text(text.to_owned());
-        let infix = |binds: u8, a, operator: &str, b, right: u8| Shape {
+        let infix = |binds: u8, a, operator: &str, b, right: u8| PrintedTerm {
             binds,
             pieces: vec![
                 Piece::Part(a, binds),
@@ -73,7 +73,7 @@ impl Terms {
                 Piece::Part(b, right),
             ],
         };
-        let atom = |text: String| Shape {
+        let atom = |text: String| PrintedTerm {
             binds: ATOM,
             pieces: vec![Piece::Text(text)],
         };
@@ -83,7 +83,7 @@ impl Terms {
                 Some(_) => (b, mirrored, a),
                 None => (a, operator, b),
             };
-            Shape {
+            PrintedTerm {
                 binds: COMPARE,
                 pieces: vec![
                     Piece::Part(a, BIT_OR),
@@ -97,12 +97,12 @@ impl Terms {
             TermNode::Variable(number) => atom(self.variables()[number as usize].name.clone()),
             TermNode::Not(inner) => match self.node(inner) {
                 TermNode::Equal(a, b) => compare(a, "!=", "!=", b),
-                _ => Shape {
+                _ => PrintedTerm {
                     binds: UNARY,
                     pieces: vec![text("!"), Piece::Part(inner, UNARY)],
                 },
             },
-            TermNode::Negate(inner) => Shape {
+            TermNode::Negate(inner) => PrintedTerm {
                 binds: UNARY,
                 pieces: vec![text("-"), Piece::Part(inner, ATOM)],
             },
@@ -138,7 +138,7 @@ impl Terms {
             }
             TermNode::Div(a, b) => infix(PRODUCT, a, "/", b, UNARY),
             TermNode::Rem(a, b) => infix(PRODUCT, a, "%", b, UNARY),
-            TermNode::If(a, b, c) => Shape {
+            TermNode::If(a, b, c) => PrintedTerm {
                 binds: CHOICE,
                 pieces: vec![
                     text("if "),

@@ -18,15 +18,15 @@ use crate::{Sort, Term, TermNode, Terms};
 
 /// An `int` as `plus - minus + rest`, where `|rest|` is at most this value.
 #[derive(Clone, Copy, Default)]
-struct Shape {
+struct LinearForm {
     plus: Option<Term>,
     minus: Option<Term>,
     rest: u128,
 }
 
-impl Shape {
+impl LinearForm {
     fn bounded(rest: u128) -> Self {
-        Shape {
+        LinearForm {
             rest,
             ..Self::default()
         }
@@ -37,7 +37,7 @@ impl Shape {
     }
 
     fn negate(self) -> Self {
-        Shape {
+        LinearForm {
             plus: self.minus,
             minus: self.plus,
             rest: self.rest,
@@ -45,7 +45,7 @@ impl Shape {
     }
 
     /// Returns the sum, unless two free variables remain on one side.
-    fn add(self, other: Shape) -> Option<Shape> {
+    fn add(self, other: LinearForm) -> Option<LinearForm> {
         let (mut plus, mut minus) = ([self.plus, other.plus], [self.minus, other.minus]);
         for a in &mut plus {
             for b in &mut minus {
@@ -58,7 +58,7 @@ impl Shape {
             [Some(_), Some(_)] => None,
             [a, b] => Some(a.or(b)),
         };
-        Some(Shape {
+        Some(LinearForm {
             plus: one(plus)?,
             minus: one(minus)?,
             rest: self.rest.saturating_add(other.rest),
@@ -96,7 +96,7 @@ fn bounds(terms: &Terms, conjuncts: &[Term]) -> FxHashMap<Term, (Option<i64>, Op
 /// most 64.
 pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
     let bounds = bounds(terms, conjuncts);
-    let mut shapes: FxHashMap<Term, Shape> = FxHashMap::default();
+    let mut shapes: FxHashMap<Term, LinearForm> = FxHashMap::default();
     let mut apart: u128 = 0;
     let mut constants: u128 = 0;
     for term in terms.parts_of(conjuncts) {
@@ -105,7 +105,7 @@ pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
             constants = constants.max(u128::from(value.unsigned_abs()));
         }
         let of = |part: Term| match terms.value(part) {
-            Some(value) => Shape::bounded(u128::from(value.unsigned_abs())),
+            Some(value) => LinearForm::bounded(u128::from(value.unsigned_abs())),
             None => shapes[&part],
         };
         if let TermNode::Equal(a, b) | TermNode::Less(a, b) | TermNode::AtMost(a, b) = node
@@ -118,26 +118,26 @@ pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
             continue;
         }
         let shape = match node {
-            TermNode::Constant(value) => Shape::bounded(u128::from(value.unsigned_abs())),
+            TermNode::Constant(value) => LinearForm::bounded(u128::from(value.unsigned_abs())),
             TermNode::Variable(_) => match bounds.get(&term) {
                 Some(&(Some(low), Some(high))) => {
-                    Shape::bounded(u128::from(low.unsigned_abs().max(high.unsigned_abs())))
+                    LinearForm::bounded(u128::from(low.unsigned_abs().max(high.unsigned_abs())))
                 }
-                _ => Shape {
+                _ => LinearForm {
                     plus: Some(term),
-                    ..Shape::default()
+                    ..LinearForm::default()
                 },
             },
             TermNode::Add(a, b) => of(a).add(of(b))?,
             TermNode::Sub(a, b) => of(a).add(of(b).negate())?,
             TermNode::Negate(a) => of(a).negate(),
             TermNode::If(_, a, b) if of(a).is_bounded() && of(b).is_bounded() => {
-                Shape::bounded(of(a).rest.max(of(b).rest))
+                LinearForm::bounded(of(a).rest.max(of(b).rest))
             }
             TermNode::If(_, a, b) => {
-                let chosen = Shape {
+                let chosen = LinearForm {
                     plus: Some(term),
-                    ..Shape::default()
+                    ..LinearForm::default()
                 };
                 for branch in [a, b] {
                     let difference = of(branch).negate().add(chosen)?;
@@ -150,7 +150,7 @@ pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
                 if !a.is_bounded() || !b.is_bounded() {
                     return None;
                 }
-                Shape::bounded(match node {
+                LinearForm::bounded(match node {
                     TermNode::Mul(..) => a.rest.saturating_mul(b.rest),
                     _ => a.rest,
                 })
@@ -159,7 +159,7 @@ pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
         };
         shapes.insert(term, shape);
     }
-    let magnitude = |shape: &Shape| {
+    let magnitude = |shape: &LinearForm| {
         let free = u128::from(shape.plus.is_some()) + u128::from(shape.minus.is_some());
         shape.rest.saturating_add(apart.saturating_mul(free))
     };

@@ -4,7 +4,7 @@ use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 
 use super::rules::Rules;
-use super::{Body, Checker, Local, LocalTy};
+use super::{BodyCode, Checker, Local, LocalTy};
 use crate::code::{Handler, Op};
 use crate::syntax::ast::{self, Name};
 use crate::types::{Head, Ty};
@@ -15,11 +15,11 @@ use crate::value::Value;
 pub(super) struct PendingJump(usize);
 
 impl Checker<'_> {
-    pub(super) fn open(&mut self, body: Body) {
+    pub(super) fn open(&mut self, body: BodyCode) {
         self.bodies.push(body);
     }
 
-    pub(super) fn body(&mut self) -> &mut Body {
+    pub(super) fn body(&mut self) -> &mut BodyCode {
         let Some(body) = self.bodies.last_mut() else {
             unreachable!("code is only written between `open` and `close`");
         };

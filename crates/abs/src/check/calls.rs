@@ -5,7 +5,7 @@ use mazurka_diagnostics::Span;
 
 use super::declare::partial_key;
 use super::names::count;
-use super::{Body, Checker, FunctionBody, FunctionTy, LocalTy, STANDARD_NAME, TypeDef};
+use super::{BodyCode, Checker, FunctionBody, FunctionTy, LocalTy, STANDARD_NAME, TypeDef};
 use crate::code::{FunctionInfo, Op};
 use crate::syntax::ast::{Expr, Function, Name};
 use crate::types::{Head, Ty};
@@ -393,12 +393,12 @@ impl<'a> Checker<'a> {
     ) -> FunctionTy {
         let (module, generics) = (self.module_here(), self.generics());
         let class = self.class_here();
-        self.open(Body {
+        self.open(BodyCode {
             captures: Some(Vec::new()),
             class,
             module,
             generics: generics.clone(),
-            ..Body::default()
+            ..BodyCode::default()
         });
         let mut types = Vec::new();
         for (ty, name) in parameters {

@@ -4,7 +4,7 @@ use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 
 use super::rules::{self, Rules};
-use super::{Block, Body, Checker, LocalTy, stmt};
+use super::{Block, BodyCode, Checker, LocalTy, stmt};
 use crate::code::{ClassInfo, MethodInfo, Op};
 use crate::syntax::ast::{self, Pattern, PatternKind, Stmt};
 use crate::types::Ty;
@@ -38,10 +38,10 @@ impl Checker<'_> {
             self.out.classes.push(info);
             return;
         };
-        self.open(Body {
+        self.open(BodyCode {
             class: Some(number),
             module,
-            ..Body::default()
+            ..BodyCode::default()
         });
         for (at, field) in tree.fields.iter().enumerate() {
             let (_, ty) = fields[tree.parameters.len() + at].clone();
@@ -74,11 +74,11 @@ impl Checker<'_> {
         info.init_slots = slots;
         info.recovers_assertions = self.recovers_assertions(tree, module);
         info.recover = tree.recover.as_ref().map(|branches| {
-            self.open(Body {
+            self.open(BodyCode {
                 class: Some(number),
                 module,
                 block: Block::Recover,
-                ..Body::default()
+                ..BodyCode::default()
             });
             let slot = self.slot();
             self.recovery(branches, slot, tree.name.span);
@@ -94,7 +94,7 @@ impl Checker<'_> {
             else {
                 continue;
             };
-            self.open(Body {
+            self.open(BodyCode {
                 class: Some(number),
                 module,
                 may_wait: true,
@@ -102,7 +102,7 @@ impl Checker<'_> {
                 readonly: signature.readonly,
                 result: Some(known.result.clone()),
                 nonnull_result: signature.result.nonnull,
-                ..Body::default()
+                ..BodyCode::default()
             });
             for (parameter, ty) in signature.parameters.iter().zip(&known.parameters) {
                 self.declare_local(&parameter.name, LocalTy::Value(ty.clone()));
@@ -210,12 +210,12 @@ impl Checker<'_> {
             start: span.end.saturating_sub(1),
             end: span.end,
         };
-        self.open(Body {
+        self.open(BodyCode {
             class: Some(0),
             module,
             may_wait: true,
             result: None,
-            ..Body::default()
+            ..BodyCode::default()
         });
         self.stmts(body);
         let unit = self.constant(Value::Unit);

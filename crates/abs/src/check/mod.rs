@@ -150,7 +150,7 @@ enum Block {
 
 /// The code of a function, method, init block or main block, with places relative to its start.
 #[derive(Debug, Default)]
-struct Body {
+struct BodyCode {
     ops: Vec<Op>,
     spans: Vec<Span>,
     handlers: Vec<Handler>,
@@ -223,7 +223,7 @@ struct Checker<'a> {
     classes: Vec<ClassDef<'a>>,
     inheritance: Inheritance,
     unknowns: Unknowns,
-    bodies: Vec<Body>,
+    bodies: Vec<BodyCode>,
     /// The `finally` blocks around the statement that is being checked.
     finals: Vec<(&'a ast::Stmt, usize)>,
     holes: Vec<Vec<(u32, u32)>>,
@@ -587,10 +587,10 @@ impl<'a> Checker<'a> {
         let count = parameters.len() + taken.as_ref().map_or(0, Vec::len);
         self.current = Some(number);
         self.function_types = vec![None; taken.as_ref().map_or(0, Vec::len)];
-        self.open(Body {
+        self.open(BodyCode {
             module,
             generics,
-            ..Body::default()
+            ..BodyCode::default()
         });
         for (at, (name, _)) in taken.iter().flatten().enumerate() {
             let name = ast::Name {

@@ -167,7 +167,7 @@ impl Checker<'_> {
 
     /// Whether a name stands for a variable or a field.
     fn is_bound(&self, name: &str) -> bool {
-        let local = |body: &super::Body| body.scope.iter().any(|local| local.name == name);
+        let local = |body: &super::BodyCode| body.scope.iter().any(|local| local.name == name);
         self.bodies.iter().any(local) || self.field(name).is_some()
     }
 

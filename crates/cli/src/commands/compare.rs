@@ -4,7 +4,7 @@
 use clap::Args;
 use mazurka::Program;
 use mazurka::compare::{Compare, Relation};
-use mazurka_report::Sides;
+use mazurka_report::ComparedPrograms;
 
 use super::{Refusal, view};
 use crate::args::{OutputArgs, SearchArgs};
@@ -87,7 +87,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Refusal> {
     let record = &whole.record;
     show(&whole, record.verdict.into(), &args.output, |_| {
         let only = whole.difference.as_ref();
-        let sides = Sides {
+        let sides = ComparedPrograms {
             programs: [&record.program, &whole.other],
             outcomes: whole.outcomes,
             within: args.within,

@@ -1,7 +1,7 @@
 //! The command `condition`: shows for which inputs and initial values a property holds.
 
 use clap::Args;
-use mazurka::condition::{Case, Wanted};
+use mazurka::condition::{Case, SoughtProperty};
 use mazurka::record::{Binding, Run};
 use mazurka_report::Conditioned;
 
@@ -49,7 +49,7 @@ pub(super) fn condition(args: &ConditionArgs) -> Result<Exit, Refusal> {
     let (file, set) = (args.program.only_file()?, &args.program.settings());
     let source = files::maz_program(file, "asked about values")?;
     let program = load_source(file, &source, set)?;
-    let wanted = Wanted::read(&source, set, &args.property).map_err(bad_property)?;
+    let wanted = SoughtProperty::read(&source, set, &args.property).map_err(bad_property)?;
     let options = args.search.options(1)?;
     let whole = watched(&options.limits, args.output.quiet, |watch| {
         program.condition(&wanted, &options, watch)

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use mazurka::reach::{Reach, Reached, StateProperty};
+use mazurka::reach::{Reach, Reachability, StateProperty};
 use mazurka::record::Record;
 use mazurka::symbolic::{Reduction, SymbolicOptions};
 use mazurka::unfold::{NetKind, Unfold};
@@ -130,18 +130,18 @@ enum SearchMethod {
 
 /// The result of a search.
 #[derive(Debug, Serialize)]
-struct Row {
+struct SearchResult {
     #[serde(flatten)]
     record: Record,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    state: Option<State>,
+    state: Option<StateAnswer>,
 }
 
 /// The answer about a state that was searched for.
 #[derive(Debug, Serialize)]
-struct State {
+struct StateAnswer {
     state: String,
-    answer: Reached,
+    answer: Reachability,
     net: String,
     method: &'static str,
 }
@@ -169,7 +169,7 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
         return Err(no.into());
     }
     let options = args.search.options(jobs(Some(1)))?;
-    let mut found: Vec<Row> = Vec::new();
+    let mut found: Vec<SearchResult> = Vec::new();
     let mut listed = Vec::new();
     let mut read: Option<(&str, Sources)> = None;
     for one in &planned {
@@ -234,20 +234,20 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
 }
 
 /// Adds columns with the states that were searched for, and the answers.
-fn add_states(sheet: &mut Sheet, found: &[Row]) {
+fn add_states(sheet: &mut Sheet, found: &[SearchResult]) {
     if found.iter().all(|row| row.state.is_none()) {
         return;
     }
     for (cells, row) in sheet.rows.iter_mut().zip(found) {
         let state = row.state.as_ref();
-        let cell = |text: fn(&State) -> String| state.map_or(String::new(), text);
+        let cell = |text: fn(&StateAnswer) -> String| state.map_or(String::new(), text);
         cells.push(cell(|state| state.state.clone()));
         cells.push(cell(|state| state.net.clone()));
         cells.push(cell(|state| {
             let answer = match state.answer {
-                Reached::Reachable => "reachable",
-                Reached::Unreachable => "unreachable",
-                Reached::Unknown => "unknown",
+                Reachability::Reachable => "reachable",
+                Reachability::Unreachable => "unreachable",
+                Reachability::Unknown => "unknown",
             };
             answer.to_owned()
         }));
@@ -534,7 +534,7 @@ impl TableArgs {
         (property, wanted): (&str, StateProperty),
         how: Reach,
         options: &Options,
-    ) -> Result<Row, Refusal> {
+    ) -> Result<SearchResult, Refusal> {
         let done = watched(&options.limits, self.quiet, |watch| {
             program.reach(&wanted, how, options, watch)
         })?;
@@ -542,13 +542,13 @@ impl TableArgs {
         let mut record = done.record;
         record.algorithm = how.method.name().to_owned();
         watch::add_memory(&mut record);
-        let state = State {
+        let state = StateAnswer {
             state: property.to_owned(),
             answer: done.answer,
             net: how.net.kind.to_string(),
             method: how.method.name(),
         };
-        Ok(Row {
+        Ok(SearchResult {
             record,
             state: Some(state),
         })
@@ -560,7 +560,7 @@ impl TableArgs {
         program: &Program,
         way: &SearchMethod,
         options: &Options,
-    ) -> Result<Row, Refusal> {
+    ) -> Result<SearchResult, Refusal> {
         let done = watched(&options.limits, self.quiet, |watch| match *way {
             SearchMethod::Reach(..) => unreachable!("it is looked for by `reached`"),
             SearchMethod::Check => program.check(options, watch),
@@ -590,7 +590,7 @@ impl TableArgs {
         let file = &program.record().file;
         let mut record = done.map_err(|error| format!("`{file}`: {error}"))?;
         watch::add_memory(&mut record);
-        Ok(Row {
+        Ok(SearchResult {
             record,
             state: None,
         })

@@ -60,7 +60,7 @@ pub(crate) struct TestArgs {
 
 /// The result of a model.
 #[derive(Debug, Serialize)]
-struct Outcome {
+struct ModelResult {
     name: String,
     expected: Option<Expected>,
     found: Option<Expected>,
@@ -100,7 +100,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, Refusal> {
     }
     let exit = outcomes
         .iter()
-        .map(Outcome::exit)
+        .map(ModelResult::exit)
         .fold(Exit::Verified, Exit::worse);
     Ok(match args.format {
         Format::Json => output::print_raw(&json(&outcomes)?, exit),
@@ -109,7 +109,11 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, Refusal> {
 }
 
 /// Applies a function to each case, several at a time. The results are in order.
-fn all(cases: &[Case], workers: usize, work: impl Fn(&Case) -> Outcome + Sync) -> Vec<Outcome> {
+fn all(
+    cases: &[Case],
+    workers: usize,
+    work: impl Fn(&Case) -> ModelResult + Sync,
+) -> Vec<ModelResult> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -132,7 +136,7 @@ fn all(cases: &[Case], workers: usize, work: impl Fn(&Case) -> Outcome + Sync) -
 }
 
 /// Checks one model in a process of its own, which contains its memory use and its crashes.
-fn check_case(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
+fn check_case(mazurka: &Path, folder: &Path, case: &Case) -> ModelResult {
     let start = Instant::now();
     // With `./` in front, a name that begins with `-` is not a flag.
     let file = Path::new(".").join(folder).join(&case.file);
@@ -176,7 +180,7 @@ fn check_case(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
     let shown = mazurka_report::quote(&shown.display().to_string());
     let flags = { case.flags.iter() }.map(|flag| format!(" {}", mazurka_report::quote(flag)));
     let flags: String = flags.collect();
-    Outcome {
+    ModelResult {
         name: case.name.clone(),
         expected: case.expected,
         found,
@@ -188,7 +192,7 @@ fn check_case(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
 }
 
 /// Writes the findings into a folder: a file for each model, named by its number in the list.
-fn save(outcomes: &[Outcome], folder: &Path) -> Result<(), Refusal> {
+fn save(outcomes: &[ModelResult], folder: &Path) -> Result<(), Refusal> {
     let failed = |error: std::io::Error| format!("`{}`: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(failed)?;
     for (number, outcome) in outcomes.iter().enumerate() {
@@ -231,7 +235,7 @@ fn complaint(out: &[u8], complaints: &[u8]) -> String {
     first.trim_start_matches("mazurka: ").to_owned()
 }
 
-impl Outcome {
+impl ModelResult {
     fn exit(&self) -> Exit {
         match (self.expected, self.found) {
             (_, None) => Exit::BadInput,
@@ -244,7 +248,7 @@ impl Outcome {
 }
 
 /// Returns a line for each model, the command for each that is not as expected, and the totals.
-fn summary(outcomes: &[Outcome]) -> String {
+fn summary(outcomes: &[ModelResult]) -> String {
     let width = outcomes.iter().map(|one| one.name.chars().count()).max();
     let width = width.unwrap_or(0).min(60);
     let mut text = String::new();

@@ -23,7 +23,7 @@ const MOST_MEMBERS: usize = 12;
 
 /// Values of a variable that no guard distinguishes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Class {
+enum ValueClass {
     /// One value with a name: the conditions that the variable has it, and that it does not.
     Named { is: String, is_not: String },
     /// The numbers from the first to the second; `None` means unbounded.
@@ -34,7 +34,7 @@ enum Class {
 #[derive(Debug)]
 struct Domain {
     variable: String,
-    classes: Vec<Class>,
+    classes: Vec<ValueClass>,
 }
 
 /// A condition on a statement: the classes that it waits for.
@@ -90,11 +90,11 @@ fn domains(subject: &Subject<'_>) -> Vec<Rc<Domain>> {
             Type::Bool => [(name.clone(), format!("!{name}"))]
                 .into_iter()
                 .flat_map(|(yes, no)| [(no.clone(), yes.clone()), (yes, no)])
-                .map(|(is, is_not)| Class::Named { is, is_not })
+                .map(|(is, is_not)| ValueClass::Named { is, is_not })
                 .collect(),
             Type::Enum(at) => {
                 let members = &program.enums.get(usize::from(at))?.members;
-                let named = |member: &String| Class::Named {
+                let named = |member: &String| ValueClass::Named {
                     is: format!("{name} == {member}"),
                     is_not: format!("{name} != {member}"),
                 };
@@ -120,19 +120,19 @@ fn numbers(source: &str) -> Vec<i64> {
 }
 
 /// Returns the numbers and the ranges between them, from the least value on.
-fn between(numbers: &[i64], least: Option<i64>) -> Vec<Class> {
+fn between(numbers: &[i64], least: Option<i64>) -> Vec<ValueClass> {
     let mut classes = Vec::new();
     let mut from = least;
     for &number in numbers {
         let before = number.checked_sub(1);
         if before.is_some() && from.is_none_or(|from| Some(from) <= before) {
-            classes.push(Class::Numbers(from, before));
+            classes.push(ValueClass::Numbers(from, before));
         }
-        classes.push(Class::Numbers(Some(number), Some(number)));
+        classes.push(ValueClass::Numbers(Some(number), Some(number)));
         from = number.checked_add(1);
     }
     if from.is_some() {
-        classes.push(Class::Numbers(from, None));
+        classes.push(ValueClass::Numbers(from, None));
     }
     classes
 }
@@ -144,10 +144,10 @@ fn first_guards(start: usize, domain: &Rc<Domain>) -> Vec<Guard> {
     let mut all: Vec<Vec<bool>> = Vec::new();
     for (at, class) in domain.classes.iter().enumerate() {
         let point = match class {
-            Class::Named { .. } => true,
-            Class::Numbers(from, to) => from == to && from.is_some(),
+            ValueClass::Named { .. } => true,
+            ValueClass::Numbers(from, to) => from == to && from.is_some(),
         };
-        let below_and_above = !matches!(class, Class::Named { .. });
+        let below_and_above = !matches!(class, ValueClass::Named { .. });
         if point {
             all.push((0..count).map(|one| one == at).collect());
             all.push((0..count).map(|one| one != at).collect());
@@ -223,19 +223,19 @@ impl Domain {
             .filter(|(_, admits)| !**admits);
         if let (Some((class, _)), None) = (excluded.next(), excluded.next()) {
             match class {
-                Class::Named { is_not, .. } => return is_not.clone(),
-                Class::Numbers(Some(from), to) if Some(from) == to.as_ref() => {
+                ValueClass::Named { is_not, .. } => return is_not.clone(),
+                ValueClass::Numbers(Some(from), to) if Some(from) == to.as_ref() => {
                     return format!("{} != {from}", self.variable);
                 }
-                Class::Numbers(..) => {}
+                ValueClass::Numbers(..) => {}
             }
         }
         let mut parts: Vec<String> = Vec::new();
         let mut run: Option<(Option<i64>, Option<i64>)> = None;
         for (class, &admitted) in self.classes.iter().zip(admits) {
             match (class, admitted) {
-                (Class::Named { is, .. }, true) => parts.push(is.clone()),
-                (Class::Numbers(from, to), true) => {
+                (ValueClass::Named { is, .. }, true) => parts.push(is.clone()),
+                (ValueClass::Numbers(from, to), true) => {
                     run = Some((run.map_or(*from, |(first, _)| first), *to));
                 }
                 (_, false) => parts.extend(run.take().map(|run| self.within(run))),
@@ -261,7 +261,7 @@ impl Domain {
 
     /// Whether this is the least value.
     fn starts_at(&self, number: i64) -> bool {
-        matches!(self.classes.first(), Some(Class::Numbers(Some(from), _)) if *from == number)
+        matches!(self.classes.first(), Some(ValueClass::Numbers(Some(from), _)) if *from == number)
     }
 }
 
@@ -280,8 +280,8 @@ mod tests {
     fn guard_text(domain: &Domain, admits: impl Fn(Option<i64>, Option<i64>) -> bool) -> String {
         let classes = domain.classes.iter();
         let admits = classes.map(|class| match class {
-            Class::Numbers(from, to) => admits(*from, *to),
-            Class::Named { .. } => false,
+            ValueClass::Numbers(from, to) => admits(*from, *to),
+            ValueClass::Named { .. } => false,
         });
         domain.condition(&admits.collect::<Vec<_>>())
     }

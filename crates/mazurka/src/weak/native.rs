@@ -131,9 +131,9 @@ impl<'p> Visitor<&'p mut WeakProgram> for ExecutionVisitor<'_, '_> {
 
 /// The steps of an execution that is drawn, as far as it goes.
 #[derive(Default)]
-struct Drawn(Schedule);
+struct DrawnSchedule(Schedule);
 
-impl<'p> Visitor<&'p mut WeakProgram> for Drawn {
+impl<'p> Visitor<&'p mut WeakProgram> for DrawnSchedule {
     fn end(&mut self, end: &mut End<'_, &'p mut WeakProgram>) -> ControlFlow<()> {
         self.0 = end.schedule();
         ControlFlow::Break(())
@@ -424,7 +424,7 @@ impl Native {
             ..limits.clone()
         };
         let (schedule, bounds) = self.until_known(|program| {
-            let mut drawn = Drawn::default();
+            let mut drawn = DrawnSchedule::default();
             let found = sample(program, memory, &one, Random::new(seed), &mut drawn);
             let mut bounds = found.bounds;
             bounds.retain(|bound| !matches!(bound, Bound::Sampled(_)));

@@ -42,9 +42,9 @@ pub(super) struct JudgedExecution {
 
 /// The steps of an execution that is drawn, as far as it goes.
 #[derive(Default)]
-struct Drawn(Schedule);
+struct DrawnSchedule(Schedule);
 
-impl<P: mazurka_memory::Program> Visitor<P> for Drawn {
+impl<P: mazurka_memory::Program> Visitor<P> for DrawnSchedule {
     fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()> {
         self.0 = end.schedule();
         ControlFlow::Break(())
@@ -307,7 +307,7 @@ impl Narrator<'_> {
     /// Draws an execution at random, the same for the same seed. Returns the limits that cut it
     /// off, too.
     pub fn drawn(&self, seed: u64, limits: &Limits) -> (Schedule, Vec<Bound>) {
-        let mut drawn = Drawn::default();
+        let mut drawn = DrawnSchedule::default();
         let one = Limits {
             executions: Some(1),
             ..limits.clone()

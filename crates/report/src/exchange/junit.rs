@@ -14,7 +14,7 @@ use crate::svg::{attribute, escaped};
 use crate::verdict::title;
 
 /// The outcome of a case.
-enum Outcome {
+enum CaseOutcome {
     Passed,
     /// The violations: for each a short text, and the full one.
     Failed(Vec<(String, String)>),
@@ -43,41 +43,41 @@ pub fn junit(record: &Record) -> String {
     for kind in counted {
         let found = found(*kind);
         let outcome = match (found.is_empty(), record.kinds.open.contains(kind)) {
-            (false, _) => Outcome::Failed(found),
-            (true, true) => Outcome::Unknown(unknown.clone()),
-            (true, false) => Outcome::Passed,
+            (false, _) => CaseOutcome::Failed(found),
+            (true, true) => CaseOutcome::Unknown(unknown.clone()),
+            (true, false) => CaseOutcome::Passed,
         };
         cases.push((format!("no {}", kind.name()), outcome));
     }
     for cover in &record.covers {
         let name = cover.name.as_deref().unwrap_or(&cover.condition);
         let outcome = match cover.answer {
-            CoverAnswer::Reached => Outcome::Passed,
+            CoverAnswer::Reached => CaseOutcome::Passed,
             CoverAnswer::Unreached => {
                 let line = cover.place.line;
                 let text = format!("`{}` is never reached", cover.condition);
-                Outcome::Failed(vec![(text.clone(), format!("{text} (line {line})"))])
+                CaseOutcome::Failed(vec![(text.clone(), format!("{text} (line {line})"))])
             }
-            CoverAnswer::Open => Outcome::Unknown(unknown.clone()),
+            CoverAnswer::Open => CaseOutcome::Unknown(unknown.clone()),
         };
         cases.push((format!("cover {name}"), outcome));
     }
     if let Some(refinement) = &record.refinement {
         let outcome = match refinement.answer {
-            RefinementAnswer::Holds => Some(Outcome::Passed),
-            RefinementAnswer::Open => Some(Outcome::Unknown(unknown.clone())),
+            RefinementAnswer::Holds => Some(CaseOutcome::Passed),
+            RefinementAnswer::Open => Some(CaseOutcome::Unknown(unknown.clone())),
             // The case of its kind reports it, if there is one.
             RefinementAnswer::Broken if counted.contains(&Kind::Property) => None,
-            RefinementAnswer::Broken => Some(Outcome::Failed(found(Kind::Property))),
+            RefinementAnswer::Broken => Some(CaseOutcome::Failed(found(Kind::Property))),
         };
         let name = format!("refines {}", refinement.file);
         cases.extend(outcome.map(|outcome| (name, outcome)));
     }
     if cases.is_empty() {
         let outcome = match record.verdict {
-            Verdict::Verified => Outcome::Passed,
-            Verdict::Violated => Outcome::Failed(vec![(unknown.clone(), unknown)]),
-            Verdict::Inconclusive => Outcome::Unknown(unknown),
+            Verdict::Verified => CaseOutcome::Passed,
+            Verdict::Violated => CaseOutcome::Failed(vec![(unknown.clone(), unknown)]),
+            Verdict::Inconclusive => CaseOutcome::Unknown(unknown),
         };
         cases.push((record.command.clone(), outcome));
     }
@@ -94,7 +94,7 @@ pub fn junit_mistakes(mistakes: &MistakesRecord) -> String {
         format!("{file}{place}: {} [{}]", mistake.message, mistake.code)
     });
     let told: Vec<String> = told.collect();
-    let cases = [("load".to_owned(), Outcome::Unknown(told.join("\n")))];
+    let cases = [("load".to_owned(), CaseOutcome::Unknown(told.join("\n")))];
     suite(&mistakes.file, 0.0, &cases)
 }
 
@@ -136,10 +136,10 @@ fn evidence(record: &Record, witness: &Witness) -> String {
     text
 }
 
-fn suite(file: &str, seconds: f64, cases: &[(String, Outcome)]) -> String {
-    let count = |is: fn(&Outcome) -> bool| cases.iter().filter(|(_, one)| is(one)).count();
-    let failures = count(|one| matches!(one, Outcome::Failed(_)));
-    let errors = count(|one| matches!(one, Outcome::Unknown(_)));
+fn suite(file: &str, seconds: f64, cases: &[(String, CaseOutcome)]) -> String {
+    let count = |is: fn(&CaseOutcome) -> bool| cases.iter().filter(|(_, one)| is(one)).count();
+    let failures = count(|one| matches!(one, CaseOutcome::Failed(_)));
+    let errors = count(|one| matches!(one, CaseOutcome::Unknown(_)));
     let (file, tests) = (attribute(shown(file)), cases.len());
     let counts = format!(r#"tests="{tests}" failures="{failures}" errors="{errors}""#);
     let time = format!(r#"time="{seconds:.3}""#);
@@ -154,8 +154,8 @@ fn suite(file: &str, seconds: f64, cases: &[(String, Outcome)]) -> String {
             attribute(name)
         );
         text += &match outcome {
-            Outcome::Passed => format!("{head}/>\n"),
-            Outcome::Failed(all) => {
+            CaseOutcome::Passed => format!("{head}/>\n"),
+            CaseOutcome::Failed(all) => {
                 let element = |(message, body): &(String, String)| {
                     let (message, body) = (attribute(message), escaped(body));
                     format!(
@@ -165,7 +165,7 @@ fn suite(file: &str, seconds: f64, cases: &[(String, Outcome)]) -> String {
                 let all: String = all.iter().map(element).collect();
                 format!("{head}>\n{all}    </testcase>\n")
             }
-            Outcome::Unknown(why) => {
+            CaseOutcome::Unknown(why) => {
                 let short = attribute(why.lines().next().unwrap_or_default());
                 let why = escaped(why);
                 format!(

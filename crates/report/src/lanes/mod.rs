@@ -16,7 +16,7 @@ use mazurka_core::record::{Kind, Record, Run, Witness};
 use crate::verdict::{headline, replayed, title};
 use crate::{OneRun, View, witness};
 
-use model::{Arrow, Cell, Held, Panel, Row, Style, Tone};
+use model::{Arrow, Cell, LaneRow, LockBar, Panel, Style, Tone};
 use relations::Name;
 
 /// Limit on the length of texts.

@@ -20,8 +20,8 @@ pub(crate) struct Panel {
     /// The text before it.
     pub notes: Vec<String>,
     pub lanes: Vec<Lane>,
-    pub rows: Vec<Row>,
-    pub locks: Vec<Held>,
+    pub rows: Vec<LaneRow>,
+    pub locks: Vec<LockBar>,
     /// The relations of the execution graph, under a weak memory model.
     pub arrows: Vec<Arrow>,
     /// How it ends: whether that is bad, and the text.
@@ -47,7 +47,7 @@ pub(crate) struct Lane {
 
 /// The content at one height.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub(crate) struct LaneRow {
     /// The number of the step.
     pub number: Option<usize>,
     pub cells: Vec<Cell>,
@@ -98,7 +98,7 @@ pub(crate) enum Style {
 
 /// A lock that is held.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
+pub(crate) struct LockBar {
     pub lane: usize,
     pub name: String,
     /// The first row.
@@ -215,19 +215,19 @@ impl Panel {
         let mut first_of_loop = None;
         if let Some(stem) = lasso.filter(|&stem| stem > 0) {
             let stem = format!("stem: {}", steps_from(1, stem));
-            self.rows.push(Row::note(stem));
+            self.rows.push(LaneRow::note(stem));
         }
         for at in 0..last {
             if lasso == Some(at) {
                 let looped = steps_from(at + 1, last);
                 self.rows
-                    .push(Row::note(format!("loop: {looped}, for ever")));
+                    .push(LaneRow::note(format!("loop: {looped}, for ever")));
                 first_of_loop = Some(self.rows.len());
             }
             match drawn.binary_search(&at) {
                 Ok(_) => {
                     let cell = self.step_box(facts, at);
-                    self.rows.push(Row {
+                    self.rows.push(LaneRow {
                         number: Some(at + 1),
                         cells: cell.into_iter().collect(),
                         note: String::new(),
@@ -236,7 +236,8 @@ impl Panel {
                 Err(next) if at == 0 || drawn.binary_search(&(at - 1)).is_ok() => {
                     let until = drawn.get(next).copied().unwrap_or(last);
                     let what = counted((until - at) as u64, "step", "steps");
-                    self.rows.push(Row::note(format!("… {what} left out …")));
+                    self.rows
+                        .push(LaneRow::note(format!("… {what} left out …")));
                 }
                 Err(_) => {}
             }
@@ -245,7 +246,7 @@ impl Panel {
         if let (Some(first), Some(stem)) = (first_of_loop, lasso) {
             self.repeats = Some((first, self.rows.len() - 1));
             let back = format!("↺ back to step {}: the state is the same again", stem + 1);
-            self.rows.push(Row::note(back));
+            self.rows.push(LaneRow::note(back));
         }
         places
     }
@@ -322,7 +323,7 @@ impl Panel {
             });
         }
         if !cells.is_empty() {
-            self.rows.push(Row {
+            self.rows.push(LaneRow {
                 number: None,
                 cells,
                 note: String::new(),
@@ -339,8 +340,8 @@ impl Panel {
 
     /// Returns the locks that processes hold, each from the step that acquired it to the one that
     /// released it, or to the end.
-    fn held(&self, run: &Run, places: &[usize]) -> Vec<Held> {
-        let mut held: Vec<Held> = Vec::new();
+    fn held(&self, run: &Run, places: &[usize]) -> Vec<LockBar> {
+        let mut held: Vec<LockBar> = Vec::new();
         let mut open: Vec<usize> = Vec::new();
         let end = self.rows.len().saturating_sub(1);
         for (at, step) in run.steps.iter().enumerate() {
@@ -350,7 +351,7 @@ impl Panel {
             for change in &step.locks {
                 if change.held {
                     open.push(held.len());
-                    held.push(Held {
+                    held.push(LockBar {
                         lane,
                         name: change.name.clone(),
                         from: places[at],
@@ -388,7 +389,7 @@ impl Panel {
     }
 }
 
-impl Row {
+impl LaneRow {
     fn note(note: String) -> Self {
         Self {
             number: None,

@@ -3,7 +3,7 @@
 //! A lane is as wide as its content, and a row as high, so nothing overlaps. The bars of locks are
 //! to the left of the boxes of their lane, each in a track of its own while it is held.
 
-use super::{Arrow, Cell, Held, Lanes, Panel, Row, Style, Tone};
+use super::{Arrow, Cell, LaneRow, Lanes, LockBar, Panel, Style, Tone};
 use crate::clip;
 use crate::svg::{INK, LETTER, LINE, MARGIN, PAPER, sheet, titled, wide, words};
 
@@ -32,11 +32,11 @@ const LOCK: &str = "#7d3c98";
 const RACE: &str = "#b9770e";
 
 /// The positions of the parts of a panel.
-struct Layout {
+struct PanelLayout {
     /// The right end of the numbers of steps.
     numbers: f64,
     /// For each lane, its left end, the left end of its boxes, and their width.
-    columns: Vec<Column>,
+    columns: Vec<LaneColumn>,
     /// The top and the height of each row.
     rows: Vec<(f64, f64)>,
     /// The track of each held lock.
@@ -48,13 +48,13 @@ struct Layout {
 }
 
 #[derive(Clone, Copy)]
-struct Column {
+struct LaneColumn {
     left: f64,
     boxes: f64,
     width: f64,
 }
 
-impl Column {
+impl LaneColumn {
     fn middle(&self) -> f64 {
         self.boxes + self.width / 2.0
     }
@@ -64,10 +64,10 @@ impl Column {
 pub(super) fn draw(lanes: &Lanes) -> String {
     let mut y = MARGIN;
     let mut body = String::new();
-    let layouts: Vec<Layout> = lanes
+    let layouts: Vec<PanelLayout> = lanes
         .panels
         .iter()
-        .map(|panel| Layout::new(panel, 0.0))
+        .map(|panel| PanelLayout::new(panel, 0.0))
         .collect();
     let right = layouts.iter().map(|layout| layout.right);
     let right = right.fold(2.0 * MARGIN + TEXT_WIDTH * LETTER, f64::max);
@@ -85,7 +85,7 @@ pub(super) fn draw(lanes: &Lanes) -> String {
             body += &text.add(note, "");
         }
         body += &text.add(&panel.left_out().unwrap_or_default(), &ink(RACE));
-        let layout = Layout::new(panel, y);
+        let layout = PanelLayout::new(panel, y);
         body += &layout.draw(panel);
         y = layout.bottom + LINE;
         let mut text = Text { letters, y: &mut y };
@@ -168,7 +168,7 @@ fn broken(text: &str, letters: usize) -> Vec<String> {
     lines
 }
 
-impl Layout {
+impl PanelLayout {
     /// Lays out a panel from this height on.
     fn new(panel: &Panel, top: f64) -> Self {
         let tracks = tracks(&panel.locks);
@@ -189,7 +189,7 @@ impl Layout {
             let count = own.map(|(_, track)| track + 1).max().unwrap_or(0);
             let boxes = left + count as f64 * TRACK;
             let name = wide(&clip(&known.name, NAME_WIDTH));
-            columns.push(Column {
+            columns.push(LaneColumn {
                 left,
                 boxes,
                 width: name + 2.0 * PAD,
@@ -361,7 +361,7 @@ impl Layout {
             "font-weight=\"bold\"",
         );
         let mut text = titled(&known.name, &head);
-        let own = |row: &Row| row.cells.iter().any(|cell| cell.lane == lane);
+        let own = |row: &LaneRow| row.cells.iter().any(|cell| cell.lane == lane);
         let last = panel.rows.iter().rposition(own).map(|row| {
             let (top, height) = self.rows[row];
             top + height + BETWEEN_ROWS / 2.0
@@ -389,7 +389,7 @@ impl Layout {
 
     /// Returns a line from each racing step to the next.
     fn races(&self, panel: &Panel) -> String {
-        let racing = |row: &Row| {
+        let racing = |row: &LaneRow| {
             let mut cells = row.cells.iter();
             cells.find(|cell| cell.racing).map(|cell| cell.lane)
         };
@@ -433,7 +433,7 @@ impl Layout {
     }
 
     /// Returns the bar of a lock that is held.
-    fn bar(&self, held: &Held, track: usize) -> String {
+    fn bar(&self, held: &LockBar, track: usize) -> String {
         let x = self.columns[held.lane].left + track as f64 * TRACK;
         let top = self.rows[held.from].0;
         let bottom = self.rows[held.to].0 + self.rows[held.to].1;
@@ -505,16 +505,16 @@ fn box_height(cell: &Cell) -> f64 {
     cell.lines.len() as f64 * LINE + PAD
 }
 
-fn height(row: &Row) -> f64 {
+fn height(row: &LaneRow) -> f64 {
     row.cells.iter().map(box_height).fold(LINE, f64::max)
 }
 
 /// Returns the track of each lock: locks that a process holds at the same time have different
 /// tracks.
-fn tracks(locks: &[Held]) -> Vec<usize> {
+fn tracks(locks: &[LockBar]) -> Vec<usize> {
     let mut tracks: Vec<usize> = Vec::with_capacity(locks.len());
     for (at, held) in locks.iter().enumerate() {
-        let meets = |other: &Held| {
+        let meets = |other: &LockBar| {
             other.lane == held.lane && other.from <= held.to && held.from <= other.to
         };
         let before = locks[..at].iter().zip(&tracks);

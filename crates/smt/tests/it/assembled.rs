@@ -265,9 +265,9 @@ fn a_missing_program_is_named() {
 }
 
 /// Records the number of constraints of each query.
-struct Heard(Arc<Mutex<Vec<usize>>>);
+struct QuerySizes(Arc<Mutex<Vec<usize>>>);
 
-impl Solver for Heard {
+impl Solver for QuerySizes {
     fn check(&mut self, _: &mut Terms, constraints: &[Term]) -> Answer {
         self.0.lock().unwrap().push(constraints.len());
         Answer::Unsat
@@ -283,7 +283,7 @@ impl Solver for Heard {
 #[test]
 fn a_large_query_reaches_the_solver_whole() {
     let heard = Arc::new(Mutex::new(Vec::new()));
-    let mut solver = Reuse::new(Slice::new(Cache::new(Heard(Arc::clone(&heard)))));
+    let mut solver = Reuse::new(Slice::new(Cache::new(QuerySizes(Arc::clone(&heard)))));
     let mut terms = Terms::new();
     let variable = |at: usize| terms.variable(Kind::Input, &format!("x{at}"), Sort::Bool);
     let all: Vec<Term> = (0..5000).map(variable).collect();

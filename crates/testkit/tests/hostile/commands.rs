@@ -15,7 +15,7 @@ use mazurka::checkpoint::Checkpoint;
 use mazurka::permute::Permuting;
 use mazurka::prove::proof::GoalStatus;
 use mazurka::prove::{ProofProblem, ProveOptions};
-use mazurka::reach::{Method, Reach, Reached, StateProperty};
+use mazurka::reach::{Method, Reach, Reachability, StateProperty};
 use mazurka::record::{Ending, Record};
 use mazurka::replay::Recording;
 use mazurka::run::{Plan, RunRecord};
@@ -391,7 +391,7 @@ fn run_on(
             };
             let found = program.reach(&wanted, Reach { net, method }, options, watch)?;
             let mut seen = Seen::from_record(&found.record);
-            let shown = found.run.is_some() == (found.answer == Reached::Reachable);
+            let shown = found.run.is_some() == (found.answer == Reachability::Reachable);
             seen.wrong = (!shown).then(|| "an answer without a run".to_owned());
             seen.boxed()
         }

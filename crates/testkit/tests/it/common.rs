@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::panic;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mazurka::reach::{Method, Reach, Reached, StateProperty};
+use mazurka::reach::{Method, Reach, Reachability, StateProperty};
 use mazurka::record::{Ending, Record, Run};
 use mazurka::run::parse_input;
 use mazurka::{Options, Program, Schedule, quietly};
@@ -114,7 +114,10 @@ pub fn reaches(text: &str, wanted: &str, net: Unfold, method: Method) -> Option<
             net.kind
         );
     }
-    assert_eq!(record.run.is_some(), record.answer == Reached::Reachable);
+    assert_eq!(
+        record.run.is_some(),
+        record.answer == Reachability::Reachable
+    );
     Some(record.run.is_some())
 }
 

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::common::programs;
-use mazurka::condition::{ConditionRecord, Wanted};
+use mazurka::condition::{ConditionRecord, SoughtProperty};
 use mazurka::{Limits, Options, Program, quietly};
 use mazurka_testkit::Rng;
 use mazurka_testkit::oracle::{self, Answer, Truth, judge};
@@ -201,7 +201,7 @@ const PROPERTIES: [Property; 5] = [
 
 fn condition(text: &str, property: &str, depth: Option<u64>) -> ConditionRecord {
     let program = Program::load("random.maz", text, &[]).expect("a program");
-    let wanted = Wanted::read(text, &[], property).expect("a property");
+    let wanted = SoughtProperty::read(text, &[], property).expect("a property");
     let options = Options {
         limits: Limits {
             depth,

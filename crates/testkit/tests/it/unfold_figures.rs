@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use mazurka::reach::{Method, Reach, Reached, StateProperty};
+use mazurka::reach::{Method, Reach, Reachability, StateProperty};
 use mazurka_core::{Execution, Limits};
 use mazurka_explore::{Algorithm, Goal, NetKind, Search, Unfold, Unfolding};
 use mazurka_lang::{Machine, SymbolicMachine};
@@ -596,8 +596,8 @@ fn reached(name: &str, set: &[(&str, u64)], property: &str, method: Method) -> O
         &mut mazurka::quietly(),
     );
     match found.expect("an answer").answer {
-        Reached::Reachable => Some(true),
-        Reached::Unreachable => Some(false),
-        Reached::Unknown => None,
+        Reachability::Reachable => Some(true),
+        Reachability::Unreachable => Some(false),
+        Reachability::Unknown => None,
     }
 }
