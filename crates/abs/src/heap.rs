@@ -118,7 +118,7 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    pub fn nowhere() -> Self {
+    pub fn not_created() -> Self {
         Self {
             there: false,
             class: 0,

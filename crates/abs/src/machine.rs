@@ -134,7 +134,7 @@ impl Machine {
             top: main.slots,
             object: 0,
         });
-        let mut object = Object::nowhere();
+        let mut object = Object::not_created();
         object.there = true;
         // The cells that some guarded step may touch. Objects are created as the program runs, so
         // that may be anything.

@@ -70,7 +70,7 @@ impl Memo {
     /// Returns the value of a call and its cost, if it is cached. Otherwise notes the beginning of
     /// the call, with this much work left; [`Memo::made`] ends it.
     #[inline]
-    pub fn known(&mut self, function: u32, given: &[Value], left: u64) -> Option<(Value, u64)> {
+    pub fn recall(&mut self, function: u32, given: &[Value], left: u64) -> Option<(Value, u64)> {
         let call = Call::new(function, given)?;
         if self.costly.get(function as usize) == Some(&true)
             && let Some(Some((known, value, cost))) = self.places.get(call.place())
@@ -90,7 +90,7 @@ impl Memo {
 
     /// Ends the call that was noted, with its value.
     #[inline]
-    pub fn made(&mut self, value: &Value, left: u64) {
+    pub fn end_call(&mut self, value: &Value, left: u64) {
         let Some((call, before)) = self.open.take() else {
             return;
         };

@@ -143,7 +143,7 @@ impl Evaluator<'_> {
                 if at.calls.open.is_empty() && self.trail.is_none() && !self.code.asks_time {
                     let parameters = self.code.functions[function as usize].parameters as usize;
                     let first = stack.len() - parameters;
-                    let known = at.calls.memo.known(function, &stack[first..], *at.fuel);
+                    let known = at.calls.memo.recall(function, &stack[first..], *at.fuel);
                     if let Some((value, cost)) = known {
                         spend(at.fuel, cost)?;
                         stack.truncate(first);
@@ -176,7 +176,7 @@ impl Evaluator<'_> {
                     return Ok(false);
                 };
                 if at.calls.open.is_empty() {
-                    at.calls.memo.made(&value, *at.fuel);
+                    at.calls.memo.end_call(&value, *at.fuel);
                 }
                 stack.push(value);
                 at.pc = back;

@@ -603,7 +603,7 @@ impl<L: Listener> Cpu<'_, L> {
             }
         }
         while self.state.objects.len() <= object as usize {
-            self.state.objects.push(Object::nowhere());
+            self.state.objects.push(Object::not_created());
         }
         let cog = if local {
             self.state.objects[this as usize].cog

@@ -355,7 +355,7 @@ impl Finder {
                     Some(own) => Some(*own),
                     None => {
                         let named = by_name.get(self.text(at));
-                        named.and_then(|named| self.meant(at, named))
+                        named.and_then(|named| self.symbol_meant(at, named))
                     }
                 },
                 _ => None,
@@ -367,7 +367,7 @@ impl Finder {
     }
 
     /// Returns the symbol that the word at a place means, among the symbols with its name.
-    fn meant(&self, at: usize, named: &[usize]) -> Option<usize> {
+    fn symbol_meant(&self, at: usize, named: &[usize]) -> Option<usize> {
         use SymbolKind::{
             Class, Constructor, Data, Field, Function, Interface, Local, Method, Module, Parameter,
         };

@@ -419,7 +419,7 @@ impl Clocks {
 
     /// Returns the clocks of a thread and of a cell.
     #[inline]
-    fn both(&mut self, thread: ProcessId, cell: u32) -> (&mut ThreadClock, &mut Clock) {
+    fn clocks_of(&mut self, thread: ProcessId, cell: u32) -> (&mut ThreadClock, &mut Clock) {
         self.thread(thread);
         self.cell(cell);
         let own = &mut self.threads[thread.index()];
@@ -463,13 +463,13 @@ impl Clocks {
 
     #[inline]
     fn take(&mut self, thread: ProcessId, cell: u32) {
-        let (own, published) = self.both(thread, cell);
+        let (own, published) = self.clocks_of(thread, cell);
         join(&mut own.now, published);
     }
 
     #[inline]
     fn publish(&mut self, thread: ProcessId, cell: u32) {
-        let (own, published) = self.both(thread, cell);
+        let (own, published) = self.clocks_of(thread, cell);
         join(published, &own.now);
         own.tick(thread);
     }
@@ -478,7 +478,7 @@ impl Clocks {
     #[inline]
     pub fn atomic_read(&mut self, thread: ProcessId, cell: u32, order: i32) {
         self.note(thread, cell, SyncKind::Read, order);
-        let (own, published) = self.both(thread, cell);
+        let (own, published) = self.clocks_of(thread, cell);
         let into = if acquires(order) {
             &mut own.now
         } else {
@@ -501,7 +501,7 @@ impl Clocks {
         if releases(order) {
             self.publish(thread, cell);
         } else {
-            let (own, published) = self.both(thread, cell);
+            let (own, published) = self.clocks_of(thread, cell);
             join(published, &own.fenced);
         }
     }

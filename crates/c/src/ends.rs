@@ -110,7 +110,7 @@ impl World {
         let initial = self.initial_heap.0.1;
         for at in 0..self.threads.len() {
             let first = if at == 0 { initial } else { 0 };
-            let kept: Vec<_> = self.threads[at].region.kept(first).collect();
+            let kept: Vec<_> = self.threads[at].region.unfreed_blocks(first).collect();
             all.extend(kept.into_iter().map(|(size, made)| {
                 Failure::new(format!("a block of {size} bytes is never freed"), made)
             }));

@@ -258,7 +258,7 @@ impl Region {
     }
 
     /// Returns the sizes and allocation sites of the unfreed blocks after the first ones.
-    pub fn kept(&self, first: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+    pub fn unfreed_blocks(&self, first: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         let blocks = self.blocks.iter().skip(first);
         let kept = blocks.filter(|block| block.freed.is_none());
         kept.map(|block| (block.size, block.made))

@@ -74,13 +74,13 @@ impl ObjectKind {
         (object + offset) as *mut u32
     }
 
-    fn says(self, object: usize) -> u32 {
+    fn read_state(self, object: usize) -> u32 {
         // SAFETY: this is the program's object; if the address is wrong, the program has a fault,
         // which is reported as one (trap.rs).
         unsafe { self.word(object).read_unaligned() }
     }
 
-    fn say(self, object: usize, what: u32) {
+    fn write_state(self, object: usize, what: u32) {
         // SAFETY: as above.
         unsafe { self.word(object).write_unaligned(what) };
     }
@@ -151,7 +151,7 @@ fn is_held(cell: u32) -> bool {
 /// Writes to memory whether a lock is held.
 pub(crate) fn tell_held(kind: ObjectKind, cell: u32) {
     let object = world().cells[cell as usize].address;
-    kind.say(object, if is_held(cell) { HELD } else { FREE });
+    kind.write_state(object, if is_held(cell) { HELD } else { FREE });
 }
 
 /// Returns the cell of an object that the current thread is about to use.
@@ -171,7 +171,7 @@ pub(crate) fn arrives(object: usize, kind: ObjectKind, pc: usize) -> u32 {
         None if is_held(cell) => HELD,
         None => return cell,
     };
-    if kind.says(object) != expected {
+    if kind.read_state(object) != expected {
         return world().renew(object);
     }
     if let (Some(by), false) = (destroyed, world().weak.on) {
@@ -205,7 +205,7 @@ pub(crate) fn init(object: usize, kind: ObjectKind, value: i64, pc: usize) -> i6
     }
     // An object in an old stack frame is gone.
     let (held, waiting) = (is_held(cell), !world().cell(cell).waiters.is_empty());
-    if held && kind.says(object) == HELD && !is_on_stack(object) {
+    if held && kind.read_state(object) == HELD && !is_on_stack(object) {
         let words = format!("initialises a {} that is held", kind.name());
         fail_after(held_by(cell), words, pc);
     }
@@ -217,7 +217,7 @@ pub(crate) fn init(object: usize, kind: ObjectKind, value: i64, pc: usize) -> i6
         cell
     };
     world().cell(cell).destroyed = None;
-    kind.say(object, FREE);
+    kind.write_state(object, FREE);
     0
 }
 
@@ -247,6 +247,6 @@ pub(crate) fn destroy(object: usize, kind: ObjectKind, pc: usize) -> i64 {
     }
     let current = world().current;
     world().cell(cell).destroyed = Some(current);
-    kind.say(object, DESTROYED);
+    kind.write_state(object, DESTROYED);
     0
 }

@@ -547,7 +547,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         }
         for at in races {
             let set = self.initials(at, process, &clock);
-            self.owe(at, set);
+            self.require_one_of(at, set);
         }
         self.wait(process, &next, &past);
         if clock.len() <= process as usize {
@@ -611,7 +611,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
             }
         }
         for (at, set) in races {
-            self.owe(at, set);
+            self.require_one_of(at, set);
         }
     }
 
@@ -636,7 +636,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         initials
     }
 
-    fn owe(&mut self, at: usize, set: Vec<Process>) {
+    fn require_one_of(&mut self, at: usize, set: Vec<Process>) {
         let node = &mut self.nodes[at];
         // A process from a subset is also one from the set.
         let within = |part: &[Process], whole: &[Process]| part.iter().all(|p| whole.contains(p));

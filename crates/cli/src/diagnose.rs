@@ -129,13 +129,13 @@ impl<'a> Text<'a> {
     fn range(&self, span: SpanRecord) -> Range<usize> {
         let line = self.lines.get(span.line.wrapping_sub(1)).copied();
         let line = line.unwrap_or(self.source.len());
-        let start = behind(self.source, line, span.column.saturating_sub(1));
+        let start = byte_after(self.source, line, span.column.saturating_sub(1));
         start..behind(self.source, start, span.length)
     }
 }
 
 /// Returns the byte that is `characters` characters after `from`.
-fn behind(source: &str, from: usize, characters: usize) -> usize {
+fn byte_after(source: &str, from: usize, characters: usize) -> usize {
     let mut rest = source[from..].char_indices();
     rest.nth(characters)
         .map_or(source.len(), |(at, _)| from + at)

@@ -121,7 +121,7 @@ impl ProcessNames {
         }
         let end = text.find(['(', '.']).unwrap_or(text.len());
         let (name, rest) = text.split_at(end);
-        let mut found = self.meant(name, rest);
+        let mut found = self.processes_meant(name, rest);
         found.dedup();
         match &found[..] {
             [one] => Ok(one.clone()),
@@ -135,7 +135,7 @@ impl ProcessNames {
     }
 
     /// Returns the processes that a name, with the text after it, may mean.
-    fn meant(&self, name: &str, rest: &str) -> Vec<ProcessPath> {
+    fn processes_meant(&self, name: &str, rest: &str) -> Vec<ProcessPath> {
         let number = |text: &str| text.parse::<i64>().ok();
         let mut found = Vec::new();
         for (at, root) in self.roots.iter().enumerate() {

@@ -150,7 +150,7 @@ fn hex(fingerprint: &Fingerprint) -> Hex {
 }
 
 /// Returns why an engine cannot be interrupted.
-fn why(algorithm: Algorithm) -> &'static str {
+fn obstacle_to_checkpoints(algorithm: Algorithm) -> &'static str {
     match algorithm {
         Algorithm::DporAwake => "without sleep sets its parts would overlap",
         _ if algorithm.sample().is_some() => {
@@ -210,11 +210,11 @@ pub enum ResumeError {
         here: String,
     },
     /// This engine cannot be interrupted.
-    #[error("`{0}` cannot go on from a checkpoint: {why}; leave --checkpoint and --resume out", why = why(*.0))]
+    #[error("`{0}` cannot go on from a checkpoint: {why}; leave --checkpoint and --resume out", why = obstacle_to_checkpoints(*.0))]
     Engine(Algorithm),
 }
 
-fn way(algorithm: Stateless, options: &Options) -> FindingOptions {
+fn finding_options(algorithm: Stateless, options: &Options) -> FindingOptions {
     FindingOptions {
         algorithm: algorithm.to_string(),
         max_depth: options.limits.depth(),
@@ -381,7 +381,7 @@ impl Checkpoint {
             checksum: UNSEALED.to_owned(),
             mazurka: version(),
             program: program.record().clone(),
-            options: way(search.algorithm, options),
+            options: finding_options(search.algorithm, options),
             sample: on_front!(program.language, front => sample(front, options)),
             seconds: found.elapsed.as_secs_f64(),
             counts: found.counts,
@@ -430,7 +430,7 @@ impl Checkpoint {
         search: Search<Stateless>,
         options: &Options,
     ) -> Result<Parts, ResumeError> {
-        let (here, saved) = (way(search.algorithm, options), &self.0);
+        let (here, saved) = (finding_options(search.algorithm, options), &self.0);
         if saved.program.hash != program.record().hash {
             return Err(ResumeError::OtherProgram {
                 file: saved.program.file.clone(),

@@ -524,7 +524,7 @@ fn for_all(
     let patience = options.patience.clone();
     let local = options.limits.local;
     let mut one = symbolic_machine(codes[0], options, patience.clone())?;
-    let mut two = one.beside(Arc::clone(codes[1]), local, patience);
+    let mut two = one.comparable(Arc::clone(codes[1]), local, patience);
     if !two.can_start() {
         return Err(Refused::NoStart("compare"));
     }

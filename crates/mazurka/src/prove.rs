@@ -648,11 +648,16 @@ impl RefutationRunner<'_> {
     fn run(&mut self, depth: usize, processes: &[usize], cells: &[i64]) -> BoxRunResult {
         self.runs.truncate(depth);
         self.wrong = None;
-        self.made(depth, processes, cells)
+        self.try_run(depth, processes, cells)
             .unwrap_or(BoxRunResult::Otherwise)
     }
 
-    fn made(&mut self, depth: usize, processes: &[usize], cells: &[i64]) -> Option<BoxRunResult> {
+    fn try_run(
+        &mut self,
+        depth: usize,
+        processes: &[usize],
+        cells: &[i64],
+    ) -> Option<BoxRunResult> {
         let none = BoxRun::default();
         let wanted = self.no.runs.get(depth).unwrap_or(&none);
         let source = self.subject.source;

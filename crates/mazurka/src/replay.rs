@@ -242,7 +242,7 @@ impl Program {
                     let shown = self.excess_again(told.run, old, options);
                     shown.map_err(ReplayProblem::Changed)?
                 }
-                None => again(&mut machine(&witness.inputs()), witness, words)?,
+                None => replay_witness(&mut machine(&witness.inputs()), witness, words)?,
             };
             new.condition.clone_from(&witness.condition);
             witnesses.push(new);
@@ -309,7 +309,7 @@ fn has_nondeterminism(witnesses: &[Witness]) -> bool {
 }
 
 /// Replays one witness, and checks that the violation occurs again.
-fn again<M: Narrator + Semantics>(
+fn replay_witness<M: Narrator + Semantics>(
     machine: &mut M,
     old: &Witness,
     words: TextCheck,

@@ -246,7 +246,7 @@ impl Stepper<'_> {
     }
 
     /// Makes up to `steps` steps again that were taken back. Returns their number.
-    pub fn again(&mut self, steps: usize) -> Result<usize, StepProblem> {
+    pub fn redo(&mut self, steps: usize) -> Result<usize, StepProblem> {
         for made in 0..steps {
             let Some(step) = self.ahead.last().cloned() else {
                 return Ok(made);

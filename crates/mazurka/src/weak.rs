@@ -376,7 +376,7 @@ impl Program {
                 memory,
                 local,
             };
-            witnesses.push(narrator.again(witness)?);
+            witnesses.push(narrator.replay_witness(witness)?);
         }
         let mut runs: Vec<&Run> = witnesses.iter().flat_map(|witness| &witness.runs).collect();
         if let (Some(run), true) = (&recording.run, runs.is_empty()) {
@@ -415,7 +415,7 @@ impl Program {
         for witness in &old.witnesses {
             let mut again = Vec::new();
             for run in &witness.runs {
-                let told = native.again(run, &options.limits)?;
+                let told = native.replay_run(run, &options.limits)?;
                 (runs, steps) = (runs + 1, steps + told.run.steps.len());
                 again.push(told);
             }
@@ -430,7 +430,7 @@ impl Program {
             }
         }
         if let (Some(run), 0) = (&recording.run, runs) {
-            let told = native.again(run, &options.limits)?;
+            let told = native.replay_run(run, &options.limits)?;
             (runs, steps) = (1, told.run.steps.len());
         }
         if runs == 0 {

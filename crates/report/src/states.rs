@@ -57,7 +57,7 @@ fn title(record: &Record, graph: &StateGraph) -> String {
 }
 
 /// Returns the lines of text beside a state.
-fn beside(state: &GraphState, at: usize) -> Vec<String> {
+fn lines_beside(state: &GraphState, at: usize) -> Vec<String> {
     let mut first = Vec::new();
     first.extend((at == 0).then_some("initial"));
     first.extend(state.mark.map(name));
@@ -123,7 +123,7 @@ pub fn states_dot(record: &Record, graph: &StateGraph) -> String {
     text += "  edge [fontname=monospace, fontsize=10, arrowsize=0.6];\n";
     text += "  start [shape=point, tooltip=\"the initial state\"];\n";
     for (at, state) in graph.states.iter().enumerate() {
-        let label = quoted(&beside(state, at).join("\n"));
+        let label = quoted(&lines_beside(state, at).join("\n"));
         let mut options = vec![
             format!("label={label}"),
             format!("tooltip={}", quoted(&details(state, at))),
@@ -168,7 +168,7 @@ impl<'a> GraphLayout<'a> {
         let mut layer: Vec<usize> = graph.states.iter().map(|state| 2 * state.depth).collect();
         let widest = |lines: &[String]| lines.iter().map(|line| wide(line)).fold(0.0, f64::max);
         let all = graph.states.iter().enumerate();
-        let beside = all.map(|(at, state)| 2.0 * RADIUS + 6.0 + widest(&beside(state, at)));
+        let beside = all.map(|(at, state)| 2.0 * RADIUS + 6.0 + widest(&lines_beside(state, at)));
         let mut widths: Vec<f64> = beside.collect();
         let mut connections = Vec::new();
         for (at, edge) in graph.edges.iter().enumerate() {
@@ -258,7 +258,7 @@ impl<'a> GraphLayout<'a> {
                 )
             }
         };
-        for (line, words_of) in beside(state, at).iter().enumerate() {
+        for (line, words_of) in lines_beside(state, at).iter().enumerate() {
             let below = y - 2.0 + line as f64 * LINE;
             let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
             text += words(x + RADIUS + 6.0, below, words_of, halo).trim_end();

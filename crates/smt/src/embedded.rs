@@ -134,7 +134,7 @@ impl Embedded {
     }
 
     fn check_int(&mut self, terms: &Terms, conjuncts: &[Term]) -> Answer {
-        let enough = ranges::enough(terms, conjuncts);
+        let enough = ranges::sufficient_width(terms, conjuncts);
         let last = enough.unwrap_or(0).max(self.effort.int_bits);
         let mut decided = None;
         for (width, &bits) in WIDTHS.iter().enumerate() {

@@ -89,7 +89,7 @@ impl External {
         }
     }
 
-    fn talk(&mut self) -> Result<Conversation, Why> {
+    fn start_conversation(&mut self) -> Result<Conversation, Why> {
         match self.conversation.take() {
             _ if self.deadline.has_passed() => Err(Why::Time),
             Some(conversation) => Ok(conversation),
@@ -103,7 +103,7 @@ impl External {
         constraints: &[Term],
         bounded: bool,
     ) -> Result<ExternalAnswer, Why> {
-        let mut conversation = self.talk()?;
+        let mut conversation = self.start_conversation()?;
         let wait = self.wait();
         let variables = terms.variables_of(constraints);
         let mut script = format!("(push 1)\n{}", smtlib::script(terms, constraints));
@@ -115,8 +115,8 @@ impl External {
             }
         }
         script += "(check-sat)\n";
-        conversation.say(script)?;
-        let asked = match conversation.hear(&wait)?.as_str() {
+        conversation.send(script)?;
+        let asked = match conversation.receive(&wait)?.as_str() {
             "unsat" => ExternalAnswer::Unsat,
             "unknown" => {
                 return self.keep(
@@ -131,11 +131,11 @@ impl External {
             "sat" => {
                 let names: Vec<String> =
                     variables.iter().map(|&v| smtlib::name(terms, v)).collect();
-                conversation.say(format!("(get-value ({}))\n", names.join(" ")))?;
+                conversation.send(format!("(get-value ({}))\n", names.join(" ")))?;
                 let mut answer = String::new();
                 let mut open = 0;
                 while answer.is_empty() || open > 0 {
-                    let line = conversation.hear(&wait)?;
+                    let line = conversation.receive(&wait)?;
                     let count = |bracket: char| line.matches(bracket).count() as i64;
                     open += count('(') - count(')');
                     answer += &line;
@@ -162,11 +162,11 @@ impl External {
         constraints: &[Term],
         universal: &[(Term, Term)],
     ) -> Result<ExternalAnswer, Why> {
-        let mut conversation = self.talk()?;
+        let mut conversation = self.start_conversation()?;
         let wait = self.wait();
         let script = smtlib::quantified(terms, constraints, universal);
-        conversation.say(format!("(push 1)\n{script}(check-sat)\n"))?;
-        let asked = match conversation.hear(&wait)?.as_str() {
+        conversation.send(format!("(push 1)\n{script}(check-sat)\n"))?;
+        let asked = match conversation.receive(&wait)?.as_str() {
             "unsat" => Ok(ExternalAnswer::Unsat),
             "sat" | "unknown" => Err(Why::Failed(format!(
                 "{} does not refute it",
@@ -183,7 +183,7 @@ impl External {
         mut conversation: Conversation,
         asked: Result<ExternalAnswer, Why>,
     ) -> Result<ExternalAnswer, Why> {
-        conversation.say("(pop 1)\n".to_owned())?;
+        conversation.send("(pop 1)\n".to_owned())?;
         self.conversation = Some(conversation);
         asked
     }
@@ -318,17 +318,17 @@ impl Conversation {
             texts,
             lines,
         };
-        conversation.say("(set-option :produce-models true)\n(set-logic ALL)\n".to_owned())?;
+        conversation.send("(set-option :produce-models true)\n(set-logic ALL)\n".to_owned())?;
         Ok(conversation)
     }
 
     /// Sends a text, without waiting until the other side has read it.
-    fn say(&mut self, text: String) -> Result<(), Why> {
+    fn send(&mut self, text: String) -> Result<(), Why> {
         let said = self.texts.send(text);
         said.map_err(|_| Why::Failed("it does not listen".to_owned()))
     }
 
-    fn hear(&mut self, wait: &Wait) -> Result<String, Why> {
+    fn receive(&mut self, wait: &Wait) -> Result<String, Why> {
         loop {
             let left = wait.until.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left.min(BETWEEN_LOOKS)) {

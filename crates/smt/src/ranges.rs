@@ -94,7 +94,7 @@ fn bounds(terms: &Terms, conjuncts: &[Term]) -> FxHashMap<Term, (Option<i64>, Op
 
 /// Returns the width in two's complement that is enough, if the argument above applies and it is at
 /// most 64.
-pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
+pub(crate) fn sufficient_width(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
     let bounds = bounds(terms, conjuncts);
     let mut shapes: FxHashMap<Term, LinearForm> = FxHashMap::default();
     let mut apart: u128 = 0;

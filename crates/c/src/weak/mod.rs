@@ -262,7 +262,7 @@ fn operands() -> (i64, i64, i32) {
 }
 
 /// Announces an access of the current thread and waits for the engine's answer.
-fn act(pending: Pending, action: Action, rule: Rule) -> Value {
+fn announce_access(pending: Pending, action: Action, rule: Rule) -> Value {
     let weak_state = &mut world().me().weak_state;
     (weak_state.action, weak_state.rule) = (Some(action), rule);
     suspend(pending);
@@ -284,7 +284,7 @@ pub(crate) fn flush() {
             value: write.other,
         };
         let pending = Pending::new("write", write.place.0, write.pc);
-        act(pending, action, Rule::Nothing);
+        announce_access(pending, action, Rule::Nothing);
         write.swap();
     }
 }
@@ -468,7 +468,7 @@ fn look_for_loop(pc: usize, (sp, registers): (usize, usize)) {
     };
     if outcomes > 1 {
         let pending = Pending::new("look again", 0, pc);
-        let chosen = act(pending, Action::Choice { outcomes }, Rule::Nothing);
+        let chosen = announce_access(pending, Action::Choice { outcomes }, Rule::Nothing);
         self::world().me().weak_state.round.chosen = chosen as usize;
     }
 }
@@ -495,7 +495,7 @@ pub(crate) fn turn(atomic: &Atomic, pc: usize, stack: (usize, usize)) {
     if op == FENCE {
         if atomic.order != 0 {
             let action = Action::Fence { order };
-            act(Pending::new("fence", 0, pc), action, Rule::Nothing);
+            announce_access(Pending::new("fence", 0, pc), action, Rule::Nothing);
         }
         return;
     }
@@ -521,7 +521,7 @@ pub(crate) fn turn(atomic: &Atomic, pc: usize, stack: (usize, usize)) {
     let pending = Pending::new(verb, address, pc);
     if op == STORE {
         let value = masked(operand, size);
-        act(pending, Action::Write { loc, order, value }, Rule::Nothing);
+        announce_access(pending, Action::Write { loc, order, value }, Rule::Nothing);
         check(address, size, "accesses", pc);
         return progress();
     }
@@ -538,8 +538,10 @@ pub(crate) fn turn(atomic: &Atomic, pc: usize, stack: (usize, usize)) {
         stale,
     };
     let read = match (op, stale) {
-        (LOAD, None) => act(pending, Action::Read { loc, order }, Rule::Nothing),
-        (LOAD, Some(seen)) => act(pending, Action::Await { loc, order }, Rule::Differs(seen)),
+        (LOAD, None) => announce_access(pending, Action::Read { loc, order }, Rule::Nothing),
+        (LOAD, Some(seen)) => {
+            announce_access(pending, Action::Await { loc, order }, Rule::Differs(seen))
+        }
         _ => {
             let failure = match atomic.update {
                 COMPARE => order_of(failure),
@@ -550,7 +552,7 @@ pub(crate) fn turn(atomic: &Atomic, pc: usize, stack: (usize, usize)) {
                 order,
                 failure,
             };
-            act(pending, action, rule)
+            announce_access(pending, action, rule)
         }
     };
     check(address, size, "accesses", pc);
@@ -602,13 +604,13 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
                 order,
                 value: 0,
             };
-            act(pending, action, Rule::Nothing);
+            announce_access(pending, action, Rule::Nothing);
             continue;
         }
         // A write to memory that may be freed reads first: a race with the freeing must be detected
         // before the write.
         if !writes || on_heap {
-            let value = act(pending, Action::Read { loc, order }, Rule::Nothing);
+            let value = announce_access(pending, Action::Read { loc, order }, Rule::Nothing);
             // Otherwise memory has the value, even if code that is not instrumented has written it.
             if self::world().learned.atomics.contains(&address) {
                 put_bits(address, size, value);
@@ -662,7 +664,7 @@ pub(crate) fn frees((address, size): (usize, usize), pc: usize) {
             order: MemoryOrder::Plain,
             value,
         };
-        act(Pending::new("free", start, pc), action, Rule::Nothing);
+        announce_access(Pending::new("free", start, pc), action, Rule::Nothing);
     }
 }
 
@@ -679,7 +681,7 @@ pub(crate) fn choose(start: i64, end: i64, pc: usize) -> i64 {
         refuse("a choice among too many values".to_owned(), pc)
     };
     let pending = Pending::new("choose", 0, pc);
-    start + act(pending, Action::Choice { outcomes }, Rule::Nothing)
+    start + announce_access(pending, Action::Choice { outcomes }, Rule::Nothing)
 }
 
 /// Returns the engine's number of a thread.

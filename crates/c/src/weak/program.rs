@@ -165,7 +165,7 @@ impl WeakProgram {
     }
 
     /// Returns the current execution, with descriptions.
-    pub fn told(&self) -> DescribedExecution {
+    pub fn describe_execution(&self) -> DescribedExecution {
         world().settle();
         DescribedExecution(Machine::as_it_stands())
     }

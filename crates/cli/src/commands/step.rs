@@ -238,8 +238,8 @@ impl Dialogue<'_, '_> {
         let known = self.stepper.steps_made();
         match command {
             "again" => {
-                let made = self.stepper.again(number(command, rest)?);
-                self.made(known, made.map(|_| ()))
+                let made = self.stepper.redo(number(command, rest)?);
+                self.show_steps(known, made.map(|_| ()))
             }
             "back" => {
                 self.stepper.back(number(command, rest)?);
@@ -282,7 +282,7 @@ impl Dialogue<'_, '_> {
         })?;
         let known = self.stepper.steps_made();
         let made = self.stepper.make(&schedule);
-        self.made(known, made)
+        self.show_steps(known, made)
     }
 
     fn go_to(&mut self, text: &str) -> Result<String, String> {
@@ -316,7 +316,11 @@ impl Dialogue<'_, '_> {
     }
 
     /// Shows the steps after the first `known` ones, and why there are no more.
-    fn made(&mut self, known: usize, made: Result<(), StepProblem>) -> Result<String, String> {
+    fn show_steps(
+        &mut self,
+        known: usize,
+        made: Result<(), StepProblem>,
+    ) -> Result<String, String> {
         match made {
             Ok(()) => Ok(self.stood(known)),
             // Show the steps that were made, then why there are no more.

@@ -312,7 +312,7 @@ impl Parts {
                 },
                 past: |edge: &Edge| pending.contains(&edge.process),
             };
-            let Some(way) = graph.way(here, &route, looks)? else {
+            let Some(way) = graph.shortest_path(here, &route, looks)? else {
                 return ControlFlow::Continue(None);
             };
             for edge in way {

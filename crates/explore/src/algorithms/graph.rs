@@ -211,7 +211,7 @@ impl Graph {
 
     /// Returns a shortest path along the edges of a route to a state or over an edge at which the
     /// route ends. Of equally short paths it prefers those with fewer switches between processes.
-    pub fn way<A, S, P>(
+    pub fn shortest_path<A, S, P>(
         &self,
         from: u32,
         route: &Route<A, S, P>,
@@ -325,7 +325,7 @@ mod tests {
             to: |state| state == 5,
             past: |_: &Edge| false,
         };
-        let way = unlimited(|looks| graph.way(0, &route, looks));
+        let way = unlimited(|looks| graph.shortest_path(0, &route, looks));
         let processes: Vec<u32> = way.expect("a way").iter().map(|e| e.process.0).collect();
         assert_eq!(processes, [1, 1, 0, 0]);
     }
@@ -375,7 +375,7 @@ mod tests {
         let way = |along: fn(&Edge) -> bool, end| {
             let to = |state| state == end;
             let past = |_: &Edge| false;
-            unlimited(|looks| graph.way(0, &Route { along, to, past }, looks))
+            unlimited(|looks| graph.shortest_path(0, &Route { along, to, past }, looks))
         };
         assert_eq!(way(|_| true, 2), Some(vec![edge(0, 1, 2)]));
         let first = |e: &Edge| e.process == ProcessId(0);

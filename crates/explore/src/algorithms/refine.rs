@@ -139,7 +139,7 @@ pub fn exceeds<A: Semantics, B: Semantics>(
 }
 
 /// Returns the limit at which the evaluator has given up in the last step, if it has.
-fn lost<E: Semantics>(program: &E, limits: &Limits) -> Option<Bound> {
+fn evaluator_bound<E: Semantics>(program: &E, limits: &Limits) -> Option<Bound> {
     let mishaps = program.events().last().map(|event| &event.mishaps);
     mishaps
         .into_iter()
@@ -237,7 +237,7 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
     }
 
     /// Returns the limit that has been reached, if any.
-    fn over(&mut self) -> Option<Bound> {
+    fn bound_reached(&mut self) -> Option<Bound> {
         let steps = self.steps + self.program_steps;
         let counts = Counts {
             steps,
@@ -276,7 +276,7 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
         if !self.bounds.is_empty() {
             return Rc::default();
         }
-        if let Some(bound) = self.over() {
+        if let Some(bound) = self.bound_reached() {
             self.bounds.push(bound);
             return Rc::default();
         }
@@ -295,7 +295,7 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
             };
             assert!(made, "a step can be made again");
             self.steps += 1;
-            match lost(self.observed.program, self.limits) {
+            match evaluator_bound(self.observed.program, self.limits) {
                 Some(bound) => self.bounds.push(bound),
                 None if is_discarded(self.observed.program) => {}
                 None => next.push(self.current()),
@@ -398,7 +398,7 @@ impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
         while at < self.pairs.len() {
             self.spec.pairs = self.pairs.len() as u64;
             self.spec.program_steps = self.steps;
-            if let Some(bound) = self.spec.over() {
+            if let Some(bound) = self.spec.bound_reached() {
                 self.bounds.push(bound);
                 return None;
             }
@@ -432,7 +432,7 @@ impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
             };
             assert!(made, "a step can be made again");
             self.steps += 1;
-            let lost = lost(program, self.limits);
+            let lost = evaluator_bound(program, self.limits);
             let discarded = is_discarded(program);
             let values: Values = (self.program.values)(program).into();
             self.bounds.extend(lost);

@@ -74,7 +74,7 @@ fn violation(
                 to: broken,
                 past: |_: &Edge| false,
             };
-            let way = states.graph.way(0, &route, looks)?;
+            let way = states.graph.shortest_path(0, &route, looks)?;
             ControlFlow::Continue(way.map(|way| Lasso { way, stem: None }))
         }
         Temporal::Eventually(e) => avoiding(states, |at| at == 0, |at| !holds(at, e), looks),

@@ -216,7 +216,7 @@ impl<S: Set> Order<S> {
 
     /// Returns the number of events of a process.
     #[inline]
-    pub fn made(&self, process: ProcessId) -> u32 {
+    pub fn event_count(&self, process: ProcessId) -> u32 {
         let thread = self.threads.get(process.index());
         thread.map_or(0, |thread| thread.made)
     }

@@ -35,7 +35,7 @@ pub fn minimise<E: Execution>(
         way(&mut stage, &mut best, violation);
     }
     stage.set_budget(u64::MAX);
-    stage.play(&best, violation);
+    stage.try_moves(&best, violation);
     stage.schedule()
 }
 
@@ -60,12 +60,12 @@ fn improve<E: Execution>(
 
 /// Tries other orders of the same trace.
 fn tidy<E: Execution>(stage: &mut Rehearsal<'_, E>, best: &mut Vec<Move>, violation: &Violation) {
-    stage.play(best, violation);
+    stage.try_moves(best, violation);
     for prefer in [Prefer::Names, Prefer::LongStretches] {
         let order = linearise(stage.program, 0, prefer);
         let candidate: Vec<Move> = order.iter().map(|&at| best[at].clone()).collect();
         improve(stage, best, &candidate, violation);
-        stage.play(best, violation);
+        stage.try_moves(best, violation);
     }
 }
 
@@ -223,7 +223,7 @@ pub fn closest<E: Execution>(
         return unchanged();
     };
     let mut observe = |moves: &[Move]| {
-        stage.play(moves, &NO_FAILURE);
+        stage.try_moves(moves, &NO_FAILURE);
         Violation::Otherwise(stage.program.observation())
     };
     let (differs_from_one, differs_from_other) = (observe(&one), observe(&other));
@@ -238,9 +238,9 @@ pub fn closest<E: Execution>(
         second = near;
     }
     stage.set_budget(u64::MAX);
-    stage.play(&first, &differs_from_other);
+    stage.try_moves(&first, &differs_from_other);
     let first = stage.schedule();
-    stage.play(&second, &differs_from_one);
+    stage.try_moves(&second, &differs_from_one);
     (first, stage.schedule())
 }
 
@@ -253,7 +253,7 @@ fn nearest<E: Execution>(
     most: usize,
 ) -> Option<Vec<Move>> {
     for depth in (0..first.len()).rev() {
-        stage.play(&first[..depth], violation);
+        stage.try_moves(&first[..depth], violation);
         let planned = &first[depth];
         let others = with_status(stage.program, Status::Ready).into_iter();
         let others = others.filter(|&p| p != planned.process);
@@ -284,7 +284,7 @@ fn nearest<E: Execution>(
                     candidate.push(later.clone());
                 }
             }
-            stage.play(&candidate, violation);
+            stage.try_moves(&candidate, violation);
             stage.complete(violation);
             if stage.is_exhausted() {
                 return None;
@@ -301,7 +301,7 @@ fn nearest<E: Execution>(
                 {
                     return Some(tidied);
                 }
-                stage.play(&found, violation);
+                stage.try_moves(&found, violation);
             }
         }
     }

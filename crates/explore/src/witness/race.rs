@@ -70,7 +70,7 @@ fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize
     let mut stage = Rehearsal::new(program, u64::MAX);
     let whole = stage.moves();
     // Up to the failure, if a step fails.
-    stage.play(&whole, violation);
+    stage.try_moves(&whole, violation);
     let run: Vec<Event> = stage.program.events().to_vec();
     let moves = stage.moves();
     let order = HappensBefore::new(&run);
@@ -98,7 +98,7 @@ fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize
         }
     }
     stage.set_budget(u64::MAX);
-    stage.play(&whole, &NO_FAILURE);
+    stage.try_moves(&whole, &NO_FAILURE);
     found
 }
 
@@ -148,14 +148,14 @@ fn saves<E: Execution>(
         .into_iter()
         .chain(held)
         .chain(later + 1..moves.len());
-    stage.play(&begin, violation);
+    stage.try_moves(&begin, violation);
     if stage.program.events().len() < begin.len() {
         // The later step is not possible there, so the two do not race; or the failure has already
         // happened.
         return false;
     }
     let all: Vec<Move> = [begin, rest.map(|at| moves[at].clone()).collect()].concat();
-    stage.play(&all, violation);
+    stage.try_moves(&all, violation);
     stage.complete(violation);
     let still = match violation {
         // Other processes may wait instead, but it is still a deadlock.

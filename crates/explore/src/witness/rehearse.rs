@@ -21,7 +21,7 @@ impl Move {
         }
     }
 
-    pub fn made(&self, event: &Event) -> bool {
+    pub fn matches(&self, event: &Event) -> bool {
         let values = || event.outcomes.iter().map(|o| o.value);
         self.process == event.process && values().eq(self.outcomes.iter().copied())
     }
@@ -92,11 +92,11 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
 
     /// Makes the moves from the start, leaving out those that are not possible, up to the step that
     /// shows the failure. The common prefix with the current run is not repeated.
-    pub fn play(&mut self, moves: &[Move], violation: &Violation) {
+    pub fn try_moves(&mut self, moves: &[Move], violation: &Violation) {
         // Comparing costs time too, though less than a step.
         self.steps = self.steps.saturating_sub(moves.len() as u64 / 16);
         let made = self.program.events().iter();
-        let same = moves.iter().zip(made).take_while(|(m, e)| m.made(e));
+        let same = moves.iter().zip(made).take_while(|(m, e)| m.matches(e));
         let same = same.count();
         let failed = |event: &Event| fails(event, violation);
         if let Some(at) = self.program.events()[..same].iter().position(failed) {
@@ -174,7 +174,7 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
     /// Tries moves. If they show the violation, returns the moves that were actually made, without
     /// those that do not lead to it.
     pub fn attempt(&mut self, moves: &[Move], violation: &Violation) -> Option<Vec<Move>> {
-        self.play(moves, violation);
+        self.try_moves(moves, violation);
         if !self.shows(violation) {
             return None;
         }
@@ -188,7 +188,7 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
             return Some(done);
         }
         let needed: Vec<Move> = past.iter().map(|&at| done[at].clone()).collect();
-        self.play(&needed, violation);
+        self.try_moves(&needed, violation);
         (self.shows(violation) && self.program.events().len() == needed.len()).then_some(needed)
     }
 }

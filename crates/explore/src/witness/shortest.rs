@@ -123,7 +123,10 @@ impl<E: Semantics> BreadthFirst<'_, E> {
         }
         steps.reverse();
         let made = self.program.events().iter();
-        let same = steps.iter().zip(made).take_while(|(step, e)| step.made(e));
+        let same = steps
+            .iter()
+            .zip(made)
+            .take_while(|(step, e)| step.matches(e));
         let same = same.count();
         let rest: Vec<Move> = steps[same..].iter().map(|&step| step.clone()).collect();
         self.program.back_to(same);

@@ -87,7 +87,7 @@ impl<'s> BodyChecker<'_, 's> {
 
     /// Reports why an expression that should be constant is not.
     fn not_constant(&mut self, expr: &Expr, what: &str) {
-        let diagnostic = why(expr).unwrap_or_else(|| {
+        let diagnostic = why_not_constant(expr).unwrap_or_else(|| {
             Diagnostic::new("M0404", expr.span, format!("{what} must be constant"))
                 .label("not a constant")
         });
@@ -104,7 +104,7 @@ impl<'s> BodyChecker<'_, 's> {
 }
 
 /// Returns a mistake at the innermost part of an expression that is not constant.
-fn why(expr: &Expr) -> Option<Diagnostic> {
+fn why_not_constant(expr: &Expr) -> Option<Diagnostic> {
     let here = |code, message: &str, label: String| {
         let help = "a constant needs a value before anything runs: mend the expression";
         Some(
@@ -118,35 +118,39 @@ fn why(expr: &Expr) -> Option<Diagnostic> {
         ExprKind::Shared(_) | ExprKind::Element(..) => {
             here("M0404", "", "a shared variable is not constant".to_owned())
         }
-        ExprKind::Table(_, index) => why(index).or_else(|| {
+        ExprKind::Table(_, index) => why_not_constant(index).or_else(|| {
             let label = "no element has this index".to_owned();
             here("M0405", "index out of bounds", label)
         }),
-        ExprKind::Unary(UnaryOp::BitNot, inner) => why(inner).or_else(|| {
+        ExprKind::Unary(UnaryOp::BitNot, inner) => why_not_constant(inner).or_else(|| {
             let label = "how many bits has it?".to_owned();
             here("M0405", "the width of this constant is not known", label)
         }),
-        ExprKind::Unary(_, inner) => why(inner).or_else(|| {
+        ExprKind::Unary(_, inner) => why_not_constant(inner).or_else(|| {
             here(
                 "M0405",
                 "this constant is too large",
                 "leaves the range of 64 bits".to_owned(),
             )
         }),
-        ExprKind::Binary(op, left, right) => why(left).or_else(|| why(right)).or_else(|| {
-            let by_zero = matches!(op, BinaryOp::Div | BinaryOp::Rem)
-                && matches!(right.kind, ExprKind::Const(0));
-            if by_zero {
-                return here("M0405", "division by zero", "the divisor is 0".to_owned());
-            }
-            let ty = show(expr.ty);
-            here(
-                "M0405",
-                "this constant is too large",
-                format!("leaves the range of `{ty}`"),
-            )
-        }),
-        ExprKind::If(test, then, other) => why(test).or_else(|| why(then)).or_else(|| why(other)),
+        ExprKind::Binary(op, left, right) => why_not_constant(left)
+            .or_else(|| why_not_constant(right))
+            .or_else(|| {
+                let by_zero = matches!(op, BinaryOp::Div | BinaryOp::Rem)
+                    && matches!(right.kind, ExprKind::Const(0));
+                if by_zero {
+                    return here("M0405", "division by zero", "the divisor is 0".to_owned());
+                }
+                let ty = show(expr.ty);
+                here(
+                    "M0405",
+                    "this constant is too large",
+                    format!("leaves the range of `{ty}`"),
+                )
+            }),
+        ExprKind::If(test, then, other) => why_not_constant(test)
+            .or_else(|| why_not_constant(then))
+            .or_else(|| why_not_constant(other)),
         _ => here("M0404", "", "not a constant".to_owned()),
     }
 }

@@ -39,7 +39,7 @@ impl Program {
         for stmt in procedures.chain(processes).flatten() {
             // The statements that an update is lowered to have the place of the update.
             stmt.walk(&mut |stmt| {
-                if let Some(does) = self.does(stmt) {
+                if let Some(does) = self.ordered_kind(stmt) {
                     found.entry(stmt.span).or_insert(does);
                 }
                 for expr in stmt.exprs() {
@@ -62,7 +62,7 @@ impl Program {
         all
     }
 
-    fn does(&self, stmt: &Stmt) -> Option<Ordered> {
+    fn ordered_kind(&self, stmt: &Stmt) -> Option<Ordered> {
         let named = self.orders.contains_key(&stmt.span);
         match &stmt.kind {
             StmtKind::Atomic(body) if named && body.is_empty() => Some(Ordered::Fence),

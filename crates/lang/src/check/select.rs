@@ -40,8 +40,10 @@ impl<'s> BodyChecker<'_, 's> {
         alternatives: &[Alternative<'s>],
         other: Option<&[ast::Stmt<'s>]>,
     ) -> StmtKind {
-        let ways: Vec<Option<CheckedAlternative>> =
-            alternatives.iter().map(|one| self.way(one)).collect();
+        let ways: Vec<Option<CheckedAlternative>> = alternatives
+            .iter()
+            .map(|one| self.check_alternative(one))
+            .collect();
         let other = other.map(|body| self.scoped(|inner| inner.alternative(body, true)));
         let Some(ways) = ways
             .into_iter()
@@ -61,7 +63,7 @@ impl<'s> BodyChecker<'_, 's> {
         self.selected_way(word, ways, other)
     }
 
-    fn way(&mut self, alternative: &Alternative<'s>) -> Option<CheckedAlternative> {
+    fn check_alternative(&mut self, alternative: &Alternative<'s>) -> Option<CheckedAlternative> {
         self.scoped(|body| {
             let gate = match &alternative.gate {
                 Gate::When(test) => match &test.kind {

@@ -124,7 +124,7 @@ impl<'s> BodyChecker<'_, 's> {
                 one_step(vec![assign(place, more, span)])
             }
             ("read_unlock", LoweredKind::RwLock { readers, .. }) => {
-                let place = self.mine(readers, &object.indices, span)?;
+                let place = self.own_element(readers, &object.indices, span)?;
                 let reads = read(place.clone(), Type::Bool, span);
                 let held = self.held(reads, verb.text, span);
                 one_step(vec![held, assign(place, truth(false, span), span)])
@@ -310,7 +310,7 @@ impl<'s> BodyChecker<'_, 's> {
                 })
             }
             ("read_lock", LoweredKind::RwLock { readers, writer }) => {
-                let place = self.mine(readers, &object.indices, span)?;
+                let place = self.own_element(readers, &object.indices, span)?;
                 let free = self.is_free(writer, object.indices, span);
                 let reads = not(read(place.clone(), Type::Bool, span));
                 Some(Blocking {
@@ -400,7 +400,7 @@ impl<'s> BodyChecker<'_, 's> {
         span: Span,
     ) -> Option<StmtKind> {
         let (mut before, indices) = self.settled_indices(indices.to_vec());
-        let mine = self.mine(waiters, &indices, span)?;
+        let mine = self.own_element(waiters, &indices, span)?;
         let here = self.hidden("here", Type::Int);
         let count = self.count_waiters(waiters, &indices, here, span);
         let one = number(1, span);
@@ -439,7 +439,7 @@ impl<'s> BodyChecker<'_, 's> {
         span: Span,
     ) -> Option<StmtKind> {
         let (mut before, indices) = self.settled_indices(object.indices);
-        let mine = self.mine(waiters, &indices, span)?;
+        let mine = self.own_element(waiters, &indices, span)?;
         let mutex = match self.mutex(lock)? {
             Mutex::Core(id, index) => {
                 let (more, mut index) = self.settled_indices(index.into_iter().collect());
@@ -655,15 +655,15 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Returns the element of a variable that belongs to this process.
-    fn mine(&mut self, var: VarId, indices: &[Expr], span: Span) -> Option<Place> {
+    fn own_element(&mut self, var: VarId, indices: &[Expr], span: Span) -> Option<Place> {
         let mut indices = indices.to_vec();
-        indices.push(self.me(span)?);
+        indices.push(self.own_number(span)?);
         Some(self.place_of(Part::Var(var), indices, span))
     }
 
     /// Returns this process as the value of a variable that holds a process.
     fn me_as_holder(&mut self, span: Span) -> Option<Expr> {
-        let me = self.me(span)?;
+        let me = self.own_number(span)?;
         let kind = match me.kind {
             ExprKind::Const(number) => ExprKind::Const(number + 1),
             _ => binary(BinaryOp::Add, me, number(1, span), Type::Int).kind,
@@ -673,7 +673,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Returns the number of this process.
-    pub(super) fn me(&mut self, span: Span) -> Option<Expr> {
+    pub(super) fn own_number(&mut self, span: Span) -> Option<Expr> {
         match self.me {
             CurrentProcess::Process(at) => Some(number(at, span)),
             CurrentProcess::Caller(procedure, parameter) => {

@@ -393,7 +393,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
     }
 
     fn call(&mut self, process: ProcessId, r: &mut Registers, procedure: u32) -> Result<(), Halt> {
-        self.step.burn(1)?;
+        self.step.use_fuel(1)?;
         let entry = self.code.procedures[procedure as usize];
         let frame = r.top + 2;
         let top = frame + entry.frame;

@@ -135,7 +135,7 @@ impl StepInProgress<'_> {
 
     /// Uses up fuel for this amount of work.
     #[inline(always)]
-    pub fn burn(&mut self, work: u64) -> Result<(), Fault> {
+    pub fn use_fuel(&mut self, work: u64) -> Result<(), Fault> {
         match self.fuel.now.checked_sub(work) {
             Some(left) => self.fuel.now = left,
             None => self.refuel(work)?,

@@ -188,7 +188,7 @@ impl<D: Domain> Work<'_, '_, D> {
                             tidy_touched(self.step);
                         }
                     }
-                    self.step.burn(1)?;
+                    self.step.use_fuel(1)?;
                     *pc = to;
                     if self.domain.pauses() {
                         return Ok(true);

@@ -52,7 +52,7 @@ impl<'a, 'p> Machine<'a, 'p> {
     /// Returns all ways that the step of a thread can go; none if it has to wait.
     pub fn step(&mut self, state: &State<'p>, process: ProcessId) -> Branches<'p> {
         let mut done = Vec::new();
-        for way in self.act(Branch::at(state.clone(), process))? {
+        for way in self.execute_item(Branch::at(state.clone(), process))? {
             done.extend(self.until(way, 0, false)?);
         }
         Ok(done.into_iter().map(Branch::ended).collect())
@@ -66,7 +66,7 @@ impl<'a, 'p> Machine<'a, 'p> {
             let work = &way.thread().work;
             let next = work.last().filter(|_| work.len() > floor);
             if next.is_some_and(|item| steps || !is_step(item, &self.world.shared)) {
-                open.extend(self.act(way)?.into_iter().rev());
+                open.extend(self.execute_item(way)?.into_iter().rev());
             } else {
                 done.push(way);
             }
@@ -81,7 +81,7 @@ impl<'a, 'p> Machine<'a, 'p> {
         for way in ways {
             for mut way in self.until(way, floor, false)? {
                 if way.thread().work.len() > floor {
-                    done.extend(self.act(way)?)
+                    done.extend(self.execute_item(way)?)
                 } else {
                     done.push(way)
                 }
@@ -91,7 +91,7 @@ impl<'a, 'p> Machine<'a, 'p> {
     }
 
     /// Executes the next item of a thread.
-    fn act(&mut self, mut way: Branch<'p>) -> Branches<'p> {
+    fn execute_item(&mut self, mut way: Branch<'p>) -> Branches<'p> {
         self.work += 1;
         if self.work > MOST {
             return Err("a step has too many ways".to_owned());

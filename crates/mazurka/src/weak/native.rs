@@ -455,7 +455,7 @@ impl Native {
     }
 
     /// Replays a run of a record, and compares it.
-    pub fn again(
+    pub fn replay_run(
         &mut self,
         old: &Run,
         limits: &Limits,
@@ -487,7 +487,7 @@ fn described_witness(
     replay: &Replay,
     walk: &Walk<'_>,
 ) -> DescribedExecution {
-    let standing = program.told();
+    let standing = program.describe_execution();
     let run = standing.run(&written(program, schedule), steps);
     let mut witnesses = Vec::new();
     for failure in &replay.failures {

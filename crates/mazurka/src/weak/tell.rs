@@ -186,7 +186,7 @@ impl Narrator<'_> {
     }
 
     /// Replays a witness of an earlier search.
-    pub fn again(&self, old: &Witness) -> Result<Witness, ReplayProblem> {
+    pub fn replay_witness(&self, old: &Witness) -> Result<Witness, ReplayProblem> {
         let changed = || {
             let what = "the recorded violation does not happen";
             Err(ReplayProblem::Changed(what.to_owned()))

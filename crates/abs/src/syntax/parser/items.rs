@@ -17,7 +17,7 @@ impl Parser<'_> {
             let read = if self.is("module") {
                 self.module().map(|module| all.push(module))
             } else if self.starts_beside() {
-                self.beside(all.last().map(|module| module.name.clone()))
+                self.outside_modules(all.last().map(|module| module.name.clone()))
             } else if let (true, Some(last)) = (self.old_deltas, all.last_mut()) {
                 self.declarations(last);
                 Ok(())

@@ -22,7 +22,7 @@ impl Parser<'_> {
 
     /// Parses a declaration outside of modules. `within` is the preceding module, which the
     /// declaration belonged to in older versions of ABS.
-    pub(super) fn beside(&mut self, within: Option<Name>) -> Parsed<()> {
+    pub(super) fn outside_modules(&mut self, within: Option<Name>) -> Parsed<()> {
         let start = self.here();
         if self.accept("delta") {
             let before = self.mistakes.len();

@@ -503,7 +503,7 @@ impl<S: Set> Optimal<S> {
         let can = |p: ProcessId| program.status(p) == Status::Ready && awake(p);
         match &self.preference {
             Some(preference) => {
-                let made = |p: ProcessId| self.order.made(p);
+                let made = |p: ProcessId| self.order.event_count(p);
                 preference.first(program.processes(), can, made)
             }
             None => {

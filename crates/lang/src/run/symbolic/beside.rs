@@ -22,7 +22,7 @@ use super::tell::Observed;
 
 impl SymbolicMachine {
     /// Makes a machine for another program whose values can be compared with those of this one.
-    pub fn beside(&self, code: Arc<Code>, max_local: u64, patience: Patience) -> Self {
+    pub fn comparable(&self, code: Arc<Code>, max_local: u64, patience: Patience) -> Self {
         let logic = Rc::clone(&self.logic);
         let cells = initial_cells(&code, &mut logic.borrow_mut());
         Self::with_cells(code, max_local, (logic, cells), patience, None)

@@ -51,7 +51,7 @@ impl TermDomain<'_> {
         if self.probing {
             return Err(Halt::Obstacle(Obstacle::Undecided));
         }
-        step.burn(DECISION)?;
+        step.use_fuel(DECISION)?;
         let values = self.values_between(first, end);
         let (least, beyond) = values.ok_or(Fault::SymbolicChoose)?;
         let given = step.given();

@@ -51,7 +51,7 @@ impl TermDomain<'_> {
             return Err(Halt::Obstacle(Obstacle::Undecided));
         }
         self.resting.decided();
-        step.burn(DECISION)?;
+        step.use_fuel(DECISION)?;
         let opposite = self.logic.not(condition);
         let (value, end) = match step.given() {
             // A given outcome was possible when it was offered. The solver may not decide that a

@@ -230,20 +230,24 @@ fn spawns_again(code: &Code, start: usize) -> bool {
 
 /// Returns the instructions after one, without those of calls and of spawned processes.
 fn own_after(code: &Code, pc: usize) -> FxHashSet<usize> {
-    own(code, beside(code, pc))
+    own(code, following(code, pc))
 }
 
 fn own(code: &Code, starts: impl IntoIterator<Item = usize>) -> FxHashSet<usize> {
     let mut todo: Vec<usize> = starts.into_iter().collect();
     let mut seen: FxHashSet<usize> = todo.iter().copied().collect();
     while let Some(pc) = todo.pop() {
-        todo.extend(beside(code, pc).into_iter().filter(|&to| seen.insert(to)));
+        todo.extend(
+            following(code, pc)
+                .into_iter()
+                .filter(|&to| seen.insert(to)),
+        );
     }
     seen
 }
 
 /// Returns the instructions of the same body that may follow one.
-fn beside(code: &Code, pc: usize) -> Vec<usize> {
+fn following(code: &Code, pc: usize) -> Vec<usize> {
     match code.ops[pc] {
         Op::Call(_) | Op::SpawnCall(_) | Op::SpawnBlock(_) => vec![pc + 1],
         _ => followers(code, pc).collect(),
