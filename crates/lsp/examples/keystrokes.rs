@@ -53,7 +53,7 @@ struct Editor {
 }
 
 impl Editor {
-    fn tell(&self, method: &str, params: Value) {
+    fn notify(&self, method: &str, params: Value) {
         let told = Notification::new(method.to_owned(), params);
         self.connection
             .sender
@@ -77,7 +77,7 @@ impl Editor {
     }
 
     /// Waits for the diagnostics of a version, and returns the number of mistakes.
-    fn told(&self, version: i64) -> usize {
+    fn count_mistakes(&self, version: i64) -> usize {
         loop {
             if let Message::Notification(told) =
                 self.connection.receiver.recv().expect("diagnostics")
@@ -102,12 +102,12 @@ fn main() {
         last: 0,
     };
     editor.ask("initialize", json!({ "capabilities": {} }));
-    editor.tell("initialized", json!({}));
+    editor.notify("initialized", json!({}));
     let uri = "file:///long.maz";
     let file = json!({ "uri": uri, "languageId": "maz", "version": 1, "text": text });
     let start = Instant::now();
-    editor.tell("textDocument/didOpen", json!({ "textDocument": file }));
-    let mistakes = editor.told(1);
+    editor.notify("textDocument/didOpen", json!({ "textDocument": file }));
+    let mistakes = editor.count_mistakes(1);
     let opened = start.elapsed();
     assert_eq!(mistakes, 0, "the program is right");
     // Type a statement in the middle of the file, one letter at a time, and delete it again.
@@ -126,11 +126,11 @@ fn main() {
         let start = Instant::now();
         let change = json!([{ "range": range, "text": text }]);
         let file = json!({ "uri": uri, "version": version });
-        editor.tell(
+        editor.notify(
             "textDocument/didChange",
             json!({ "textDocument": file, "contentChanges": change }),
         );
-        editor.told(version);
+        editor.count_mistakes(version);
         let here =
             json!({ "textDocument": { "uri": uri }, "position": { "line": line, "character": 7 } });
         editor.ask("textDocument/hover", here);
@@ -149,7 +149,7 @@ fn main() {
         key(json!({ "start": from, "end": to }), "", &mut times);
     }
     editor.ask("shutdown", Value::Null);
-    editor.tell("exit", Value::Null);
+    editor.notify("exit", Value::Null);
     drop(editor);
     serving
         .join()

@@ -15,7 +15,7 @@ const MOST_EXECUTIONS: u64 = 5_000;
 
 /// What complete runs show.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Shown {
+struct ShownRuns {
     runs: u64,
     traces: BTreeSet<Fingerprint>,
     deadlocks: BTreeSet<Fingerprint>,
@@ -26,7 +26,7 @@ struct Shown {
     finals: BTreeSet<Fingerprint>,
 }
 
-impl Shown {
+impl ShownRuns {
     fn add(&mut self, program: &Machine) {
         let mut hasher = TraceHasher::new();
         for (at, event) in program.events().iter().enumerate() {
@@ -48,14 +48,14 @@ impl Shown {
     }
 }
 
-impl Observer<Machine> for Shown {
+impl Observer<Machine> for ShownRuns {
     fn complete(&mut self, program: &Machine) {
         self.add(program);
     }
 }
 
 /// What brute force shows; none if there is too much.
-fn truth(program: &mut Machine) -> Option<Shown> {
+fn truth(program: &mut Machine) -> Option<ShownRuns> {
     let naive = Search {
         algorithm: Algorithm::Naive,
         limits: Limits {
@@ -65,7 +65,7 @@ fn truth(program: &mut Machine) -> Option<Shown> {
         },
         goal: Goal::Everything,
     };
-    let mut shown = Shown::default();
+    let mut shown = ShownRuns::default();
     let found = naive.run(program, &mut |_| ControlFlow::Continue(()), &mut shown);
     program.back_to(0);
     found.bounds.is_empty().then_some(shown)
@@ -86,8 +86,8 @@ fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
 
 /// Runs the executions that a net represents and returns what they show. A stateful net ends where
 /// others continue.
-fn represented(what: &str, program: &mut Machine, net: &mut Unfolding) -> Shown {
-    let mut shown = Shown::default();
+fn represented(what: &str, program: &mut Machine, net: &mut Unfolding) -> ShownRuns {
+    let mut shown = ShownRuns::default();
     for schedule in net.executions(100_000).expect("a small net") {
         program.back_to(0);
         for step in &schedule.0 {

@@ -12,7 +12,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/wrong")
 }
 
-fn told(source: &str) -> String {
+fn mistakes_in(source: &str) -> String {
     let Err(mistakes) = load(source, &Settings::default()) else {
         return "no mistakes\n".to_owned();
     };
@@ -52,7 +52,7 @@ fn every_mistake_is_told_as_expected() {
         programs += 1;
         let source = fs::read_to_string(&path).expect("a program");
         let expected = path.with_extension("txt");
-        let text = told(&source);
+        let text = mistakes_in(&source);
         assert_ne!(text, "no mistakes\n", "{}", path.display());
         if update {
             fs::write(&expected, &text).expect("written");
@@ -156,7 +156,7 @@ proptest! {
     #[test]
     fn no_text_makes_it_panic(picks in proptest::collection::vec(0..WORDS.len(), 0..60)) {
         let text: Vec<&str> = picks.iter().map(|&at| WORDS[at]).collect();
-        let _ = told(&format!("module A;\n{}", text.join(" ")));
+        let _ = mistakes_in(&format!("module A;\n{}", text.join(" ")));
     }
 
     #[test]
@@ -169,14 +169,14 @@ proptest! {
         let end = (cut + skip).min(characters.len());
         let without: String = characters[..cut].iter().chain(&characters[end..]).collect();
         let doubled: String = characters[..end].iter().chain(&characters[cut..]).collect();
-        let _ = told(&without);
-        let _ = told(&doubled);
+        let _ = mistakes_in(&without);
+        let _ = mistakes_in(&doubled);
     }
 }
 
 #[test]
 fn imports_come_before_declarations() {
-    assert!(told("module A; data D; import * from ABS.StdLib;").starts_with("A0118 1:19"));
+    assert!(mistakes_in("module A; data D; import * from ABS.StdLib;").starts_with("A0118 1:19"));
 }
 
 #[test]
@@ -192,12 +192,12 @@ fn deep_nesting_is_a_mistake_and_no_overflow() {
             open.repeat(5000),
             close.repeat(5000)
         );
-        assert!(told(&source).contains("A0112"), "{open}");
+        assert!(mistakes_in(&source).contains("A0112"), "{open}");
     }
     let chain = format!("module M; def Int f() = 1{};", " + 1".repeat(5000));
-    assert!(told(&chain).contains("A0112"));
+    assert!(mistakes_in(&chain).contains("A0112"));
     let blocks = format!("module M; {} {}", "{".repeat(5000), "}".repeat(5000));
-    assert!(told(&blocks).contains("A0112"));
+    assert!(mistakes_in(&blocks).contains("A0112"));
 }
 
 /// The codes in a text.

@@ -45,7 +45,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[track_caller]
-fn told(said: &CommandResult, code: i32, result: &str) {
+fn assert_reported(said: &CommandResult, code: i32, result: &str) {
     assert_eq!(said.code, code, "{said:?}");
     assert!(said.out.contains(result), "`{result}` is missing: {said:?}");
     assert!(said.err.contains("mazurka: cannot write the "), "{said:?}");
@@ -113,7 +113,7 @@ fn a_file_that_cannot_be_written_loses_no_result() {
                     (0, true),
                     "{said:?}"
                 ),
-                _ => told(&said, code, result),
+                _ => assert_reported(&said, code, result),
             }
             assert_eq!(names(folder.path()), before, "{args:?} {place:?}");
         }
@@ -148,7 +148,7 @@ fn a_folder_that_cannot_be_written_loses_no_result() {
             let mut command = command();
             command.args(args).arg(&place).args(["--format", "json"]);
             let said = said(&mut command, program);
-            told(&said, code, result);
+            assert_reported(&said, code, result);
             assert!(!said.err.contains("sides of branches"), "{said:?}");
             assert_eq!(names(folder.path()), before, "{args:?} {place:?}");
         }
@@ -166,7 +166,7 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
     shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]);
     shell.arg(env!("CARGO_BIN_EXE_mazurka"));
     shell.args(["check", "-", "--witness"]).arg(&file);
-    told(&said(&mut shell, FAILS), 1, "violated: failure");
+    assert_reported(&said(&mut shell, FAILS), 1, "violated: failure");
     assert_eq!(names(folder.path()), ["bad.json"]);
     let kept = std::fs::read_to_string(&file).expect("it is there");
     assert_eq!(kept, "the old witness");
@@ -199,7 +199,7 @@ fn a_link_stays_a_link_and_permissions_stay() {
     assert_eq!(names(folder.path()), ["bad.json", "link"]);
     // A read-only file is not replaced.
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o400)).expect("it is ours");
-    told(&check(), 1, "violated: failure");
+    assert_reported(&check(), 1, "violated: failure");
 }
 
 #[cfg(target_os = "linux")]

@@ -117,7 +117,7 @@ fn explains(
 
 /// Whether some good order contains all ended operations and perhaps others.
 fn some_order(
-    told: &OrderedHistory,
+    ordered: &OrderedHistory,
     ended: &[OperationId],
     order: &mut Vec<OperationId>,
     good: &dyn Fn(&[OperationId]) -> bool,
@@ -125,14 +125,14 @@ fn some_order(
     if ended.iter().all(|id| order.contains(id)) && good(order) {
         return true;
     }
-    let all = told.history.operations().map(|(id, _)| id);
+    let all = ordered.history.operations().map(|(id, _)| id);
     all.collect::<Vec<_>>().into_iter().any(|id| {
-        let before = &told.before[id.index()];
+        let before = &ordered.before[id.index()];
         if order.contains(&id) || !before.iter().all(|b| order.contains(b)) {
             return false;
         }
         order.push(id);
-        let found = some_order(told, ended, order, good);
+        let found = some_order(ordered, ended, order, good);
         order.pop();
         found
     })
@@ -145,7 +145,7 @@ struct OrderedHistory {
 }
 
 /// Makes the history again, and records which operations come before which.
-fn told(
+fn with_order(
     history: &History<Name, Answer>,
     by_time: bool,
     kinds: &[(bool, OperationId)],
@@ -205,8 +205,8 @@ fn agrees_with_all_orders() {
             .map(|(_, called, id)| (called, id))
             .collect();
         for by_time in [true, false] {
-            let told = told(&history, by_time, &kinds);
-            let OrderedHistory { history, before } = &told;
+            let ordered = with_order(&history, by_time, &kinds);
+            let OrderedHistory { history, before } = &ordered;
             let ends = |until: usize| -> Vec<OperationId> {
                 let ends = kinds[..until].iter().filter(|(called, _)| !called);
                 ends.map(|(_, id)| *id).collect()
@@ -214,7 +214,7 @@ fn agrees_with_all_orders() {
             let right = |until: usize| {
                 let ended = ends(until);
                 let good = |order: &[OperationId]| explains(history, kind, &ended, order);
-                some_order(&told, &ended, &mut Vec::new(), &good)
+                some_order(&ordered, &ended, &mut Vec::new(), &good)
             };
             let verdict = history.linearize(&State::new(), |s, name| apply(kind, s, name));
             match &verdict {

@@ -172,9 +172,10 @@ fn comments(text: &str) -> Vec<&str> {
     let mut rest = text;
     while let Some(at) = rest.find("//").into_iter().chain(rest.find("/*")).min() {
         rest = &rest[at..];
-        let end = match rest.starts_with("//") {
-            true => rest.find('\n').unwrap_or(rest.len()),
-            false => rest.find("*/").map_or(rest.len(), |at| at + 2),
+        let end = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else {
+            rest.find("*/").map_or(rest.len(), |at| at + 2)
         };
         found.push(rest[..end].trim_end());
         rest = &rest[end..];

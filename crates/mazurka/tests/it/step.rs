@@ -42,9 +42,9 @@ fn scheduled(step: &Step) -> Schedule {
     text.parse().expect("a step")
 }
 
-type Seen = (Situation, NextSteps, String);
+type StepperView = (Situation, NextSteps, String);
 
-fn seen(stepper: &mut Stepper<'_>) -> Seen {
+fn seen(stepper: &mut Stepper<'_>) -> StepperView {
     let schedule = stepper.schedule().to_string();
     (stepper.situation(), stepper.next_steps(), schedule)
 }
@@ -64,7 +64,7 @@ fn wander(name: &str, stepper: &mut Stepper<'_>, random: &mut Random) {
                 assert_eq!(seen(stepper), states[depth - taken], "{name}");
                 // Repeating the steps gives the same states.
                 if random.below(2) == 0 {
-                    assert_eq!(stepper.again(taken), Ok(taken), "{name}");
+                    assert_eq!(stepper.redo(taken), Ok(taken), "{name}");
                     assert_eq!(seen(stepper), states[depth], "{name}");
                 } else {
                     states.truncate(depth - taken + 1);
@@ -182,7 +182,7 @@ fn a_schedule_that_does_not_fit_leads_nowhere() {
     };
     assert_eq!(gone, Err((3, over)));
     assert_eq!(seen(&mut stepper), before);
-    assert_eq!(stepper.again(5), Ok(1), "what was taken back is kept");
+    assert_eq!(stepper.redo(5), Ok(1), "what was taken back is kept");
     stepper
         .go_to(&"1 0".parse().expect("a schedule"))
         .expect("it fits");

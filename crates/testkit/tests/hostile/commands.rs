@@ -27,7 +27,7 @@ use mazurka_core::{Counts, Kinds};
 
 use crate::any_start;
 use crate::harness::Plant;
-use crate::seen::{Outcome, Proof, Seen, State, named, state_of};
+use crate::seen::{CommandAnswer, Outcome, Proof, State, named, state_of};
 
 /// A command with its flags. Its `Display` is what a user types.
 #[derive(Clone, Debug, PartialEq)]
@@ -289,7 +289,7 @@ pub fn attempt(
 /// proof.
 fn planted(command: &Command, loaded: &Loaded, plant: &Plant) -> Outcome {
     let mut outcome = run(command, loaded);
-    let mut made = Box::new(Seen::nothing());
+    let mut made = Box::new(CommandAnswer::nothing());
     let seen = match &mut outcome {
         Outcome::Answer(seen) => seen,
         Outcome::Refused(_) => &mut made,
@@ -350,7 +350,7 @@ fn run_on(
 ) -> Result<Outcome, Refused> {
     let watch = &mut quietly();
     let seen = |record: &Record| {
-        let mut seen = Seen::from_record(record);
+        let mut seen = CommandAnswer::from_record(record);
         seen.wrong = replay(program, record);
         seen.boxed()
     };
@@ -390,7 +390,7 @@ fn run_on(
                 Err(bad) => return Ok(Outcome::Refused(bad.to_string())),
             };
             let found = program.reach(&wanted, Reach { net, method }, options, watch)?;
-            let mut seen = Seen::from_record(&found.record);
+            let mut seen = CommandAnswer::from_record(&found.record);
             let shown = found.run.is_some() == (found.answer == Reachability::Reachable);
             seen.wrong = (!shown).then(|| "an answer without a run".to_owned());
             seen.boxed()
@@ -438,7 +438,7 @@ fn tests(program: &Program, algorithm: Algorithm, options: &Options) -> Result<O
         }
     };
     let (record, _) = program.explore_tests(algorithm, options, &mut quietly(), sink)?;
-    let mut seen = Seen::from_record(&record);
+    let mut seen = CommandAnswer::from_record(&record);
     seen.wrong = wrong;
     // With unknown values, a test shows only one of the values that lead there.
     seen.finals = (!unknown).then_some(finals);
@@ -475,7 +475,7 @@ fn resume(program: &Program, algorithm: Algorithm, jobs: usize, options: &Option
         };
         // No stage finishes a part that is too large.
         let Some(left) = left.filter(|_| most < MOST) else {
-            let mut seen = Seen::from_record(&record);
+            let mut seen = CommandAnswer::from_record(&record);
             seen.wrong = replay(program, &record);
             return seen.boxed();
         };
@@ -490,7 +490,7 @@ fn one_run(program: &Program, seed: u64, options: &Options) -> Outcome {
         Ok(found) => found,
         Err(refused) => return Outcome::Refused(refused.to_string()),
     };
-    let mut seen = Seen::from_record(&found.record);
+    let mut seen = CommandAnswer::from_record(&found.record);
     seen.wrong = replay_run(program, &found);
     let state = (found.run.ending == Ending::Final).then(|| state_of(&found.run));
     seen.deadlock = found.run.ending == Ending::Deadlock;
@@ -513,7 +513,7 @@ fn permute(loaded: &Loaded, seed: u64, any_start: bool, options: &Options) -> Ou
     match program.permute(&wanted, options, &mut quietly()) {
         Err(refused) => Outcome::Refused(refused.to_string()),
         Ok(found) => {
-            let mut seen = Seen::from_record(&found.record);
+            let mut seen = CommandAnswer::from_record(&found.record);
             seen.wrong = replay(program, &found.record);
             let results = found.permutations.results.iter();
             let finals = results.filter(|result| result.ending == Ending::Final);
@@ -541,7 +541,7 @@ fn symbolic(loaded: &Loaded, por: Reduction, options: &Options) -> Outcome {
     match program.symbolic(&wanted, options, &mut quietly()) {
         Err(nothing) => Outcome::Refused(nothing.to_string()),
         Ok(found) => {
-            let mut seen = Seen::from_record(&found.record);
+            let mut seen = CommandAnswer::from_record(&found.record);
             // If nothing is unknown, the terms are values.
             let listed = found.states.listed.iter();
             let finals = listed.filter(|state| state.ending == Ending::Final);
@@ -571,7 +571,7 @@ fn prove(loaded: &Loaded, reduce: bool, options: &Options) -> Outcome {
     match program.prove(&[], &wanted, &mut quietly()) {
         Err(refused) => Outcome::Refused(refused.to_string()),
         Ok((found, file)) => {
-            let mut seen = Seen::from_record(&found.record);
+            let mut seen = CommandAnswer::from_record(&found.record);
             let verdict = found.record.verdict;
             let goals = found.goals.iter();
             seen.proof = Some(Proof {

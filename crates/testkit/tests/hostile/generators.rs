@@ -75,9 +75,10 @@ pub fn layout(text: String) -> String {
         line.split_once("<|")
             .is_some_and(|(first, _)| closes(first))
     };
-    match text.lines().any(goes_on) && !text.contains("//") {
-        true => text.replace('\n', " "),
-        false => text,
+    if text.lines().any(goes_on) && !text.contains("//") {
+        text.replace('\n', " ")
+    } else {
+        text
     }
 }
 

@@ -16,7 +16,7 @@ use crate::commands::{Command, Loaded, Size, attempt, installed_solver};
 use crate::expected::Expected;
 use crate::judge::disagreement;
 use crate::reach::questions;
-use crate::seen::{Outcome, Seen};
+use crate::seen::{CommandAnswer, Outcome};
 
 /// A wrong answer of a command.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub type Tallies = BTreeMap<String, Tally>;
 
 /// A planted defect, for the tests of the harness itself: it changes the answer of a command about
 /// a text.
-pub type Plant = dyn Fn(&Command, &str, &mut Seen) + Sync;
+pub type Plant = dyn Fn(&Command, &str, &mut CommandAnswer) + Sync;
 
 /// Which commands are tried, and how.
 #[derive(Clone, Copy, Default)]
@@ -295,7 +295,7 @@ fn wrongly_refused(command: &Command, why: &str, truth: &Expected) -> Option<Str
 }
 
 /// Returns a wrong answer of `reach`: it must find a reachable state, and no other.
-fn wrongly_answered(seen: &Seen, answer: Option<bool>) -> Option<String> {
+fn wrongly_answered(seen: &CommandAnswer, answer: Option<bool>) -> Option<String> {
     let reachable = answer?;
     let right = match seen.verdict {
         Verdict::Violated => reachable,
@@ -313,7 +313,7 @@ fn wrongly_answered(seen: &Seen, answer: Option<bool>) -> Option<String> {
 /// Returns a wrong count: engines that tell traces apart must count the same.
 fn miscounted(
     command: &Command,
-    seen: &Seen,
+    seen: &CommandAnswer,
     truth: &Expected,
     counted: &mut Option<Counts>,
 ) -> Option<String> {

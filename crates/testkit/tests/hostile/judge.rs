@@ -7,10 +7,10 @@ use mazurka_core::{Kind, Kinds};
 
 use crate::commands::Command;
 use crate::expected::Expected;
-use crate::seen::{Seen, State};
+use crate::seen::{CommandAnswer, State};
 
 /// Returns what is wrong in the answer of a command, if anything.
-pub fn disagreement(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
+pub fn disagreement(command: &Command, seen: &CommandAnswer, truth: &Expected) -> Option<String> {
     if let Some(wrong) = &seen.wrong {
         return Some(wrong.clone());
     }
@@ -32,7 +32,7 @@ pub fn disagreement(command: &Command, seen: &Seen, truth: &Expected) -> Option<
 }
 
 /// Returns what the answer shows and the program does not have.
-fn invented(seen: &Seen, truth: &Expected) -> Option<String> {
+fn invented(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
     if seen.deterministic == Some(true) && truth.deterministic == Some(false) {
         return Some("deterministic, where results differ".to_owned());
     }
@@ -57,7 +57,7 @@ fn invented(seen: &Seen, truth: &Expected) -> Option<String> {
         .then(|| "not deterministic, where all results agree".to_owned())
 }
 
-fn check(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
+fn check(command: &Command, seen: &CommandAnswer, truth: &Expected) -> Option<String> {
     let counted = match command {
         Command::CheckDeterministic => Kinds::ALL,
         _ => truth.counted(),
@@ -69,7 +69,7 @@ fn check(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
 }
 
 /// Returns a violation that counts and that the answer neither shows nor leaves open.
-fn concealed(seen: &Seen, there: Kinds) -> Option<String> {
+fn concealed(seen: &CommandAnswer, there: Kinds) -> Option<String> {
     let left = there
         .without(seen.kinds)
         .without(seen.open.iter().copied().collect());
@@ -78,7 +78,7 @@ fn concealed(seen: &Seen, there: Kinds) -> Option<String> {
 }
 
 /// Returns a wrong verdict; a bound excuses an inconclusive one.
-fn verdict(seen: &Seen, truth: &Expected, violated: bool) -> Option<String> {
+fn verdict(seen: &CommandAnswer, truth: &Expected, violated: bool) -> Option<String> {
     let right = match seen.verdict {
         Verdict::Violated => violated || !truth.exact,
         Verdict::Verified => !violated,
@@ -88,7 +88,7 @@ fn verdict(seen: &Seen, truth: &Expected, violated: bool) -> Option<String> {
     (!right).then(|| format!("{:?} instead of {should}", seen.verdict))
 }
 
-fn explore(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
+fn explore(command: &Command, seen: &CommandAnswer, truth: &Expected) -> Option<String> {
     // Only the engine that compares states recognises cycles; for others the runs are too long.
     let sees_cycles = matches!(command, Command::Explore(Algorithm::Stateful));
     let cycles = truth.livelock && truth.counted().contains(Kind::Livelock);
@@ -121,7 +121,7 @@ fn explore(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
 }
 
 /// Returns a wrong count of an exploration in which all values are known.
-fn counted(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
+fn counted(command: &Command, seen: &CommandAnswer, truth: &Expected) -> Option<String> {
     let (counts, finals) = (&seen.counts, truth.observed.len() as u64);
     if counts.final_states != finals {
         let found = counts.final_states;
@@ -153,14 +153,14 @@ fn counted(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
 
 /// Returns a wrong count of an engine that merges states. Dead values are not part of a state, so
 /// it may count fewer.
-fn states(algorithm: Algorithm, seen: &Seen, truth: &Expected) -> Option<String> {
+fn states(algorithm: Algorithm, seen: &CommandAnswer, truth: &Expected) -> Option<String> {
     let (found, most) = (seen.counts.deadlocks, truth.deadlocked_states);
     (algorithm == Algorithm::Stateful && found > most)
         .then(|| format!("{found} deadlocked states of {most}"))
 }
 
 /// Judges nets, which show all failures and deadlocks, but not all final states.
-fn unfold(seen: &Seen, truth: &Expected) -> Option<String> {
+fn unfold(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
     let invented = invented(seen, truth);
     if invented.is_some() {
         return invented;
@@ -196,7 +196,7 @@ fn unfold(seen: &Seen, truth: &Expected) -> Option<String> {
     }
 }
 
-fn symbolic(seen: &Seen, truth: &Expected) -> Option<String> {
+fn symbolic(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
     let wrong = invented(seen, truth).or_else(|| verdict(seen, truth, truth.is_faulty()));
     match (&seen.finals, truth.finals()) {
         (Some(listed), Some(all)) if wrong.is_none() && seen.exhaustive() => {
@@ -206,7 +206,7 @@ fn symbolic(seen: &Seen, truth: &Expected) -> Option<String> {
     }
 }
 
-fn prove(seen: &Seen, truth: &Expected) -> Option<String> {
+fn prove(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
     let proof = seen.proof?;
     if proof.proved && !truth.failures.is_empty() {
         return Some(format!("proved, but lines {:?} fail", truth.failures));
@@ -221,7 +221,7 @@ fn prove(seen: &Seen, truth: &Expected) -> Option<String> {
         .then(|| "refuted, but nothing fails".to_owned())
 }
 
-fn one_run(seen: &Seen, truth: &Expected) -> Option<String> {
+fn one_run(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
     let invented = invented(seen, truth);
     let ended = seen.finals.iter().flatten().next();
     match (invented, ended, truth.finals()) {

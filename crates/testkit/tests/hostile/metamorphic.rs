@@ -12,7 +12,7 @@ use mazurka_testkit::oracle::{parse, print};
 
 use crate::commands::{Command, Loaded, Size, attempt};
 use crate::expected::Stated;
-use crate::seen::{Outcome, Seen};
+use crate::seen::{CommandAnswer, Outcome};
 use crate::shrink;
 
 /// A change to a program.
@@ -153,7 +153,7 @@ fn only(expr: &Expr, shared: &BTreeSet<String>) -> bool {
 }
 
 /// Returns what must stay the same, without lines or schedules.
-fn figures(command: &Command, seen: &Seen, stated: &Stated) -> String {
+fn figures(command: &Command, seen: &CommandAnswer, stated: &Stated) -> String {
     let counts = &seen.counts;
     let sites = seen.failures.len();
     let (traces, deadlocks, failures) = (counts.traces, counts.deadlocks, counts.failures);

@@ -17,7 +17,7 @@ use crate::commands::{Command, quiet};
 use crate::expected::{Stated, Unknown};
 use crate::generators::Generator;
 use crate::harness::Plant;
-use crate::seen::{Proof, Seen};
+use crate::seen::{CommandAnswer, Proof};
 use crate::tour::{Tour, first_caught, look};
 use crate::{STRIDE, ci};
 
@@ -43,7 +43,7 @@ fn caught(name: &str, only: &str, plant: &Plant) {
     assert!(after * 2 <= of);
 }
 
-fn forget(seen: &mut Seen) {
+fn forget(seen: &mut CommandAnswer) {
     seen.failures.clear();
     seen.deadlock = false;
     seen.verdict = Verdict::Verified;

@@ -14,14 +14,14 @@ pub type State = Vec<(String, i128)>;
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// It gave an answer.
-    Answer(Box<Seen>),
+    Answer(Box<CommandAnswer>),
     /// It refused the program, with this message.
     Refused(String),
 }
 
 /// The answer of a command.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct CommandAnswer {
     pub verdict: Verdict,
     pub bounds: Vec<Bound>,
     pub deterministic: Option<bool>,
@@ -54,7 +54,7 @@ pub struct Proof {
     pub deadlock_free: Option<bool>,
 }
 
-impl Seen {
+impl CommandAnswer {
     pub fn from_record(record: &Record) -> Self {
         let shows = |kind: Kind| record.witnesses.iter().any(|w| w.kind == kind);
         let failures = record.witnesses.iter().filter(|w| w.kind == Kind::Failure);

@@ -80,9 +80,10 @@ pub fn rename(program: &str) -> String {
         nondeterminism deterministic ";
     let renamed = words(program).into_iter().map(|word| {
         let is_name = word.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        match is_name && !KEPT.contains(&format!(" {word} ")) {
-            true => format!("z_{word}"),
-            false => word,
+        if is_name && !KEPT.contains(&format!(" {word} ")) {
+            format!("z_{word}")
+        } else {
+            word
         }
     });
     text(&renamed.collect::<Vec<_>>())

@@ -14,12 +14,12 @@ use mazurka_testkit::oracle::{Answer, Limits, judge};
 
 /// A piece of a program, as written and as the oracle reads it.
 #[derive(Clone, Default)]
-struct Both {
+struct ProgramPiece {
     written: String,
     plain: String,
 }
 
-impl Both {
+impl ProgramPiece {
     fn same(text: &str) -> Self {
         Self {
             written: text.to_owned(),
@@ -97,7 +97,7 @@ impl Author {
         }
     }
 
-    fn step(&mut self) -> Both {
+    fn step(&mut self) -> ProgramPiece {
         let step = if self.rng.percent(55) {
             self.simple()
         } else {
@@ -105,13 +105,13 @@ impl Author {
         };
         let ghost = self.ghost();
         match self.rng.below(14) {
-            0..=3 => Both {
+            0..=3 => ProgramPiece {
                 plain: format!("atomic {{ {step}; {ghost} }}"),
                 written: format!("{step}; {ghost}"),
             },
             4 => {
                 self.labels += 1;
-                Both {
+                ProgramPiece {
                     written: format!("here{}: {step}; print \"{{x}} and {{l}}\"", self.labels),
                     plain: step,
                 }
@@ -120,25 +120,25 @@ impl Author {
                 let (test, other) = (self.condition(), self.simple());
                 let gate = self.of(&["c ? l", "c ! 9", "d ? m", "acquire(p)"]);
                 let last = self.of(&["", " [] else |> { skip }"]);
-                Both::same(&format!(
+                ProgramPiece::same(&format!(
                     "select {{ {gate} |> {{ {other} }} [] {test} |> {{ skip }}{last} }}"
                 ))
             }
-            6 => Both::same(&format!(
+            6 => ProgramPiece::same(&format!(
                 "if {} {{ {step} }} else {{ bump(1) }}",
                 self.condition()
             )),
-            7 => Both::same(&format!("for i in 0..2 {{ {step} }}")),
-            8 => Both::same("lock(k); x := x + 1; unlock(k)"),
-            9 => Both::same("read_lock(r); l := x; read_unlock(r)"),
-            10 => Both::same(&format!("assume {}", self.condition())),
-            11 => Both::same(&format!("assert {}", self.condition())),
-            12 => Both::same("x := choose(0..2)"),
-            _ => Both::same(&step),
+            7 => ProgramPiece::same(&format!("for i in 0..2 {{ {step} }}")),
+            8 => ProgramPiece::same("lock(k); x := x + 1; unlock(k)"),
+            9 => ProgramPiece::same("read_lock(r); l := x; read_unlock(r)"),
+            10 => ProgramPiece::same(&format!("assume {}", self.condition())),
+            11 => ProgramPiece::same(&format!("assert {}", self.condition())),
+            12 => ProgramPiece::same("x := choose(0..2)"),
+            _ => ProgramPiece::same(&step),
         }
     }
 
-    fn program(mut self) -> Both {
+    fn program(mut self) -> ProgramPiece {
         let mut head = String::from(
             "enum State { Idle, Busy, Done }\nstruct Msg { from: int, kind: State }\n",
         );
@@ -161,12 +161,12 @@ impl Author {
             head += &format!("cover {}\n", self.of(&covers));
         }
         let ghosts = "var g: int = 0\nvar h: int[2] = 0\n";
-        let mut all = Both {
+        let mut all = ProgramPiece {
             written: format!("{}{head}", ghosts.replace("var", "ghost var")),
             plain: format!("{ghosts}{head}"),
         };
         for _ in 0..2 {
-            let mut body = Both::same("let l = 0; let ok = true; skip");
+            let mut body = ProgramPiece::same("let l = 0; let ok = true; skip");
             for _ in 0..1 + self.rng.below(3) {
                 let next = self.step();
                 body.written += &format!("; {}", next.written);

@@ -13,12 +13,12 @@ use mazurka_testkit::oracle::{Answer, FailureKind, Limits, judge};
 
 /// A piece of a program, with ghosts and without.
 #[derive(Clone, Default)]
-struct Both {
+struct ProgramPiece {
     ghosts: String,
     plain: String,
 }
 
-impl Both {
+impl ProgramPiece {
     fn same(text: &str) -> Self {
         Self {
             ghosts: text.to_owned(),
@@ -73,7 +73,7 @@ impl Author {
     }
 
     /// Returns one step, perhaps with ghosts behind it.
-    fn step(&mut self) -> Both {
+    fn step(&mut self) -> ProgramPiece {
         let assign = if self.access {
             self.of(&["x := 1", "y := 1", "x := 2", "y := l", "l := x", "l := y"])
         } else {
@@ -87,18 +87,18 @@ impl Author {
             ])
         };
         if self.rng.percent(35) {
-            return Both::same(&assign);
+            return ProgramPiece::same(&assign);
         }
         let ghost = self.ghost();
         match self.rng.below(5) {
             0 => {
                 let test = self.condition();
-                Both {
+                ProgramPiece {
                     ghosts: format!("await {test}; {ghost}"),
                     plain: format!("{test} |> atomic {{ {ghost}; x := x }}"),
                 }
             }
-            1 => Both {
+            1 => ProgramPiece {
                 ghosts: format!("lock(m); {ghost}; {assign}; unlock(m); {ghost}"),
                 plain: format!(
                     "atomic {{ lock(m); {ghost} }}; {assign}; atomic {{ unlock(m); {ghost} }}"
@@ -108,21 +108,21 @@ impl Author {
                 let (test, next) = (self.condition(), self.of(&["x := 0", "y := 0", "skip"]));
                 self.tests += 1;
                 let t = format!("t{}", self.tests);
-                Both {
+                ProgramPiece {
                     ghosts: format!("if {test} {{ {ghost}; {next} }}"),
                     plain: format!(
                         "let {t} = false; atomic {{ {t} := {test}; if {t} {{ {ghost} }} }}; if {t} {{ {next} }}"
                     ),
                 }
             }
-            _ => Both {
+            _ => ProgramPiece {
                 ghosts: format!("{assign}; {ghost}"),
                 plain: format!("atomic {{ {assign}; {ghost} }}"),
             },
         }
     }
 
-    fn program(mut self) -> Both {
+    fn program(mut self) -> ProgramPiece {
         let claims = [
             "g == 2",
             "g < 3",
@@ -147,14 +147,14 @@ impl Author {
             self.of(&["g == 2", "h == 1 && g == 0", "a[1] == 1"])
         );
         let vars = "var g, h: int = 0\nvar a: int[2] = 0\n";
-        let mut all = Both {
+        let mut all = ProgramPiece {
             ghosts: format!("{head}{}", vars.replace("var", "ghost var")),
             plain: format!("{head}{vars}"),
         };
         for _ in 0..2 + self.rng.below(2) {
-            let mut body = Both::same("let l = 0");
+            let mut body = ProgramPiece::same("let l = 0");
             // A step before all ghosts.
-            body.then(Both::same(if self.access {
+            body.then(ProgramPiece::same(if self.access {
                 "l := y"
             } else {
                 "l := x + y"

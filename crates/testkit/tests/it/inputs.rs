@@ -23,7 +23,7 @@ fn programs() -> u64 {
 type Valuation = BTreeMap<String, i64>;
 
 /// A complete run for some inputs: its trace, how it ends, its final state, and its failures.
-type Shown = (Valuation, u128, String, Vec<String>, Vec<u32>);
+type ShownRun = (Valuation, u128, String, Vec<String>, Vec<u32>);
 
 /// Replaces inputs by `choose`.
 fn with_choices(text: &str) -> String {
@@ -49,7 +49,7 @@ fn with_choices(text: &str) -> String {
 }
 
 /// Runs a schedule with inputs and returns what it shows; none if it is discarded.
-fn show(code: &Code, schedule: &Schedule, inputs: &Valuation) -> Option<Shown> {
+fn show(code: &Code, schedule: &Schedule, inputs: &Valuation) -> Option<ShownRun> {
     let given = inputs.iter().map(|(name, value)| (name.as_str(), *value));
     let mut machine = Machine::new(Arc::new(code.with_inputs(given)), 1_000_000);
     let mut hasher = TraceHasher::new();
@@ -97,7 +97,7 @@ fn show(code: &Code, schedule: &Schedule, inputs: &Valuation) -> Option<Shown> {
 }
 
 /// Returns what brute force finds; none if there is too much.
-fn truth(text: &str, code: &Code) -> Option<BTreeSet<Shown>> {
+fn truth(text: &str, code: &Code) -> Option<BTreeSet<ShownRun>> {
     let text = with_choices(text);
     let program = load(&text, &[]).ok()?;
     let mut machine = Machine::new(Arc::new(compile(&program, &text).ok()?), 1_000_000);
@@ -145,7 +145,7 @@ fn truth(text: &str, code: &Code) -> Option<BTreeSet<Shown>> {
 /// Collects what every explored run shows, for all inputs that follow it.
 struct All<'a> {
     code: &'a Code,
-    shown: BTreeSet<Shown>,
+    shown: BTreeSet<ShownRun>,
     /// The sites of failures, with the inputs asked for so far.
     failed: BTreeSet<(Valuation, u32)>,
     lost: bool,
@@ -204,7 +204,7 @@ impl Observer<SymbolicMachine> for All<'_> {
 
 /// The results of a search.
 struct Explored {
-    shown: BTreeSet<Shown>,
+    shown: BTreeSet<ShownRun>,
     failed: BTreeSet<(Valuation, u32)>,
     sites: BTreeSet<u32>,
 }
@@ -246,10 +246,14 @@ fn explored(code: &Arc<Code>, algorithm: Algorithm) -> Option<Explored> {
 
 /// Returns what `context` gets wrong. It need not find every trace, but every final state, deadlock
 /// and failure for each input.
-fn wrong_in_context(code: &Arc<Code>, truth: &BTreeSet<Shown>, variant: Variant) -> Option<String> {
+fn wrong_in_context(
+    code: &Arc<Code>,
+    truth: &BTreeSet<ShownRun>,
+    variant: Variant,
+) -> Option<String> {
     let found = explored(code, Algorithm::Context(variant))?;
     let all = explored(code, Algorithm::Naive)?;
-    let ends = |shown: &BTreeSet<Shown>| -> BTreeSet<(Valuation, String, Vec<String>)> {
+    let ends = |shown: &BTreeSet<ShownRun>| -> BTreeSet<(Valuation, String, Vec<String>)> {
         let all = shown.iter().cloned();
         all.map(|(inputs, _, end, state, _)| (inputs, end, state))
             .collect()
@@ -278,7 +282,7 @@ fn wrong_in_context(code: &Arc<Code>, truth: &BTreeSet<Shown>, variant: Variant)
 }
 
 /// The program, compiled for all inputs, and what brute force finds in it.
-fn with_truth(text: &str) -> Option<(Arc<Code>, BTreeSet<Shown>)> {
+fn with_truth(text: &str) -> Option<(Arc<Code>, BTreeSet<ShownRun>)> {
     let program = load(text, &[]).ok()?;
     if !text.contains("input(") {
         return None;

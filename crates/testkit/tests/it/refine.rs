@@ -92,9 +92,9 @@ fn pair(rng: &mut Rng) -> (String, String) {
 }
 
 /// The observations of all runs, and of the final ones.
-type Seen = (BTreeSet<Vec<Vec<i64>>>, BTreeSet<Vec<Vec<i64>>>);
+type Observations = (BTreeSet<Vec<Vec<i64>>>, BTreeSet<Vec<Vec<i64>>>);
 
-fn runs(machine: &mut Machine, cells: &[u32], so_far: &[Vec<i64>], seen: &mut Seen) {
+fn runs(machine: &mut Machine, cells: &[u32], so_far: &[Vec<i64>], seen: &mut Observations) {
     if !with_status(machine, Status::Discarded).is_empty() {
         return;
     }
@@ -119,12 +119,12 @@ fn runs(machine: &mut Machine, cells: &[u32], so_far: &[Vec<i64>], seen: &mut Se
     }
 }
 
-fn all_runs(text: &str, names: &[&str]) -> Seen {
+fn all_runs(text: &str, names: &[&str]) -> Observations {
     let code = compile(&load(text, &[]).expect("a program"), text).expect("nothing to refuse");
     let parts = names.iter().flat_map(|name| code.parts_of(name));
     let cells: Vec<u32> = parts.flat_map(|part| part.cells).collect();
     let mut machine = Machine::new(Arc::new(code), 1_000_000);
-    let mut seen = Seen::default();
+    let mut seen = Observations::default();
     runs(&mut machine, &cells, &[], &mut seen);
     seen
 }

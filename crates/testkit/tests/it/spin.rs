@@ -174,7 +174,7 @@ fn the_models_of_the_examples_are_compared() {
 }
 
 /// Runs a command in a folder; none if the command is not installed.
-fn told(folder: &Path, program: &str, args: &[&str]) -> Option<String> {
+fn output_of(folder: &Path, program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program)
         .args(args)
         .current_dir(folder)
@@ -213,7 +213,9 @@ fn spin_gives_all_expected_answers_for_long() {
 /// Compares each `step`th pair.
 fn compare_with_spin(step: usize) {
     let here = std::env::temp_dir();
-    if told(&here, "spin", &["-V"]).is_none() || told(&here, "cc", &["--version"]).is_none() {
+    if output_of(&here, "spin", &["-V"]).is_none()
+        || output_of(&here, "cc", &["--version"]).is_none()
+    {
         println!("skipped: spin missing (spin and cc are not both on the path)");
         return;
     }
@@ -222,8 +224,8 @@ fn compare_with_spin(step: usize) {
         std::fs::create_dir_all(&folder).expect("a folder");
         let file = folder.join("program.pml");
         std::fs::copy(pair.folder.join("program.pml"), file).expect("a copy");
-        let made = told(&folder, "spin", &["-a", "program.pml"]).expect("spin");
-        let built = told(&folder, "cc", &["-O0", "-w", "-o", "pan", "pan.c"]).expect("cc");
+        let made = output_of(&folder, "spin", &["-a", "program.pml"]).expect("spin");
+        let built = output_of(&folder, "cc", &["-O0", "-w", "-o", "pan", "pan.c"]).expect("cc");
         let there = folder.join("pan").exists();
         assert!(there, "{}:\n{made}{built}", pair.folder.display());
         for expected in &pair.expected {
@@ -231,7 +233,7 @@ fn compare_with_spin(step: usize) {
                 Expected::Safety(_) => &["-noclaim", "-m100000"],
                 Expected::Fair { name, .. } => &["-a", "-f", "-m100000", "-N", name],
             };
-            let said = told(&folder, "./pan", args).expect("pan");
+            let said = output_of(&folder, "./pan", args).expect("pan");
             let right = match (expected, reported(&said)) {
                 (Expected::Safety(None) | Expected::Fair { holds: true, .. }, None) => true,
                 (Expected::Safety(Some(Kind::Failure)), Some(what)) => what == "assertion violated",

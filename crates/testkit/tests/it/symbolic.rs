@@ -164,7 +164,7 @@ fn a_false_assume_before_the_first_step_discards_everything() {
 
 /// What an exploration shows for each valuation: states and mishaps.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Shown {
+struct ShownStates {
     finals: BTreeSet<(Vec<i64>, Vec<i64>)>,
     deadlocks: BTreeSet<(Vec<i64>, Vec<i64>)>,
     failures: BTreeSet<(Vec<i64>, String)>,
@@ -238,8 +238,8 @@ impl Family {
     }
 
     /// Returns what brute force finds from each valuation; none if there is too much.
-    fn truth(&self) -> Option<Shown> {
-        let mut shown = Shown::default();
+    fn truth(&self) -> Option<ShownStates> {
+        let mut shown = ShownStates::default();
         for valuation in self.valuations() {
             let program = load(&self.text, &settings(&self.settings(&valuation))).ok()?;
             let code = compile(&program, &self.text).ok()?;
@@ -339,7 +339,7 @@ fn end_of<E: Execution>(program: &E) -> End {
 struct Scribe<'a> {
     family: &'a Family,
     valuations: Vec<Vec<i64>>,
-    shown: Shown,
+    shown: ShownStates,
 }
 
 impl<'a> Scribe<'a> {
@@ -347,7 +347,7 @@ impl<'a> Scribe<'a> {
         Self {
             family,
             valuations: family.valuations(),
-            shown: Shown::default(),
+            shown: ShownStates::default(),
         }
     }
 
@@ -410,7 +410,7 @@ impl Audience<SymbolicMachine> for Scribe<'_> {
 
 impl Observer<SymbolicMachine> for Scribe<'_> {
     fn start(&mut self, machine: &SymbolicMachine) {
-        self.shown = Shown::default();
+        self.shown = ShownStates::default();
         for &mishap in machine.initial_mishaps() {
             self.mishap(machine, mishap);
         }
@@ -438,7 +438,7 @@ fn correct_and_complete(seed: u64, config: &Config) -> bool {
         return false;
     };
     let text = &family.text;
-    let compare = |name: &str, shown: Shown| {
+    let compare = |name: &str, shown: ShownStates| {
         if shown.lost || truth.lost {
             return;
         }

@@ -124,9 +124,10 @@ fn compare<E: Semantics>(
         return wrong("other final states");
     }
     let Some(permuted) = few.counts.permuted_states else {
-        return match few.counts == all.counts {
-            true => Some(Ok(None)),
-            false => wrong("no symmetry, and other counts"),
+        return if few.counts == all.counts {
+            Some(Ok(None))
+        } else {
+            wrong("no symmetry, and other counts")
         };
     };
     // The two searches may choose different stubborn sets of the same size, so either may meet a

@@ -46,7 +46,7 @@ fn is_sure(machine: &SymbolicMachine) -> bool {
 }
 
 /// The trace of the current run, and how it ends.
-fn told(program: &SymbolicMachine) -> (u128, String) {
+fn trace_and_ending(program: &SymbolicMachine) -> (u128, String) {
     let mut hasher = TraceHasher::new();
     for event in program.events() {
         hasher.push(event, program.processes());
@@ -73,7 +73,7 @@ impl Observer<SymbolicMachine> for Truth {
     }
 
     fn complete(&mut self, program: &SymbolicMachine) {
-        self.traces.insert(told(program));
+        self.traces.insert(trace_and_ending(program));
         for (at, event) in program.events().iter().enumerate() {
             let failed = |mishap: &&Mishap| mishap.kind == MishapKind::Failure;
             if event.mishaps.iter().any(|mishap| failed(&mishap)) && !past_is_discarded(program, at)
@@ -167,7 +167,7 @@ fn represented(program: &mut SymbolicMachine, net: &mut Unfolding) -> Vec<(u128,
             program.step(process, &step.outcomes).is_ok()
         });
         if possible {
-            all.push(told(program));
+            all.push(trace_and_ending(program));
         }
     }
     all
