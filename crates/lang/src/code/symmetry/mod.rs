@@ -6,7 +6,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | scalarset | [`PlaceKind::Value`]: the values of `i`; [`PlaceKind::Process`]: the numbers of processes |
+//! | scalarset | [`PlaceKind::Value`], values of `i`; [`PlaceKind::Process`], process numbers |
 //! | the restrictions on scalarsets | [`rename`]: such an expression elsewhere is refused |
 //! | permutation π, π(s) | a labelling, an image (`run/machine/images.rs`) |
 //!
