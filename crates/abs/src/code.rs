@@ -239,7 +239,9 @@ impl ClassInfo {
     }
 }
 
-/// A compiled program.
+/// A compiled program, made by [`load`](crate::load) and run by [`Machine`](crate::Machine): the
+/// instructions of all functions, methods and init blocks, and what is known about classes, fields
+/// and durations.
 #[derive(Clone, Debug)]
 pub struct Code {
     pub(crate) source: String,

@@ -19,7 +19,12 @@ pub enum Kind {
     Stateful,
 }
 
-/// A certificate, as stored in its file.
+/// A certificate, as stored in its file: a program, and evidence about all its executions.
+///
+/// [`grow`](Certificate::grow) makes one by an independent search,
+/// [`check`](Certificate::check) derives the facts that the evidence shows, and
+/// [`mend`](Certificate::mend) adds what the tree of an explorer lacks. The crate's documentation
+/// has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
     /// The kind of its evidence.

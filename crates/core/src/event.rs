@@ -87,6 +87,21 @@ impl Enabling {
 }
 
 /// One step of one process.
+///
+/// An event says which process made the step, what the step might touch ([`claims`](Event::claims))
+/// and what it did touch. Explorers only look at claims: two events of different processes are
+/// [`dependent`] if their claims conflict, or if one of them starts, joins or enables the other.
+///
+/// ```
+/// use mazurka_core::{Access, Event, ProcessId, dependent};
+/// let mut read = Event::new(ProcessId(0), 0);
+/// read.touch(ProcessId(0), 0, Access::read(3));
+/// let mut write = Event::new(ProcessId(1), 0);
+/// write.touch(ProcessId(1), 0, Access::write(3));
+/// assert!(dependent(&read, &write));
+/// write.touch(ProcessId(1), 0, Access::write(4));
+/// assert!(!dependent(&read, &write));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The process that made it.

@@ -211,6 +211,12 @@ pub trait Execution: Promises {
 
 /// A property of runs, over numbered conditions ([`Semantics::holds`]). docs/temporal.md defines
 /// the states of a run and the runs that count.
+///
+/// ```
+/// use mazurka_core::Temporal;
+/// let stated = [Temporal::Always(0), Temporal::LeadsTo(0, 2)];
+/// assert_eq!(Temporal::conditions(&stated), 3);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Temporal {
     /// The condition holds in every state of every run.
@@ -243,6 +249,10 @@ impl Temporal {
 }
 
 /// A program whose states can be stored, compared and restored.
+///
+/// Engines that merge states need it. Two states that agree in [`state`](Semantics::state) have the
+/// same future; [`fingerprint`](Semantics::fingerprint) stands for a state where storing it whole
+/// would cost too much.
 pub trait Semantics: Execution {
     /// All data that can matter later: shared memory, program points, locals, locks.
     type State: Clone + Eq + Hash;

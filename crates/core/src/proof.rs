@@ -13,7 +13,10 @@ use crate::record::ProgramRecord;
 /// The version of the format.
 pub const VERSION: u32 = 3;
 
-/// A proof, or an incomplete one.
+/// A proof in dynamic logic, complete or not, as it is saved in a file.
+///
+/// It is a graph of goals: each goal names the rule that was applied to it and the goals that
+/// remain. `check-proof` applies the rules again, with code of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
     /// [`VERSION`].

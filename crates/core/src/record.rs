@@ -36,6 +36,10 @@ pub const VERSION: u32 = 2;
 pub const OLDEST_VERSION: u32 = 1;
 
 /// The result of one search, with all its details.
+///
+/// Every output is a view of a record: the text on a terminal, the JSON that `--format json`
+/// prints, the report and the pictures. A record can be saved, shown again and replayed.
+/// docs/record.md explains its fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// [`VERSION`].
@@ -284,7 +288,8 @@ pub struct OptionsRecord {
     pub fairness: Option<Fairness>,
 }
 
-/// Evidence that can be replayed.
+/// Evidence for a violation, which can be replayed: a run that shows it, or for nondeterminism two
+/// runs with different results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
     /// The kind of violation that it shows.

@@ -6,6 +6,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// How far a search may go. All limits hold at once.
+///
+/// A limit that is reached becomes a [`Bound`] in the [`Scope`] of the answer: it is never silent.
+///
+/// ```
+/// use mazurka_core::Limits;
+/// let limits = Limits { steps: Some(1000), ..Limits::default() };
+/// assert_eq!((limits.depth(), limits.executions), (Limits::DEPTH, None));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Steps of one execution. The default is [`Limits::DEPTH`]. A search that merges states has no
@@ -46,7 +54,12 @@ impl Limits {
     }
 }
 
-/// A bound that cut a search short.
+/// A bound that cut a search short. Its text names the flag that changes it, if there is one.
+///
+/// ```
+/// use mazurka_core::Bound;
+/// assert_eq!(Bound::MaxSteps(1000).to_string(), "--max-steps 1000 was reached");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "bound", content = "value", rename_all = "kebab-case")]
 pub enum Bound {
@@ -216,7 +229,10 @@ pub struct Scope {
     pub outside: Vec<String>,
 }
 
-/// The answer.
+/// The answer of a search, within its [`Scope`].
+///
+/// A violation is certain whatever the scope, because a witness shows it. `Verified` says as much
+/// as the scope does: everything if it is exhaustive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {

@@ -3,6 +3,18 @@
 use crate::Span;
 
 /// One mistake in a source file: where it is, what is wrong, and what to do about it.
+///
+/// The front ends make diagnostics, and the binary renders them with a caret under the place. The
+/// message says what is wrong, the label what was expected there, and the help what to write.
+///
+/// ```
+/// use mazurka_diagnostics::{Diagnostic, Span};
+/// let mistake = Diagnostic::new("M0201", Span { start: 10, end: 11 }, "`y` is not known")
+///     .label("not declared")
+///     .help("declare it: `var y: int = 0`");
+/// assert_eq!(mistake.label, "not declared");
+/// assert!(mistake.related.is_empty());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// A stable code such as `M0204`; `docs/diagnostics.md` lists them.

@@ -3,6 +3,14 @@
 use crate::files::{MARK, lines_between, since_mark};
 
 /// A range of bytes of the source text.
+///
+/// ```
+/// use mazurka_diagnostics::Span;
+/// let source = "var x: int = 0\nprocess { y := 1 }";
+/// let span = Span { start: 25, end: 26 };
+/// assert_eq!(span.text(source), "y");
+/// assert_eq!(span.line_column(source), (2, 11));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct Span {
     /// First byte.

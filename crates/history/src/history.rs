@@ -63,8 +63,11 @@ pub(crate) enum OperationEvent {
     Ended(OperationId),
 }
 
-/// The operations on an object, with their results and the order of calls and ends. See the
-/// crate's documentation.
+/// The operations on an object, with their results and the order of calls and ends.
+///
+/// [`call`](History::call) and [`end`](History::end) record operations as they happen, and
+/// [`linearize`](History::linearize) decides whether a specification explains the results. The
+/// crate's documentation has an example.
 #[derive(Clone, Debug)]
 pub struct History<O, R> {
     pub(crate) operations: Vec<Operation<O, R>>,

@@ -18,6 +18,13 @@ use mazurka_lang::hir::{Expr, Place, Program, Type};
 
 /// A formula. A local variable in an expression is one that a quantifier binds; they are numbered
 /// from the outermost.
+///
+/// ```
+/// let source = "var x: int process p { x := x + 1 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let formula = mazurka_logic::parse("x == 0 ==> [p] x == 1", &program).unwrap();
+/// assert!(!formula.is_first_order() && formula.has_rules());
+/// ```
 #[derive(Clone, Debug)]
 pub enum Formula {
     /// A condition.

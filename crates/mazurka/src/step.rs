@@ -39,7 +39,8 @@ pub use mazurka_core::{HeldLock, NextSteps, Situation, Standing};
 /// Limit on the next steps of one process that are shown: its `choose` may have a million outcomes.
 const MOST_OUTCOMES: usize = 8;
 
-/// A run that is made by hand.
+/// A run that is made by hand: a program in a state of a run, with the steps that led there and
+/// those that were taken back. The module's documentation has an example.
 pub struct Stepper<'a> {
     program: &'a Program,
     options: Options,

@@ -6,6 +6,15 @@ use crate::number;
 use crate::{Sort, Term, TermNode, Terms};
 
 /// A value for each of some variables.
+///
+/// ```
+/// use mazurka_smt::{Kind, Model, Sort, Terms};
+/// let mut terms = Terms::new();
+/// let x = terms.variable(Kind::Initial, "x", Sort::Int);
+/// let y = terms.variable(Kind::Initial, "y", Sort::Int);
+/// let model: Model = [(x, 6)].into_iter().collect();
+/// assert_eq!((model.get(x), model.get(y)), (Some(6), None));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Model {
     /// By variable, in ascending order.
@@ -50,6 +59,16 @@ impl FromIterator<(Term, i64)> for Model {
 
 /// Evaluates terms under one model. It remembers the value of every part, so for a growing path
 /// condition only the new parts are evaluated.
+///
+/// ```
+/// use mazurka_smt::{Evaluator, Kind, Model, Sort, Terms};
+/// let mut terms = Terms::new();
+/// let x = terms.variable(Kind::Initial, "x", Sort::Int);
+/// let one = terms.constant(Sort::Int, 1);
+/// let next = terms.add(x, one);
+/// let model: Model = [(x, 6)].into_iter().collect();
+/// assert_eq!(Evaluator::new(model).eval(&terms, next), Some(7));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Evaluator {
     model: Model,

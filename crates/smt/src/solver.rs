@@ -7,6 +7,16 @@ use crate::{Model, Term, Terms};
 /// The calling protocol: pass the whole list every time. An incremental solver recognises what it
 /// has seen before, so for a path condition that grows by a constraint only that constraint costs
 /// time. All calls to one solver must use the same [`Terms`].
+///
+/// ```
+/// use mazurka_smt::{Answer, Embedded, Kind, Solver, Sort, Terms};
+/// let (mut terms, mut solver) = (Terms::new(), Embedded::default());
+/// let x = terms.variable(Kind::Input, "x", Sort::Unsigned(8));
+/// let five = terms.constant(Sort::Unsigned(8), 5);
+/// let (below, above) = (terms.less(x, five), terms.less(five, x));
+/// assert!(matches!(solver.check(&mut terms, &[below]), Answer::Sat(_)));
+/// assert_eq!(solver.check(&mut terms, &[below, above]), Answer::Unsat);
+/// ```
 pub trait Solver {
     /// Decides the conjunction of `constraints`, each of sort `bool`.
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer;

@@ -68,6 +68,9 @@ pub enum Atomicity {
 
 /// A whole program, as [`crate::load`] returns it: declarations, processes and properties, and side
 /// tables that map places of the text to what labels and analyses must know about them.
+///
+/// Names are resolved, types are known, and constructs that only shorten a text are replaced by
+/// what they stand for: `process p (i in 0..2)` is two processes.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// The `enum` declarations, in order.

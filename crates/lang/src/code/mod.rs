@@ -347,6 +347,15 @@ pub(crate) struct Checked {
 /// A compiled program, made by [`compile`](crate::compile) and run by [`Machine`](crate::Machine).
 /// It holds the instructions, what is known about each step (claims, waits, labels), and the
 /// properties as code.
+///
+/// ```
+/// use mazurka_core::Kind;
+/// let source = "var x: int = 0 invariant small: x < 2 process { x := x + 1 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let code = mazurka_lang::compile(&program, source).unwrap();
+/// let named: Vec<_> = code.named_properties().collect();
+/// assert_eq!(named, [("small", Kind::Failure)]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Code {
     pub(crate) ops: Vec<Op>,

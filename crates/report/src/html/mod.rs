@@ -45,7 +45,10 @@ impl Figure {
     }
 }
 
-/// The contents of a page.
+/// The contents of a report, from which [`html()`](crate::html()) makes one file.
+///
+/// The record and its JSON are the same data: the fields are rendered from the first, and the
+/// second is embedded as it is, so that the file can be read by programs too.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// The record.
