@@ -218,3 +218,50 @@ fn no_code_has_two_meanings_by_accident() {
         assert!(seen.insert(heading), "{heading} is documented twice");
     }
 }
+
+/// The codes whose examples are no programs: they would be too long, or name another file.
+const NOT_PROGRAMS: &[&str] = &["M0407", "M0411", "M0431"];
+
+/// Returns what an example of the documentation may stand for: a program, declarations without a
+/// process, or statements of a process.
+fn completed(example: &str) -> [String; 3] {
+    [
+        example.to_owned(),
+        format!("{example}\nprocess {{ skip }}\n"),
+        format!("var x, y: int = 0\nprocess {{\n{example}\n}}\n"),
+    ]
+}
+
+#[test]
+fn documented_examples_have_the_mistake_and_their_repairs_have_none() {
+    let codes =
+        |text: &str| -> Vec<&'static str> { mistakes(text).iter().map(|d| d.code).collect() };
+    let documented = read(&root().join("../../docs/diagnostics.md"));
+    let mut tested = 0;
+    for section in documented.split("\n### ").skip(1) {
+        let code = section.lines().next().unwrap_or_default();
+        if !code.starts_with('M') || NOT_PROGRAMS.contains(&code) {
+            continue;
+        }
+        let blocks = section.split("```").skip(1).step_by(2);
+        let examples: Vec<&str> = blocks
+            .filter_map(|block| block.strip_prefix("text\n"))
+            .collect();
+        assert_eq!(examples.len(), 2, "{code} needs an example and its repair");
+        let (wrong, mended) = (completed(examples[0]), completed(examples[1]));
+        // A variable may have no initial value, unless that is the mistake.
+        let allowed = |found: &str| found == "M0601" && code != "M0601";
+        let shown = wrong.iter().zip(&mended).any(|(wrong, mended)| {
+            codes(wrong).iter().any(|found| *found == code)
+                && codes(mended).iter().all(|found| allowed(found))
+        });
+        assert!(
+            shown,
+            "{code}: the example has {:?}, its repair {:?}",
+            wrong.each_ref().map(|text| codes(text)),
+            mended.each_ref().map(|text| codes(text)),
+        );
+        tested += 1;
+    }
+    assert!(tested > 80, "{tested}");
+}

@@ -142,6 +142,32 @@ fn what_is_as_it_should_be_is_not_warned_about() {
 }
 
 #[test]
+fn documented_warnings_are_given_for_the_example_and_not_for_its_repair() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/diagnostics.md");
+    let documented = fs::read_to_string(path).expect("the documentation");
+    let mut tested = 0;
+    for section in documented.split("\n### W").skip(1) {
+        let code = format!("W{}", section.lines().next().unwrap_or_default());
+        if code.contains(' ') {
+            continue;
+        }
+        let blocks = section.split("```").skip(1).step_by(2);
+        let examples: Vec<&str> = blocks
+            .filter_map(|block| block.strip_prefix("text\n"))
+            .collect();
+        assert!(
+            examples.len() >= 2,
+            "{code} needs an example and its repair"
+        );
+        let gives = |source: &str| check(source).warnings.iter().any(|one| one.code == code);
+        assert!(gives(examples[0]), "{code}: the example is fine");
+        assert!(!gives(examples[1]), "{code}: the repair repairs nothing");
+        tested += 1;
+    }
+    assert_eq!(tested, 12);
+}
+
+#[test]
 fn nothing_is_said_about_what_was_not_explored() {
     let source = "var x: int = 0 process { x := 1 } process { if x > 1 { x := 5 } }";
     let limits = Limits {
