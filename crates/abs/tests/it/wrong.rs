@@ -210,10 +210,14 @@ fn codes(text: &str) -> std::collections::BTreeSet<String> {
     places.filter_map(code).map(str::to_owned).collect()
 }
 
+fn documentation() -> String {
+    let path = folder().join("../../../../docs/diagnostics.md");
+    fs::read_to_string(path).expect("docs/diagnostics.md")
+}
+
 #[test]
 fn every_code_is_documented() {
-    let documented =
-        codes(&fs::read_to_string(folder().join("../../../../docs/abs.md")).expect("docs/abs.md"));
+    let documented = codes(&documentation());
     let mut used = std::collections::BTreeSet::from(["A0403".to_owned()]);
     let mut pending = vec![folder().join("../../src")];
     while let Some(path) = pending.pop() {
@@ -229,4 +233,74 @@ fn every_code_is_documented() {
         }
     }
     assert_eq!(used, documented);
+}
+
+/// The codes whose examples are no programs: they would be too long, or are commands.
+const NOT_PROGRAMS: &[&str] = &["A0102", "A0112", "A0403"];
+
+/// Returns the settings that a first line such as `// --set n=3` stands for.
+fn settings(source: &str) -> Settings {
+    let mut settings = Settings::default();
+    let first = source.lines().next().unwrap_or_default();
+    let Some(flag) = first.strip_prefix("// --") else {
+        return settings;
+    };
+    let (flag, value) = flag.split_once(' ').unwrap_or((flag, ""));
+    match flag {
+        "set" => {
+            let (name, value) = value.split_once('=').expect("a name and a value");
+            settings.constants.push((name.to_owned(), value.to_owned()));
+        }
+        "product" => settings.product = Some(value.to_owned()),
+        "main" => settings.main = Some(value.to_owned()),
+        "object" => settings.object = Some(value.to_owned()),
+        "ignore-time" => settings.ignore_time = true,
+        _ => panic!("`--{flag}` has no meaning here"),
+    }
+    settings
+}
+
+/// Returns what an example of the documentation may stand for: a program, declarations of a
+/// module, or statements of its main block.
+fn completed(example: &str) -> [String; 3] {
+    [
+        example.to_owned(),
+        format!("module Main;\n{example}\n{{ }}\n"),
+        format!("module Main;\n{{\n{example}\n}}\n"),
+    ]
+}
+
+#[test]
+fn documented_examples_have_the_mistake_and_their_repairs_have_none() {
+    let codes = |text: &str| -> Vec<&'static str> {
+        match load(text, &settings(text)) {
+            Ok(_) => Vec::new(),
+            Err(mistakes) => mistakes.iter().map(|mistake| mistake.code).collect(),
+        }
+    };
+    let documented = documentation();
+    let mut tested = 0;
+    for section in documented.split("\n### ").skip(1) {
+        let code = section.lines().next().unwrap_or_default();
+        if !code.starts_with("A0") || NOT_PROGRAMS.contains(&code) {
+            continue;
+        }
+        let blocks = section.split("```").skip(1).step_by(2);
+        let examples: Vec<&str> = blocks
+            .filter_map(|block| block.strip_prefix("text\n"))
+            .collect();
+        assert_eq!(examples.len(), 2, "{code} needs an example and its repair");
+        let (wrong, mended) = (completed(examples[0]), completed(examples[1]));
+        let shown = wrong.iter().zip(&mended).any(|(wrong, mended)| {
+            codes(wrong).iter().any(|found| *found == code) && codes(mended).is_empty()
+        });
+        assert!(
+            shown,
+            "{code}: the example has {:?}, its repair {:?}",
+            wrong.each_ref().map(|text| codes(text)),
+            mended.each_ref().map(|text| codes(text)),
+        );
+        tested += 1;
+    }
+    assert!(tested > 70, "{tested}");
 }

@@ -14,6 +14,7 @@ const DOCUMENTED: &str = include_str!("../../diagnostics.md");
 #[command(after_help = "Examples:
   mazurka explain M0301
   mazurka explain W0106
+  mazurka explain A0202
   mazurka explain --list
 
 Exit codes: 0 the code is explained, 3 there is no such code.")]
@@ -24,12 +25,6 @@ pub(crate) struct ExplainArgs {
     /// Print all codes, each with its first sentence
     #[arg(long, conflicts_with = "code")]
     list: bool,
-}
-
-/// Whether it is a code of ABS, such as `A0202`.
-fn is_of_abs(code: &str) -> bool {
-    let number = code.strip_prefix('A');
-    number.is_some_and(|number| number.len() == 4 && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
 /// Prints the section of the documentation for the code.
@@ -44,11 +39,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Refusal> {
     let wanted = code.to_ascii_uppercase();
     let found = sections().find(|(code, _)| *code == wanted);
     let Some((code, text)) = found else {
-        let no = if is_of_abs(&wanted) {
-            format!("`{code}` is a code of ABS, which have no pages: the message says it all")
-        } else {
-            format!("there is no code `{code}`: `mazurka explain --list` prints all of them")
-        };
+        let no = format!("there is no code `{code}`: `mazurka explain --list` prints all of them");
         return Err(no.into());
     };
     Ok(output::print(

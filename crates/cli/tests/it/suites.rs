@@ -202,6 +202,8 @@ fn codes_are_explained() {
         all.out.lines().any(|line| line.starts_with("W01")),
         "{all:?}"
     );
+    let of_abs = mazurka(&["explain", "A0202"]);
+    assert!(of_abs.out.starts_with("A0202\n\n"), "{of_abs:?}");
     let none = mazurka(&["explain", "M9999"]);
     assert_eq!(none.code, 3);
     assert!(none.err.contains("--list"), "{none:?}");
