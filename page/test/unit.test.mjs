@@ -40,7 +40,7 @@ test("options of a link are plain", async () => {
   assert.deepEqual((await unpacked(await link(options))).options, options);
 });
 
-test("behind a condition over unknown values a schedule is no state", () => {
+test("behind a condition over unknown values a schedule is not a state", () => {
   const all = ["", "0", "0 0", "0", "0 0", "0 0 0", "1", "1 0"];
   assert.equal(isCertain("0 0 0", all), false);
   assert.equal(isCertain("0", all), false);
@@ -60,10 +60,10 @@ test("a link of more than a megabyte is refused, however small it is packed", as
 test("names of programs are those that the server takes", () => {
   for (const name of ["p.maz", "lib/list.maz", "a_b-c.1.abs", "_.maz"]) assert.equal(badName(name), "", name);
   const tricks = ["--help", "-x.maz", "../p.maz", "/etc/p.maz", "a//b.maz", "p.c", "p.json", "a b.maz", "p.maz/", "", ".maz", "é.maz"];
-  for (const name of tricks) assert.match(badName(name), /is no name of a program/, name);
+  for (const name of tricks) assert.match(badName(name), /is not a name of a program/, name);
 });
 
-test("blanks around an equals sign are no separators", () => {
+test("blanks around an equals sign are not separators", () => {
   assert.deepEqual(valuesOf(" N = 3  M=4 ", false), ["N=3", "M=4"]);
   assert.deepEqual(valuesOf("a[ 1 ] = -2", false), ["a[1]=-2"]);
   assert.deepEqual(valuesOf("x == 1; y >= 2 ;", true), ["x == 1", "y >= 2"]);

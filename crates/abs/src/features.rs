@@ -90,7 +90,10 @@ pub(crate) fn check(model: &Variability, product: &Name, features: &[Feature]) -
 
 impl<'a> Selection<'a> {
     fn refuse(&mut self, span: Span, why: String) {
-        let message = format!("`{}` is no product of the feature model", self.product.text);
+        let message = format!(
+            "`{}` is not a product of the feature model",
+            self.product.text
+        );
         let mistake = Diagnostic::new("A0257", self.product.span, message)
             .label(why)
             .related(span, "asked for here")
@@ -229,7 +232,7 @@ impl<'a> Selection<'a> {
     }
 
     fn no_condition(&mut self, span: Span, label: &str, help: &str) {
-        let message = "this is no condition over features";
+        let message = "this is not a condition over features";
         let mistake = Diagnostic::new("A0252", span, message)
             .label(label)
             .help(help);

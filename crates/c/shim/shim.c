@@ -87,7 +87,7 @@ ACCESS(1) ACCESS(2) ACCESS(4) ACCESS(8) ACCESS(16)
 void __tsan_read_range(void *a, unsigned long n) { plain(a, n, 0, PC); }
 void __tsan_write_range(void *a, unsigned long n) { plain(a, n, 1, PC); }
 void __tsan_vptr_read(void **a) { plain(a, sizeof *a, 0, PC); }
-/* Writing the value that is there already is no access, as in the sanitizer's own runtime. */
+/* Writing the value that is there already is not an access, as in the sanitizer's own runtime. */
 void __tsan_vptr_update(void **a, void *v) {
     if (*a != v) plain(a, sizeof *a, 1, PC);
 }

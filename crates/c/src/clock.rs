@@ -616,7 +616,7 @@ fn compare(granule: &mut Granule, now: &Clock, new: AccessMark) -> Option<Access
             && !before(mark)
     };
     let race = granule.marks.iter().copied().find(conflicts);
-    // An earlier access that happens before this one and is no stronger is no longer needed.
+    // An earlier access that happens before this one and is not stronger is no longer needed.
     granule.marks.retain(|mark| {
         let covered = mark.mask & !new.mask == 0
             && (new.writes || !mark.writes)

@@ -223,7 +223,7 @@ pub enum LoadError {
     )]
     NotHere,
     /// The file is not a shared object.
-    #[error("the compiled program is no shared object of this machine")]
+    #[error("the compiled program is not a shared object of this machine")]
     NoObject,
     /// The loader rejects the file.
     #[error("the compiled program cannot be loaded: {0}")]

@@ -46,7 +46,7 @@ const LOOK_AFTER: u64 = 32;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
     /// It is not a certificate.
-    #[error("this is no certificate: {0}")]
+    #[error("this is not a certificate: {0}")]
     Malformed(&'static str),
     /// Its program has mistakes.
     #[error("its program cannot be read: {0}")]

@@ -93,7 +93,7 @@ fn included(
     let shown = file.display().to_string();
     let real_file = below(folder, &file)?;
     if !real_file.is_file() {
-        return Err(format!("`{shown}` is no file"));
+        return Err(format!("`{shown}` is not a file"));
     }
     if real(program).is_ok_and(|program| program == real_file) {
         return Err(format!("the program `{shown}` includes itself"));
@@ -263,7 +263,7 @@ pub(crate) fn save_for_now(what: &str, path: &Path, text: &str) -> Result<(), St
 pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
     let shown = path.display();
     if !path.is_file() {
-        return Err(format!("`{shown}` is no file, so it is not changed"));
+        return Err(format!("`{shown}` is not a file, so it is not changed"));
     }
     let mut changed = false;
     let put = put_pieces(path, true, |mut file| {

@@ -247,7 +247,7 @@ impl NativeArgs {
             return Err(native::LoadError::NotHere.to_string().into());
         }
         if let Some(other) = names.iter().find(|name| !is_native(name)) {
-            return Err(format!("`{other}` is no file in C or C++, and the others are").into());
+            return Err(format!("`{other}` is not a file in C or C++, and the others are").into());
         }
         let mut text = String::new();
         for name in names {

@@ -236,7 +236,7 @@ pub(crate) fn written(constant: &str, value: &toml::Value) -> Result<String, Str
             Ok(value.to_string())
         }
         _ => Err(format!(
-            "{constant} is no number, truth value, text or list"
+            "{constant} is not a number, a truth value, a text or a list"
         )),
     }
 }

@@ -93,7 +93,7 @@ pub enum Error {
         most: u64,
     },
     /// The name is not the name of a search.
-    #[error("`{0}` is no name of a search; `mazurka cluster` lists them")]
+    #[error("`{0}` is not a name of a search; `mazurka cluster` lists them")]
     Name(String),
 }
 

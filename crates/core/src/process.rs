@@ -134,8 +134,8 @@ impl ProcessTable {
             .partition_point(|&p| self.paths[p.index()] < path);
         self.in_order.insert(place, id);
         let words = path.0.iter().map(|&k| u64::from(k) + 1);
-        // An end mark that is no number of a process: otherwise a word after a name could be taken
-        // for a part of it.
+        // An end mark that is not a number of a process: otherwise a word after a name could be
+        // taken for a part of it.
         let words = words.chain([u64::MAX]);
         self.names
             .push(words.fold(Fingerprint::EMPTY, Fingerprint::then));

@@ -521,7 +521,7 @@ impl<'t> Parser<'t, '_> {
         };
         ty.ok_or(FormulaError {
             span,
-            message: format!("`{name}` is no type"),
+            message: format!("`{name}` is not a type"),
             expected: "expected `int`, `bool`, `i8` … `u64`".to_owned(),
         })
     }
@@ -659,7 +659,8 @@ impl<'t> Parser<'t, '_> {
             }
             Operand::Formula(_, span) => Err(FormulaError {
                 span,
-                message: "a formula with a box, an update or a quantifier is no value".to_owned(),
+                message: "a formula with a box, an update or a quantifier is not a value"
+                    .to_owned(),
                 expected: "combine it with `&&`, `||`, `!`, `==>` or `<==>`".to_owned(),
             }),
             Operand::Literal(expr) if ty != Type::Bool => match expr.kind {

@@ -169,7 +169,7 @@ pub enum ResumeError {
     )]
     Unknowns,
     /// The text is not a checkpoint.
-    #[error("this is no checkpoint, or a damaged one: {0}; name another file, or start anew")]
+    #[error("this is not a checkpoint, or a damaged one: {0}; name another file, or start anew")]
     Shape(String),
     /// It was changed after it was made.
     #[error(
@@ -418,7 +418,7 @@ impl Checkpoint {
         };
         let note = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
         let notes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(note).collect();
-        let shape = || ResumeError::Shape("what was reached is no list of digits".to_owned());
+        let shape = || ResumeError::Shape("what was reached is not a list of digits".to_owned());
         notes.ok_or_else(shape).map(Some)
     }
 

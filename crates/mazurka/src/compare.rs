@@ -91,7 +91,7 @@ pub enum NotCompared {
         name: String,
     },
     /// The variable has another type in the other program.
-    #[error("`{0}` has not the same type in both programs")]
+    #[error("`{0}` does not have the same type in both programs")]
     Type(String),
     /// They are in two languages.
     #[error("programs of two languages observe different things, so they are not compared")]

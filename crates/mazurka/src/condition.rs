@@ -11,9 +11,10 @@
 //! - U = ⋁ path, over the runs that a limit has cut, is the set of values for which V may lack a
 //!   run. A limit on the search itself puts all values into U.
 //!
-//! V is certainly violated, N ∧ ¬V ∧ ¬U certainly not, U ∧ ¬V unknown. For a value outside U all
-//! runs are complete, and the reduced tree restricted to them includes the one that the engine
-//! makes for a program with that value; so it has every trace. [`mazurka_smt::Reader`] makes the
+//! The property is certainly violated on V, certainly not on N ∧ ¬V ∧ ¬U, and on U ∧ ¬V this is
+//! unknown. For a value outside U all runs are complete. The runs of the search that are possible
+//! for it include those that the engine makes for a program with that value, so they have every
+//! trace. [`mazurka_smt::Reader`] makes the
 //! formulas readable.
 //!
 //! ```
@@ -425,8 +426,8 @@ impl Describer<'_> {
         }
     }
 
-    /// For each part of the violated values, returns an example of these, and the class that has
-    /// it.
+    /// Returns, for each clause of the formula of violated values, its text, values that satisfy
+    /// it, and the index of the class with these values.
     fn instances(
         &self,
         formulas: &Formulas,

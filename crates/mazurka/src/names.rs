@@ -54,7 +54,7 @@ pub fn renaming(file: &str, source: &str, offset: u32, new: &str) -> Result<Vec<
     let is_name =
         new.starts_with(|c: char| c.is_alphabetic() || c == '_') && new.chars().all(is_part);
     if !is_name {
-        return Err(format!("`{new}` is no name"));
+        return Err(format!("`{new}` is not a name"));
     }
     if source.contains("prove \"") {
         return Err("the program has `prove` goals, in which names are not looked up".to_owned());

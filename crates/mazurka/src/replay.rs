@@ -357,7 +357,7 @@ fn replay_witness<M: Narrator + Semantics>(
                     changed("their cycle begins at another step")
                 }
                 Some(new) => Ok(new),
-                None => changed("their end is no cycle that can be followed for ever"),
+                None => changed("their end is not a cycle that can be followed for ever"),
             }
         }
         (Kind::Nondeterminism, [first, second]) => {

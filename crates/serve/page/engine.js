@@ -22,7 +22,7 @@ export const quoted = (word) => (/^[\w./=,:+@%-]+$/.test(word) ? word : `'${word
 export function badName(name) {
   const plain = /^\w[\w.-]*(\/\w[\w.-]*)*$/.test(name) && name.length <= 120;
   if (plain && /\.(maz|abs)$/.test(name)) return "";
-  return `\`${name}\` is no name of a program: write letters, digits, \`-\`, \`_\` and \`.\`, and \`.maz\` or \`.abs\` at its end`;
+  return `\`${name}\` is not a name of a program: write letters, digits, \`-\`, \`_\` and \`.\`, and \`.maz\` or \`.abs\` at its end`;
 }
 
 /**

@@ -84,7 +84,7 @@ impl Guard {
         if !self.knows(host) {
             let why = match self.token {
                 Some(_) => {
-                    "this is no name of the server; `mazurka serve --host NAME` gives it one\n"
+                    "this is not a name of the server; `mazurka serve --host NAME` gives it one\n"
                 }
                 None => "this is not the host of the page\n",
             };

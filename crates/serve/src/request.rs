@@ -54,11 +54,11 @@ pub enum BadRequest {
     Command(String),
     /// The file name is not a plain name of a program.
     #[error(
-        "`{0}` is no name of a program: write letters, digits, `-`, `_` and `.`, and `.maz` or `.abs` at its end"
+        "`{0}` is not a name of a program: write letters, digits, `-`, `_` and `.`, and `.maz` or `.abs` at its end"
     )]
     Name(String),
     /// The file name is not a plain name of a record.
-    #[error("`{0}` is no name of a record: write letters and digits, and `.json` at its end")]
+    #[error("`{0}` is not a name of a record: write letters and digits, and `.json` at its end")]
     Record(String),
     /// The file is not among the files.
     #[error("the text of `{0}` is missing")]

@@ -164,7 +164,7 @@ impl<'a> Checker<'a> {
                 span,
                 format!("`{}` can only stand alone", name.text),
             )
-            .label("it does something, so it is no part of an expression")
+            .label("it does something, so it is not a part of an expression")
             .help("make it a statement, or give its result a variable of its own");
             self.report(mistake);
             return Ty::Wrong;

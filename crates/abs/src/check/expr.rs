@@ -153,7 +153,7 @@ impl<'a> Checker<'a> {
             | ExprKind::Get(_) => {
                 let mistake = Diagnostic::new("A0230", span, "this can only stand alone")
                     .label(
-                        "`new`, calls of methods, `.get` and `await` are no parts of expressions",
+                        "`new`, calls of methods, `.get` and `await` are not parts of expressions",
                     )
                     .help("give it a variable of its own in a statement before");
                 self.report(mistake);
@@ -195,7 +195,7 @@ impl<'a> Checker<'a> {
                         name.span,
                         format!("`{}` is a function", name.text),
                     )
-                    .label("functions are no values")
+                    .label("functions are not values")
                     .help("call it, or pass it on in the first brackets of a partial function");
                     self.report(mistake);
                     Ty::Wrong
@@ -220,7 +220,7 @@ impl<'a> Checker<'a> {
         {
             let mistake =
                 Diagnostic::new("A0232", name.span, format!("`{}` is a function", name.text))
-                    .label("functions are no values")
+                    .label("functions are not values")
                     .help(format!("call it: `{}(…)`", name.text));
             self.report(mistake);
             return Ty::Wrong;

@@ -175,7 +175,7 @@ impl Checker<'_> {
                     .is_some_and(|full| self.class_numbers.contains_key(&full));
                 if is_class {
                     let name = &ty.name.text;
-                    let mistake = Diagnostic::new("A0212", ty.span, format!("the class `{name}` is no type"))
+                    let mistake = Diagnostic::new("A0212", ty.span, format!("the class `{name}` is not a type"))
                         .label("expected an interface or a data type")
                         .help(format!("declare an interface, let `{name}` implement it, and use the interface here"));
                     self.report(mistake);

@@ -729,9 +729,12 @@ impl<'a> Checker<'a> {
             }
             _ => {
                 let shown = self.show(&ty);
-                let mistake =
-                    Diagnostic::new("A0219", object.span, format!("a `{shown}` is no object"))
-                        .label("methods are called on objects");
+                let mistake = Diagnostic::new(
+                    "A0219",
+                    object.span,
+                    format!("a `{shown}` is not an object"),
+                )
+                .label("methods are called on objects");
                 self.report(mistake);
                 return Ty::Wrong;
             }

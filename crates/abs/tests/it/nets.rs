@@ -84,8 +84,8 @@ fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
     unfold.run(program, &mut |_| ControlFlow::Continue(()), &mut ())
 }
 
-/// Runs the executions that a net represents and returns what they show. A stateful net ends where
-/// others continue.
+/// Runs the executions that a net represents and returns what they show. Those of a stateful net
+/// may be cut, and then they show nothing.
 fn represented(what: &str, program: &mut Machine, net: &mut Unfolding) -> ShownRuns {
     let mut shown = ShownRuns::default();
     for schedule in net.executions(100_000).expect("a small net") {
@@ -93,7 +93,7 @@ fn represented(what: &str, program: &mut Machine, net: &mut Unfolding) -> ShownR
         for step in &schedule.0 {
             let process = program.processes().find(&step.process).expect("a process");
             let made = program.step(process, &step.outcomes);
-            assert!(made.is_ok(), "{what}: {schedule} is no run");
+            assert!(made.is_ok(), "{what}: {schedule} is not a run");
         }
         if with_status(program, Status::Ready).is_empty() {
             shown.add(program);

@@ -235,7 +235,7 @@ fn every_code_is_documented() {
     assert_eq!(used, documented);
 }
 
-/// The codes whose examples are no programs: they would be too long, or are commands.
+/// The codes whose examples are not programs: they would be too long, or are commands.
 const NOT_PROGRAMS: &[&str] = &["A0102", "A0112", "A0403"];
 
 /// Returns the settings that a first line such as `// --set n=3` stands for.

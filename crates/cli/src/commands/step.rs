@@ -275,7 +275,7 @@ impl Dialogue<'_, '_> {
             let ready = self.ready();
             match line.split_whitespace().count() {
                 1 => format!(
-                    "`{line}` is no command and no process; {ready}; `help` lists the commands"
+                    "`{line}` is neither a command nor a process; {ready}; `help` lists the commands"
                 ),
                 _ => format!("{error}; {ready}; `help` lists the commands"),
             }

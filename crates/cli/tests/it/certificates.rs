@@ -103,7 +103,7 @@ fn a_certificate_that_was_changed_is_refused_by_name() {
     fs::write(file, "no certificate").expect("a file");
     let said = mazurka(&["check-certificate", file]);
     assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("this is no certificate"), "{said:?}");
+    assert!(said.err.contains("this is not a certificate"), "{said:?}");
     fs::write(file, &whole).expect("a file");
     let said = mazurka(&["check-certificate", file, "--file", "examples/counter.maz"]);
     assert_eq!(said.code, 3, "{said:?}");

@@ -55,7 +55,7 @@ fn a_search_that_is_broken_off_goes_on() {
 #[test]
 fn what_is_no_checkpoint_is_refused() {
     for (file, why) in [
-        (WRITERS, "no checkpoint"),
+        (WRITERS, "not a checkpoint"),
         ("corpus/maz", "directory"),
         ("nowhere.json", "no file"),
     ] {

@@ -90,7 +90,7 @@ fn what_cannot_be_compared_is_refused() {
     for (one, two, flags, says) in [
         (x, y, &[][..], "observes `y`"),
         (x, y, &["--observe", "y"][..], "no shared variable `y`"),
-        (x, truth, &[][..], "has not the same type"),
+        (x, truth, &[][..], "does not have the same type"),
     ] {
         let said = compare(one, two, flags);
         assert_eq!(said.code, 3, "{said:?}");

@@ -205,7 +205,7 @@ fn colours_only_where_they_are_wanted() {
     let args = ["check", "examples/counter.maz"];
     assert!(
         !mazurka(&args).out.contains(escape),
-        "a pipe is no terminal"
+        "a pipe is not a terminal"
     );
     let forced = said(command().args(args).env("CLICOLOR_FORCE", "1"), "");
     assert!(forced.out.contains(escape), "{forced:?}");

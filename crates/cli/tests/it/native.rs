@@ -565,8 +565,8 @@ fn nothing_runs_on_when_the_tool_is_killed() {
     assert!(gone, "process {child} runs on");
 }
 
-/// Failures that need a step without an order to them: the other side of a data race, or freeing a
-/// block that is still in use.
+/// Failures that depend on a step that nothing orders before them: the other side of a data race,
+/// or the freeing of a block that is still in use.
 #[test]
 fn both_sides_of_a_race_are_told() {
     if !has_compiler() {

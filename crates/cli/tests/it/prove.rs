@@ -175,7 +175,7 @@ fn formulas_are_ascii_or_unicode() {
         ("[proc { x := 1 ] x == 1", "this process has no end"),
         ("{x := 1, x := 2} x == 2", "this variable is updated twice"),
         ("x == 300", "300 does not fit an `i8`"),
-        ("forall k: é8. true", "`é8` is no type"),
+        ("forall k: é8. true", "`é8` is not a type"),
         ("x == choose(0..2)", "there is no variable `choose`"),
         ("x +", "the formula ends here"),
     ] {

@@ -25,7 +25,7 @@ const ID: &str = "0123456789abcdef0123456789abcdef";
 fn number(bytes: &[u8]) -> Result<u64, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     let number = text.trim_end().parse();
-    number.map_err(|_| format!("`{text}` is no number"))
+    number.map_err(|_| format!("`{text}` is not a number"))
 }
 
 fn children(number: u64) -> Vec<Vec<u8>> {

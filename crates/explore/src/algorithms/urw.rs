@@ -36,7 +36,7 @@ pub(super) struct Lengths {
     /// The units of one step: the number of walks that the numbers were learned from.
     unit: u64,
     /// For each process, the steps that it is expected to have left, without those of processes
-    /// that it still starts.
+    /// that it has yet to start.
     left: Vec<u64>,
     /// `left`, together with the steps of these processes.
     weights: Vec<u64>,
@@ -76,8 +76,8 @@ impl Lengths {
         *left = (*left).max(self.unit);
     }
 
-    /// Computes the steps that each process, with those that it still starts, is expected to have
-    /// left.
+    /// Computes the steps that each process is expected to have left, together with the processes
+    /// that it has yet to start.
     pub fn weigh<E: Execution>(&mut self, program: &E) {
         let table = program.processes();
         self.weights.clear();

@@ -46,7 +46,7 @@ impl<'s> Checker<'s> {
         };
         if !ty.dims.is_empty() {
             self.report(
-                Diagnostic::new("M0306", ty.span, "a message is no array")
+                Diagnostic::new("M0306", ty.span, "a message is not an array")
                     .label("expected a type without size")
                     .help("put the array into a `struct`"),
             );

@@ -225,7 +225,7 @@ impl<'s> BodyChecker<'_, 's> {
             Diagnostic::new(
                 "M0421",
                 name.span,
-                format!("`{}` is no member of `{called}`", name.text),
+                format!("`{}` is not a member of `{called}`", name.text),
             )
             .label("unknown member")
             .help(help),

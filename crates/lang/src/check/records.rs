@@ -366,7 +366,7 @@ impl<'s> BodyChecker<'_, 's> {
                 let var = &self.c.program.vars[id.0 as usize];
                 (var.ty, &var.shape)
             }
-            Part::Record(_) => unreachable!("a record is no leaf"),
+            Part::Record(_) => unreachable!("a record is not a leaf"),
         }
     }
 
@@ -379,7 +379,7 @@ impl<'s> BodyChecker<'_, 's> {
             (Part::Local(id), Some(index)) => Place::LocalElement(id, index),
             (Part::Var(id), None) => Place::Shared(id),
             (Part::Var(id), Some(index)) => Place::Element(id, index),
-            (Part::Record(_), _) => unreachable!("a record is no leaf"),
+            (Part::Record(_), _) => unreachable!("a record is not a leaf"),
         }
     }
 

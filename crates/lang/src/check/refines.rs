@@ -30,7 +30,7 @@ impl<'s> Checker<'s> {
             }
             let path = unescape(file.quoted);
             if !is_below(&path) {
-                let message = format!("`{path}` is no file of the program's folder");
+                let message = format!("`{path}` is not a file of the program's folder");
                 let help = "name a `.maz` file in this folder or below, without `..`";
                 self.wrong_refinement(file.span, message, "expected a relative path", help);
             }
@@ -52,7 +52,7 @@ impl<'s> Checker<'s> {
                     .iter()
                     .any(|var| !var.object && of(&var.name))
                 {
-                    let message = format!("`{}` is no shared variable", ours.0);
+                    let message = format!("`{}` is not a shared variable", ours.0);
                     let help = "name one of this program on the left of `->`";
                     self.wrong_refinement(ours.1, message, "expected a shared variable", help);
                 }

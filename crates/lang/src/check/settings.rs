@@ -189,7 +189,7 @@ impl Checker<'_> {
         value
     }
 
-    /// Returns the given value; `None` if it is a name that is no member of an `enum`.
+    /// Returns the given value; `None` if it is a name that is not a member of an `enum`.
     fn value_of(&self, given: &GivenValue) -> Option<ConstantValue> {
         match given {
             GivenValue::Known(value) => Some(*value),
@@ -245,7 +245,7 @@ impl Checker<'_> {
             (SettingValue::List(_), None) => {
                 self.setting_mistake(
                     "M0504",
-                    format!("`--set {name}`: the variable is no array"),
+                    format!("`--set {name}`: the variable is not an array"),
                     "a list",
                     format!("write `--set {name}=1`"),
                 );

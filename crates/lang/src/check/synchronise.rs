@@ -562,7 +562,7 @@ impl<'s> BodyChecker<'_, 's> {
             ast::ExprKind::Index(name, index) => (*name, Some(&**index)),
             _ => {
                 self.report(
-                    Diagnostic::new("M0204", expr.span, "this is no lock")
+                    Diagnostic::new("M0204", expr.span, "this is not a lock")
                         .label("expected the lock that the process holds")
                         .help("write `wait(c, m)`, with `cond c` and `lock m`"),
                 );
@@ -608,7 +608,7 @@ impl<'s> BodyChecker<'_, 's> {
             _ => {
                 self.value(expr);
                 self.report(
-                    Diagnostic::new("M0204", expr.span, "this is no name")
+                    Diagnostic::new("M0204", expr.span, "this is not a name")
                         .label("expected what is waited for or woken")
                         .help("declare it outside of all blocks: `semaphore s = 1`, `cond c`"),
                 );

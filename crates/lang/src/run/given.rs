@@ -25,7 +25,7 @@ pub enum UnfitInput {
         range: String,
     },
     /// The value is for a variable that does not exist, or that has an initial value.
-    #[error("`{name}` is no variable without an initial value, and no input such as `0#0`")]
+    #[error("`{name}` is neither a variable without an initial value nor an input such as `0#0`")]
     NoSuchVariable {
         /// The name that was given.
         name: String,

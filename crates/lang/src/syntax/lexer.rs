@@ -199,7 +199,7 @@ impl Lexer<'_, '_> {
                 "a name opens with a letter; between a number and a name stands a sign or a blank"
             };
             let diagnostic =
-                Diagnostic::new("M0003", self.span(end), format!("`{text}` is no number"))
+                Diagnostic::new("M0003", self.span(end), format!("`{text}` is not a number"))
                     .label("expected digits only")
                     .help(help);
             self.report(diagnostic);

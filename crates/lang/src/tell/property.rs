@@ -62,7 +62,7 @@ pub enum BadProperty {
     #[error("{0}")]
     Nowhere(String),
     /// The text is not a condition over the program's shared variables.
-    #[error("this is no condition over the program's shared variables")]
+    #[error("this is not a condition over the program's shared variables")]
     Mistakes {
         /// The text that was read: the program, and the property after it.
         text: String,
@@ -274,7 +274,7 @@ fn points(
         let process = names.read(parts.0.trim()).map_err(|e| e.to_string())?;
         let place = parts.1.trim();
         let line = line_of(place);
-        let line = line.ok_or_else(|| format!("`{place}` is no line and no label"))?;
+        let line = line.ok_or_else(|| format!("`{place}` is neither a line nor a label"))?;
         let known = points
             .iter()
             .position(|point| *point == (process.clone(), line));

@@ -1,4 +1,4 @@
-//! Synchronisation objects: keywords that stay names, and how runs are told.
+//! Synchronisation objects: their words can still be names, and the labels of their steps.
 
 use std::sync::Arc;
 
@@ -148,7 +148,7 @@ process a {
     assert_eq!(property.points()[0].1, 5);
     let wrong = at("at(a, nowhere)").expect_err("no label").to_string();
     assert!(
-        wrong.starts_with("`nowhere` is no line and no label"),
+        wrong.starts_with("`nowhere` is neither a line nor a label"),
         "{wrong}"
     );
     let twice = "process { l: skip; l: skip }";

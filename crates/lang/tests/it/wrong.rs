@@ -219,7 +219,7 @@ fn no_code_has_two_meanings_by_accident() {
     }
 }
 
-/// The codes whose examples are no programs: they would be too long, or name another file.
+/// The codes whose examples are not programs: they would be too long, or name another file.
 const NOT_PROGRAMS: &[&str] = &["M0407", "M0411", "M0431"];
 
 /// Returns what an example of the documentation may stand for: a program, declarations without a

@@ -53,7 +53,7 @@ impl Inline {
     /// Returns a mistake in one of them.
     pub fn mistake(&self, mistakes: &[Diagnostic]) -> FormulaError {
         let first = mistakes.first();
-        let message = first.map_or("this is no process", |mistake| &mistake.message);
+        let message = first.map_or("this is not a process", |mistake| &mistake.message);
         let spans = self.bodies.iter().map(|(_, span)| *span);
         FormulaError {
             span: spans.reduce(|a, b| a.to(b)).unwrap_or_default(),

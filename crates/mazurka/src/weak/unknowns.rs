@@ -7,9 +7,9 @@
 //! execution has no decisions, so its schedule is that of the search without them.
 //!
 //! Terms belong to one solver, so one worker explores. Steps that make a decision in addition to
-//! their access are refused: those that wait for, exchange or select an element by an unknown
-//! value. Results are not compared, because two of them may differ for some values and agree for
-//! others.
+//! their access are refused: those that wait for an unknown value, exchange with one, or select an
+//! element by one. Results are not compared, because two of them may differ for some values and
+//! agree for others.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -134,8 +134,8 @@ impl Question<'_> {
         Ok(all)
     }
 
-    /// Returns the violations of an execution of the search if it is made with values that take its
-    /// path, and violate this `ensures`.
+    /// Makes an execution of the search again, with values that take its path and violate this
+    /// `ensures`. Returns the violations that it shows.
     fn with_values(
         &self,
         failure: Failure,
@@ -223,8 +223,8 @@ fn follow(threads: &mut ForAllThreads, graph: &Graph, schedule: &Schedule) -> Sc
     plain
 }
 
-/// Returns the value at the place of an access before it: the value that it reads, or that its
-/// write replaces.
+/// Returns the value that a location has right before an access: the access reads it, or its write
+/// replaces it.
 pub(super) fn before(graph: &Graph, event: &Event) -> Value {
     match event.kind {
         Access::Store => {

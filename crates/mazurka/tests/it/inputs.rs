@@ -177,7 +177,7 @@ fn values_that_an_input_cannot_have_are_refused() {
         ("1#0", 2, "write true or false"),
         ("2#0", -1, "from 0 to 18446744073709551615"),
         ("x", 300, "`x` is a `u8`"),
-        ("y", 1, "`y` is no variable without an initial value"),
+        ("y", 1, "`y` is neither a variable without an initial value"),
     ] {
         let error = run(name, value).expect_err("it does not fit");
         assert!(error.contains(why), "{error}");

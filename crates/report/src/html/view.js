@@ -18,7 +18,7 @@ const MazurkaView = (() => {
   const at = (record, pointer) =>
     pointer.split("/").slice(1).reduce((value, key) => value?.[key], record);
 
-  // The elements of `[1, [2, 3]]`; none if it is no list.
+  // The elements of `[1, [2, 3]]`; none if it is not a list.
   const elements = (list) => {
     if (!list.startsWith("[") || !list.endsWith("]")) return null;
     const all = [];

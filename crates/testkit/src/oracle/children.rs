@@ -52,7 +52,7 @@ impl Compiler {
 
     pub(super) fn lock(&mut self, place: &Place, take: bool) -> Done {
         let Some(Meaning::Lock { base, len }) = self.lookup(&place.name) else {
-            return Err(format!("{} is no lock", place.name));
+            return Err(format!("{} is not a lock", place.name));
         };
         if len.is_some() != place.index.is_some() {
             return Err(format!("{} with or without an index", place.name));
@@ -77,7 +77,7 @@ impl Compiler {
 
     pub(super) fn arguments(&mut self, name: &str, arguments: &[Expr]) -> Done<usize> {
         let Some((number, tys)) = self.procedures.get(name).cloned() else {
-            return Err(format!("{name} is no procedure"));
+            return Err(format!("{name} is not a procedure"));
         };
         if tys.len() != arguments.len() {
             return Err(format!("{name} needs {} arguments", tys.len()));

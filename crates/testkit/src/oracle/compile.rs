@@ -227,7 +227,7 @@ impl Compiler {
             Expr::Name(name) => match self.lookup(name) {
                 Some(Meaning::Number(value)) => Constant::Num(value),
                 Some(Meaning::Truth(value)) => Constant::Bool(value),
-                _ => return Err(format!("{name} is no constant")),
+                _ => return Err(format!("{name} is not a constant")),
             },
             Expr::Not(inner) => Constant::Bool(!truth(inner)?),
             Expr::Neg(inner) => Constant::Num(-number(inner)?),

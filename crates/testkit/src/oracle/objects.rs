@@ -349,7 +349,7 @@ impl Compiler {
 
     fn message(&self, channel: &Place) -> Done<Vec<Ty>> {
         let fields = self.messages.get(&channel.name).cloned();
-        fields.ok_or_else(|| format!("{} is no channel", channel.name))
+        fields.ok_or_else(|| format!("{} is not a channel", channel.name))
     }
 
     /// Pushes the number of messages in the channel.
@@ -430,7 +430,7 @@ impl Compiler {
     /// Pushes the index of an object; returns the start and the length of its array.
     pub(super) fn object_at(&mut self, place: &Place) -> Done<(usize, usize)> {
         let Some(Meaning::Object { base, len }) = self.lookup(&place.name) else {
-            return Err(format!("{} is no object", place.name));
+            return Err(format!("{} is not an object", place.name));
         };
         match &place.index {
             Some(index) => self.expr(index, Ty::Int)?,
@@ -467,7 +467,7 @@ impl Compiler {
                 return Ok(());
             }
             "wait" => return self.wait(object, rest),
-            _ => return Err(format!("{verb} is no operation")),
+            _ => return Err(format!("{verb} is not an operation")),
         };
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);

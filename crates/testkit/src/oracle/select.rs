@@ -85,7 +85,7 @@ impl Compiler {
     fn need_not_wait(&mut self, operation: &Stmt) -> Done {
         if let Kind::Lock(place) = &operation.kind {
             let Some(Meaning::Lock { base, len }) = self.lookup(&place.name) else {
-                return Err(format!("{} is no lock", place.name));
+                return Err(format!("{} is not a lock", place.name));
             };
             match &place.index {
                 Some(index) => self.expr(index, Ty::Int)?,

@@ -156,7 +156,7 @@ impl Parser {
                 .known
                 .consts
                 .get(name)
-                .ok_or_else(|| format!("{name} is no constant"))?,
+                .ok_or_else(|| format!("{name} is not a constant"))?,
             Expr::Neg(e) => -self.fold(e)?,
             Expr::Bin(Op::Add, a, b) => self.fold(a)? + self.fold(b)?,
             Expr::Bin(Op::Sub, a, b) => self.fold(a)? - self.fold(b)?,
@@ -721,7 +721,7 @@ fn of_field(tree: &Tree, field: &str) -> Parsed<Tree> {
             let all: Parsed<Vec<Tree>> = all.iter().map(|tree| of_field(tree, field)).collect();
             Ok(Tree::List(all?))
         }
-        Tree::One(_) => Err("a value that is no struct".into()),
+        Tree::One(_) => Err("a value that is not a struct".into()),
     }
 }
 

@@ -179,7 +179,7 @@ impl Compiler {
             }
         };
         if !matches!(self.lookup(&place.name), Some(Meaning::Local { .. })) {
-            return Err(format!("{} is no local", place.name));
+            return Err(format!("{} is not a local", place.name));
         }
         let len = None;
         self.name(RESULT, Meaning::Local { slot, len, ty });

@@ -61,7 +61,7 @@ impl Compiler {
         }
         let ty = self.ty(e)?.unwrap_or(Ty::Int);
         if ty == Ty::Bool {
-            return Err("an index that is no number".into());
+            return Err("an index that is not a number".into());
         }
         self.expr(e, ty)
     }
@@ -202,7 +202,7 @@ impl Compiler {
             }) => {
                 self.emit(Instr::LocalAt(slot, len));
             }
-            _ => return Err(format!("{name} is no array")),
+            _ => return Err(format!("{name} is not an array")),
         }
         Ok(())
     }

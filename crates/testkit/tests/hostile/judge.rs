@@ -226,7 +226,7 @@ fn one_run(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
     let ended = seen.finals.iter().flatten().next();
     match (invented, ended, truth.finals()) {
         (None, Some(ended), Some(all)) if !all.contains(ended) => {
-            Some(format!("ends in {ended:?}, which is no final state"))
+            Some(format!("ends in {ended:?}, which is not a final state"))
         }
         (invented, ..) => invented,
     }

@@ -326,7 +326,7 @@ impl Parser<'_> {
         let plain = |arg| match arg {
             Argument::Expr(expr) => Ok(expr),
             Argument::Function(_, span) => {
-                let mistake = Diagnostic::new("A0115", span, "functions are no values")
+                let mistake = Diagnostic::new("A0115", span, "functions are not values")
                     .label("an anonymous function cannot be passed here")
                     .help(
                         "functions go in brackets of their own: `map((Int x) => x + 1)(numbers)`",

@@ -38,9 +38,9 @@
 //!   reversal. So at every event that conflicts with a guarded step, made or waiting, and is not in
 //!   its program past, all ready processes are tried. Sleep sets prevent that a trace is explored
 //!   twice, but some runs may end blocked; for programs without guards none does. Why this is
-//!   enough: let w be a run from E that is missed, p an explored step at E that is no weak initial
-//!   of w, and q's step in w the first that depends on p. If that step is guarded, every run
-//!   through E·p contains it too, made or waiting, with p not in its program past, and E is
+//!   enough: let w be a run from E that is missed, p an explored step at E that is not a weak
+//!   initial of w, and q's step in w the first that depends on p. If that step is guarded, every
+//!   run through E·p contains it too, made or waiting, with p not in its program past, and E is
 //!   expanded. If it is not guarded, the paper's argument applies. This cover is by *true* initials
 //!   only. A sleeping process that is a rival of a guarded step, or that still sleeps where a
 //!   wakeup sequence ends (which never happens in the paper), is `inherited`: that v could come

@@ -30,12 +30,12 @@ pub struct DecidedPath(Vec<u32>);
 pub(super) enum Guide {
     /// The initial values; their decisions are recorded.
     Values(Evaluator, DecidedPath),
-    /// A recorded way.
-    DecidedPath {
-        way: DecidedPath,
+    /// A recorded path.
+    Recorded {
+        path: DecidedPath,
         /// How much of it has been followed.
         at: usize,
-        /// Whether an unknown index has selected a lock, which the way records.
+        /// Whether an unknown index has selected a lock, which the path records.
         selects: bool,
     },
 }
@@ -44,14 +44,14 @@ impl Guide {
     /// Returns the next recorded decision, or records a new one.
     fn next(&mut self, found: impl FnOnce(&mut Evaluator) -> Option<u32>) -> Option<u32> {
         match self {
-            Guide::Values(values, way) => {
+            Guide::Values(values, path) => {
                 let found = found(values)?;
-                way.0.push(found);
+                path.0.push(found);
                 Some(found)
             }
-            Guide::DecidedPath { way, at, .. } => {
+            Guide::Recorded { path, at, .. } => {
                 *at += 1;
-                way.0.get(*at - 1).copied()
+                path.0.get(*at - 1).copied()
             }
         }
     }
@@ -60,7 +60,7 @@ impl Guide {
 impl TermDomain<'_> {
     /// Returns the side of a condition that the guide prescribes. `test`: whether the condition is
     /// a test of the program. Otherwise it says that an operation is defined, which holds on any
-    /// recorded way.
+    /// recorded path.
     pub(super) fn guided(&mut self, condition: Term, test: bool) -> Option<Result<bool, Halt>> {
         let guide = self.guide.as_mut()?;
         let known = self.logic.known(condition);
@@ -70,7 +70,7 @@ impl TermDomain<'_> {
         let wanted = match (test, guide) {
             (true, guide) => guide.next(|values| value(values).map(|v| u32::from(v != 0))),
             (false, Guide::Values(values, _)) => value(values).map(|v| u32::from(v != 0)),
-            (false, Guide::DecidedPath { .. }) => Some(1),
+            (false, Guide::Recorded { .. }) => Some(1),
         };
         let Some(wanted) = wanted else {
             return Some(Err(Halt::Obstacle(Obstacle::Undecided)));
@@ -93,7 +93,7 @@ impl TermDomain<'_> {
     /// Returns the element that the guide prescribes for an unknown index.
     pub(super) fn guided_element(&mut self, index: Term, len: u32) -> Option<Result<u32, Halt>> {
         let guide = self.guide.as_mut()?;
-        if let Guide::DecidedPath { selects, .. } = guide {
+        if let Guide::Recorded { selects, .. } = guide {
             *selects = true;
         }
         let terms = &self.logic.terms;
@@ -106,9 +106,9 @@ impl TermDomain<'_> {
         Some(Ok(wanted))
     }
 
-    /// Records the element that a known index selects, so that a way has the same length wherever
-    /// it is followed. In another order the index may select another element: acquiring another
-    /// lock of an array is not another way.
+    /// Records the element that a known index selects, so that a path has the same length wherever
+    /// it is followed. In another order of steps the index may select another element: acquiring
+    /// another lock of an array is still the same path.
     pub(super) fn guided_known(&mut self, at: u32) {
         if let Some(guide) = self.guide.as_mut() {
             guide.next(|_| Some(at));
@@ -149,7 +149,7 @@ impl SymbolicMachine {
         values.eval(&self.logic.borrow().terms, term)
     }
 
-    /// Makes the step that a process makes from those initial values. Returns its way.
+    /// Makes the step that a process makes from those initial values. Returns its path.
     pub fn step_from(
         &mut self,
         process: ProcessId,
@@ -161,29 +161,29 @@ impl SymbolicMachine {
         self.guide = Some(Guide::Values(values, DecidedPath::default()));
         let made = self.step_guided(process, outcomes);
         match self.guide.take() {
-            Some(Guide::Values(values, way)) => {
+            Some(Guide::Values(values, path)) => {
                 self.values = Some(values);
-                made.map(|()| way)
+                made.map(|()| path)
             }
             _ => Err(StepError::NotReady),
         }
     }
 
-    /// Makes the step of a process along this way. The path condition says for which initial values
-    /// the step takes it. An error if it clearly does so for none.
+    /// Makes the step of a process along this path. The path condition says for which initial
+    /// values the step takes it. It is an error if there clearly are none.
     pub fn step_along(
         &mut self,
         process: ProcessId,
         outcomes: &[i64],
-        way: &DecidedPath,
+        path: &DecidedPath,
     ) -> Result<(), StepError> {
-        self.guide = Some(Guide::DecidedPath {
-            way: way.clone(),
+        self.guide = Some(Guide::Recorded {
+            path: path.clone(),
             at: 0,
             selects: false,
         });
         let made = self.step_guided(process, outcomes);
-        if let Some(Guide::DecidedPath { selects, .. }) = self.guide.take() {
+        if let Some(Guide::Recorded { selects, .. }) = self.guide.take() {
             self.selects |= selects;
         }
         made
