@@ -128,7 +128,7 @@ impl fmt::Display for Bound {
             }
             Bound::MemoryLimit(bytes) => write!(f, "--memory-limit {bytes} was reached"),
             Bound::IntRange => f.write_str("an `int` left the range of 64 bits"),
-            Bound::FinalStates => f.write_str("`ensures` was looked at in the tests only"),
+            Bound::FinalStates => f.write_str("`ensures` was checked in the tests only"),
             Bound::IntWithin(bits) => write!(f, "`int` was decided within {bits} bits only"),
             Bound::Undecided => f.write_str("the solver gave no answer"),
             Bound::Unfold(n) => write!(
@@ -138,9 +138,9 @@ impl fmt::Display for Bound {
             Bound::DataRaces => f.write_str("what follows a data race was not explored"),
             Bound::Interrupted => f.write_str("interrupted"),
             Bound::AsPrinted => f.write_str("--paper loses states"),
-            Bound::Temporal => f.write_str("temporal properties were not looked at"),
-            Bound::Covers => f.write_str("`cover` was not looked at"),
-            Bound::Refinement => f.write_str("`refines` was not looked at"),
+            Bound::Temporal => f.write_str("temporal properties were not checked"),
+            Bound::Covers => f.write_str("`cover` was not checked"),
+            Bound::Refinement => f.write_str("`refines` was not checked"),
             Bound::Times => f.write_str("durations were not explored at all times in their range"),
             Bound::Bitstate(billionths) => write!(
                 f,

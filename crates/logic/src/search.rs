@@ -103,7 +103,7 @@ pub(crate) enum OpenReason {
 impl std::fmt::Display for OpenReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            OpenReason::Waiting => f.write_str("it was not looked at"),
+            OpenReason::Waiting => f.write_str("it was not processed"),
             OpenReason::Unfolded(rounds) => write!(
                 f,
                 "a loop without an invariant went round more than {rounds} times"

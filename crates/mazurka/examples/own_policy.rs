@@ -51,7 +51,7 @@ impl<E: Execution> Policy<E> for Delaying {
     const UNIQUE: bool = false;
     const EVERY_TRACE: bool = false;
 
-    /// A new state: the process that ran last goes on, then those after it, in a circle.
+    /// A new state: the process that ran last continues, then come those after it, in a circle.
     fn enter(&mut self, program: &E) {
         let mut turns = program.processes().in_order().to_vec();
         let last = program.events().last().map(|event| event.process);

@@ -458,7 +458,7 @@ fn difference(was: &Step, is: &Step) -> Option<String> {
     let enabled = |step: &Step| format!("`{}`", step.enabled.join(" "));
     let quoted = |text: &str| format!("`{text}`");
     differ("the process", quoted(&was.process), quoted(&is.process))
-        .or_else(|| differ("who could go on", enabled(was), enabled(is)))
+        .or_else(|| differ("the ready processes", enabled(was), enabled(is)))
         .or_else(|| differ("the label", quoted(&was.label), quoted(&is.label)))
         .or_else(|| {
             (unmarked(was) != unmarked(is))

@@ -38,7 +38,7 @@ fn cover_line(record: &Record, cover: &CoverRecord, view: &View) -> String {
         (CoverAnswer::Open, _) => {
             let limits: Vec<String> = cover.bounds.iter().map(bounds::name).collect();
             let why = if limits.is_empty() {
-                "not looked for to the end".to_owned()
+                "not searched exhaustively".to_owned()
             } else {
                 limits.join(", ")
             };

@@ -170,7 +170,7 @@ pub(crate) fn marks(run: &Run) -> Vec<String> {
     let racing: Vec<usize> = (0..run.steps.len())
         .filter(|&at| run.steps[at].racing)
         .collect();
-    // Locks that are taken crosswise are different locks; a race is about one lock.
+    // Steps that take different locks cross each other; steps that race take the same lock.
     let label = |&at: &usize| run.steps[at].label.as_str();
     let crossing = run.ending == Ending::Deadlock
         && racing.iter().all(|at| label(at).contains("lock("))

@@ -214,7 +214,7 @@ fn still_open(record: &Record, view: &View) -> String {
     if open.is_empty() {
         return String::new();
     }
-    let intro = view.paint.unsure("not looked for to the end:");
+    let intro = view.paint.unsure("not searched exhaustively:");
     // If a limit was hit, it is named elsewhere, with what to do about it.
     let advice = if record.scope.bounds.is_empty() {
         " (--keep-going explores everything)"

@@ -45,7 +45,7 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
                     let title = paint.strong("both runs begin:");
                     let steps = columns.steps(one, 0..common, Some(STEPS_SHOWN), paint);
                     text += &format!("{title}\n{steps}");
-                    ["one goes on:", "the other goes on:"]
+                    ["one continues:", "the other continues:"]
                 }
             };
             for (title, run) in titles.into_iter().zip([one, other]) {

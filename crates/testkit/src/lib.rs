@@ -13,7 +13,7 @@
 //!     process { x == 0 |> x := 0 }";
 //! let right = |machine: &mut _| planted::source(machine, planted::Switches::default());
 //! assert_eq!(disagreement(text, right), None);
-//! // Errata E3: the second process waits for ever, and no race among executed events tells so.
+//! // Errata E3: the second process waits for ever, and no race among executed events shows it.
 //! let wrong = planted::Switches { ignore_pending_guards: true, ..Default::default() };
 //! assert!(disagreement(text, |machine| planted::source(machine, wrong)).is_some());
 //! ```

@@ -23,8 +23,8 @@ use crate::watch::watched;
 
 A run ends with all processes ended, with a failure or in a deadlock, and with values of the
 variables that are observed: this is its outcome. The programs are the same if they have the same
-outcomes, for each choice of inputs and of initial values that both leave out. Unless --observe
-names them, the observed variables are those that the programs observe themselves.
+outcomes for each choice of inputs, and of initial values that both leave open. By default the
+variables in the programs' own `observe` are observed; --observe names others.
 Exit codes: 0 it holds, 1 it does not, 2 unknown (a bound was hit), 3 bad input or usage,
 4 internal error.")]
 pub(crate) struct CompareArgs {
@@ -32,7 +32,8 @@ pub(crate) struct CompareArgs {
     first: String,
     /// The second program
     second: String,
-    /// Whether every outcome of the second is an outcome of the first, which may have more
+    /// Require only that every outcome of the second is an outcome of the first, which may have
+    /// more
     #[arg(long)]
     within: bool,
     /// The shared variables to compare, separated by commas; ABS programs are compared by their

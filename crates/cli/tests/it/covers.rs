@@ -177,7 +177,7 @@ fn commands_without_it_say_so() {
     for command in ["unfold", "permute", "symbolic"] {
         let said = with_input(&[command, "-"], QUEUE);
         assert_eq!(said.code, 2, "{command}: {said:?}");
-        let line = "`cover` was not looked at";
+        let line = "`cover` was not checked";
         assert!(said.out.contains(line), "{command}: {}", said.out);
     }
     let proved = format!("{QUEUE}ensures count >= 0");

@@ -47,7 +47,7 @@ fn a_search_that_stops_at_a_failure_leaves_the_rest_open() {
     assert_eq!(record["scope"]["exhaustive"], false);
     assert_eq!(record["kinds"]["open"], json!(["deadlock", "livelock"]));
     let text = with_input(&["check", "-"], program).out;
-    let line = "not looked for to the end: deadlock, livelock (--keep-going explores everything)\n";
+    let line = "not searched exhaustively: deadlock, livelock (--keep-going explores everything)\n";
     assert!(text.contains(line), "{text}");
 }
 
@@ -69,7 +69,7 @@ fn a_bound_leaves_open_what_was_not_found() {
     )
     .out;
     assert!(text.contains("--max-depth 2: raise --max-depth"), "{text}");
-    let line = "not looked for to the end: deadlock, livelock\n";
+    let line = "not searched exhaustively: deadlock, livelock\n";
     assert!(text.contains(line), "{text}");
 }
 

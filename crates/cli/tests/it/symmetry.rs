@@ -11,8 +11,8 @@ fn explore(more: &[&str]) -> crate::support::CommandResult {
     mazurka(&args)
 }
 
-/// Without stubborn sets there are 2³ states: who has made its step. Up to symmetry it matters how
-/// many have, so there are 4.
+/// Without stubborn sets there are 2³ states: which processes have made their step. Up to symmetry
+/// it matters how many have, so there are 4.
 #[test]
 fn both_numbers_are_told() {
     let all = ["stateful", "--no-reduction", "--format", "json"];

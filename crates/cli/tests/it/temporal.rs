@@ -74,7 +74,7 @@ fn other_engines_are_inconclusive() {
         assert_eq!(said.code, 2, "{args:?}: {said:?}");
         let all = said.out + &said.err;
         assert!(
-            all.contains("temporal properties were not looked at"),
+            all.contains("temporal properties were not checked"),
             "{args:?}: {all}"
         );
     }

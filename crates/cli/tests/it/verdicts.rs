@@ -93,7 +93,7 @@ fn what_was_not_looked_for_to_the_end_is_said() {
     let mut command = command();
     command.args(["check", "-"]);
     let text = said(&mut command, LARGE).out;
-    let line = "not looked for to the end: failure, deadlock, livelock";
+    let line = "not searched exhaustively: failure, deadlock, livelock";
     assert!(text.contains(line), "{text}");
 }
 

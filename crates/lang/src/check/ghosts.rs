@@ -90,12 +90,12 @@ fn mistake(program: &Program, stmt: &Stmt) -> Option<Diagnostic> {
             _ if !program.assigns_ghosts(places) || program.lowered.contains(&stmt.span) => (
                 stmt.span,
                 "a ghost is assigned together with something else",
-                "assign it in a statement of its own, behind this one: both are one step",
+                "assign it in a statement of its own, after this one: both are one step",
             ),
             Some(span) => (
                 span,
-                "a ghost is assigned in no step of its own, so nothing is chosen there",
-                "choose into a local before, and assign that",
+                "an assignment to a ghost is not a step of its own, so it cannot choose a value",
+                "assign the choice to a local in an earlier statement, and the local to the ghost",
             ),
             None => return None,
         };

@@ -142,7 +142,7 @@ impl Process<i64, ()> {
     }
 
     /// Returns everything that can matter later.
-    fn essence(&self) -> ProcessKey<'_> {
+    fn key(&self) -> ProcessKey<'_> {
         let r = &self.registers;
         let alive = r.life == Life::Alive;
         let here = || {
@@ -189,8 +189,8 @@ impl PartialEq for State {
         self.cells == other.cells
             && self
                 .born()
-                .map(|(at, p)| (at, p.essence()))
-                .eq(other.born().map(|(at, p)| (at, p.essence())))
+                .map(|(at, p)| (at, p.key()))
+                .eq(other.born().map(|(at, p)| (at, p.key())))
     }
 }
 
@@ -200,7 +200,7 @@ impl Hash for State {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.cells.hash(hasher);
         for (at, process) in self.born() {
-            (at, process.essence()).hash(hasher);
+            (at, process.key()).hash(hasher);
         }
     }
 }

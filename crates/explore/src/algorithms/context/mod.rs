@@ -32,7 +32,7 @@
 //! Every reachable complete state (final, deadlocked, failed) is met, and every location that
 //! fails. The proof is in docs/proofs/context.md. The code relies on it in three places:
 //!
-//! - A sequence is followed only after E'.e has been left finally, so that a cut run ends in a
+//! - A sequence is followed only after E'.e has been left for good, so that a cut run ends in a
 //!   state that was left before.
 //! - At a cut, every event that conflicts with a possible future step of some process (and is not
 //!   in its program past) adds enough processes to the backtrack set of its state ([`Wants`]).
@@ -100,7 +100,7 @@ pub struct Variant {
     pub paper: bool,
     /// On top of `optimal` with its wakeup trees instead of `source`.
     pub wakeup: bool,
-    /// Of several processes, the last by name is run first.
+    /// If several processes can run, the last by name runs first.
     pub last_first: bool,
 }
 
@@ -146,9 +146,9 @@ pub(crate) struct Context<S, B> {
     discards: usize,
     /// The last state has been met, or can be reached from one that has.
     known: bool,
-    /// The positions of a sequence in the making, kept to reuse the allocation.
+    /// The positions of the sequence that is being made, kept to reuse the allocation.
     places: Vec<usize>,
-    /// The positions of its steps that happen after the first event, likewise.
+    /// The positions of its steps that happen after the first event, kept for the same reason.
     after: Vec<usize>,
     lengths: ProcessLengths,
     claims: Claims,
@@ -428,7 +428,7 @@ impl<E: Semantics, S: Set, B: Base<S>> Policy<E> for Context<S, B> {
         } else {
             0
         };
-        // At the end of a run nothing needs to be handed down.
+        // No state follows the end of a run, so no sequences are handed down.
         let depth = self.made.len();
         if !self.known && self.sequences.can_hand_down() && self.base.goes_on() {
             let made = SummedStep {

@@ -71,7 +71,7 @@ impl Compiler<'_> {
     }
 
     /// Replaces temporaries that hold computed values by their expressions, so that each
-    /// temporary left holds one read. If a side of the expression was not evaluated, its
+    /// remaining temporary holds one read. If a side of the expression was not evaluated, its
     /// temporaries are meaningless.
     pub(super) fn as_computed(&self, expr: &Expr) -> Expr {
         let within = |e: &Expr| Box::new(self.as_computed(e));

@@ -109,14 +109,14 @@ impl Machine {
             let at = at as u32;
             let moved = symmetry.all_processes || symmetry.member(at).is_some();
             if process.registers.life != Life::Unborn && wanted(moved) {
-                all = all.and(self.renamed_essence(symmetry, at, process, labels));
+                all = all.and(self.renamed_process(symmetry, at, process, labels));
             }
         }
         all
     }
 
     /// Returns the fingerprint of all data of a process that can matter later.
-    fn renamed_essence(
+    fn renamed_process(
         &self,
         symmetry: &Symmetry,
         at: u32,

@@ -27,7 +27,7 @@ impl Machine {
 
     /// Returns the fingerprint of everything of a process that can matter later.
     #[inline]
-    fn essence(&self, id: ProcessId, process: &Process<i64, ()>) -> Fingerprint {
+    fn process_fingerprint(&self, id: ProcessId, process: &Process<i64, ()>) -> Fingerprint {
         let r = &process.registers;
         let mut all = self.table.name(id);
         if r.life != Life::Alive {
@@ -80,7 +80,7 @@ impl Semantics for Machine {
         }
         for (at, process) in self.state.processes.iter().enumerate() {
             if process.registers.life != Life::Unborn {
-                all = all.and(self.essence(ProcessId(at as u32), process));
+                all = all.and(self.process_fingerprint(ProcessId(at as u32), process));
             }
         }
         // The locals of properties matter even if they are dead.
@@ -106,7 +106,9 @@ impl Semantics for Machine {
 
     fn process(&self, process: ProcessId) -> Fingerprint {
         match self.state.processes.get(process.index()) {
-            Some(state) if state.registers.life != Life::Unborn => self.essence(process, state),
+            Some(state) if state.registers.life != Life::Unborn => {
+                self.process_fingerprint(process, state)
+            }
             _ => Fingerprint::ZERO,
         }
     }

@@ -19,7 +19,12 @@ use super::state::{SymbolicProcess, SymbolicState};
 
 impl SymbolicMachine {
     /// Returns the fingerprint of everything of a process that can matter later.
-    fn essence(&self, logic: &mut Logic, id: ProcessId, process: &SymbolicProcess) -> Fingerprint {
+    fn process_fingerprint(
+        &self,
+        logic: &mut Logic,
+        id: ProcessId,
+        process: &SymbolicProcess,
+    ) -> Fingerprint {
         let r = &process.registers;
         let mut all = self.table.name(id);
         if r.life != Life::Alive {
@@ -123,7 +128,7 @@ impl Semantics for SymbolicMachine {
         }
         for (at, process) in self.state.processes.iter().enumerate() {
             if process.registers.life != Life::Unborn {
-                all = all.and(self.essence(logic, ProcessId(at as u32), process));
+                all = all.and(self.process_fingerprint(logic, ProcessId(at as u32), process));
             }
         }
         all
@@ -149,7 +154,7 @@ impl Semantics for SymbolicMachine {
         match self.state.processes.get(process.index()) {
             Some(state) if state.registers.life != Life::Unborn => {
                 let logic = &mut *self.logic.borrow_mut();
-                let essence = self.essence(logic, process, state);
+                let essence = self.process_fingerprint(logic, process, state);
                 essence.and(state.extra.decided)
             }
             _ => Fingerprint::ZERO,

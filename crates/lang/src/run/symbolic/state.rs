@@ -70,7 +70,7 @@ impl SymbolicProcess {
     }
 
     /// Returns everything that can matter later.
-    fn essence(&self) -> ProcessKey<'_> {
+    fn key(&self) -> ProcessKey<'_> {
         let r = &self.registers;
         let here = || {
             let stack = &self.stack[..r.top as usize];
@@ -125,7 +125,7 @@ impl PartialEq for SymbolicState {
         self.cells == other.cells
             && self.path == other.path
             && self.born().count() == other.born().count()
-            && both.all(|((a, p), (b, q))| a == b && p.essence() == q.essence())
+            && both.all(|((a, p), (b, q))| a == b && p.key() == q.key())
     }
 }
 
@@ -136,7 +136,7 @@ impl Hash for SymbolicState {
         self.cells.hash(hasher);
         self.path.hash(hasher);
         for (at, process) in self.born() {
-            (at, process.essence()).hash(hasher);
+            (at, process.key()).hash(hasher);
         }
     }
 }
