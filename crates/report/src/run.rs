@@ -121,7 +121,7 @@ fn equivalence(record: &Record, compared: &ComparedRuns) -> String {
             )
         }
         (None, Some(step)) => format!("  step {step} is not made there"),
-        (None, None) => "  it goes on where this run ends".to_owned(),
+        (None, None) => "  it continues where this run ends".to_owned(),
     };
     format!("{lead}{why}\n")
 }

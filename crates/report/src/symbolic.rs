@@ -105,7 +105,7 @@ fn rows<'a>(record: &Record, states: &SymbolicStates) -> Vec<(&'a str, String, &
     rows
 }
 
-/// Returns the height of the curve at each of some columns: that of the last point up to there.
+/// Returns, for each column, the height of the curve: that of the last point up to the column.
 fn heights(curve: &[(u64, u64)], columns: usize) -> Vec<u64> {
     let end = curve.last().map_or(0, |point| point.0);
     let at = |column: usize| {

@@ -22,7 +22,7 @@ pub struct Effort {
     pub conflicts: u64,
     /// The greatest width in which an `int` is searched if no width is known to be enough.
     pub int_bits: u8,
-    /// The deadline of all searches, decided or not.
+    /// The deadline of all searches.
     pub deadline: Deadline,
 }
 

@@ -1,6 +1,6 @@
 //! Programs whose numbers of executions are known.
 
-use crate::support::{How, explore, has_compiler};
+use crate::support::{ExploreOptions, explore, has_compiler};
 
 #[test]
 fn a_load_and_an_update_have_two_orders() {
@@ -37,9 +37,9 @@ fn peer(name: &str, flags: &[&str]) -> (u64, u64) {
     let found = explore(
         name,
         &source,
-        How {
+        ExploreOptions {
             flags,
-            ..How::default()
+            ..ExploreOptions::default()
         },
     );
     assert_eq!(

@@ -1,7 +1,7 @@
 //! The end of the process is a step: the first one counts, and what other threads do after it is
 //! not observed.
 
-use crate::support::{Compiled, Found, How, has_compiler};
+use crate::support::{Compiled, ExploreOptions, Findings, has_compiler};
 
 const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdlib.h>\n\
     #include <stdio.h>\n#include <unistd.h>\n#include <assert.h>\n\
@@ -10,9 +10,9 @@ const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdl
 
 /// Returns the results of the interleavings. Unless variables are observed, rc11 must have the
 /// same.
-fn observed(body: &str, observed: &str) -> Vec<Found> {
+fn observed(body: &str, observed: &str) -> Vec<Findings> {
     let source = format!("{HEAD}{body}");
-    let compiled = Compiled::new("t.c", &source, &How::default());
+    let compiled = Compiled::new("t.c", &source, &ExploreOptions::default());
     let variables = observed.split(',').any(|it| it != "code" && it != "output");
     let mut memories = vec![None];
     if !variables {
@@ -20,10 +20,10 @@ fn observed(body: &str, observed: &str) -> Vec<Found> {
     }
     let explore = |memory| {
         let observed = Some(observed);
-        compiled.explore(&How {
+        compiled.explore(&ExploreOptions {
             memory,
             observed,
-            ..How::default()
+            ..ExploreOptions::default()
         })
     };
     memories.into_iter().map(explore).collect()

@@ -1,18 +1,18 @@
 //! The explorer reports each error of a program with its line, and reports no other error.
 
-use crate::support::{Found, How, explore, has_compiler};
+use crate::support::{ExploreOptions, Findings, explore, has_compiler};
 
 const HEAD: &str = "#include <pthread.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n\
     #include <stdlib.h>\n#include <stdio.h>\n#include <string.h>\n#include <assert.h>\n\
     #include <threads.h>\n#line 1\n";
 
-fn found(body: &str) -> Found {
+fn found(body: &str) -> Findings {
     explore("t.c", &format!("{HEAD}{body}"), How::default())
 }
 
 /// Returns a program of two threads with these bodies after some declarations. `main` ends with
 /// `end`.
-fn two(declarations: &str, one: &str, two: &str, end: &str) -> Found {
+fn two(declarations: &str, one: &str, two: &str, end: &str) -> Findings {
     found(&format!(
         "{declarations}\nvoid *f(void *p) {{\n{one}\nreturn p; }}\nvoid *g(void *p) {{\n{two}\nreturn p; }}\n\
          int main(void) {{ pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_create(&b, 0, g, 0);\n\
@@ -302,7 +302,7 @@ fn other_objects_of_the_thread_library_work() {
             "#define _GNU_SOURCE\n{HEAD}{recursive}\nvoid *f(void *p) {{ {body} return p; }}\n\
             int main(void) {{ pthread_t a; pthread_create(&a, 0, f, 0); f(0); pthread_join(a, 0); assert(x == 2); }}"
         ),
-        How::default(),
+        ExploreOptions::default(),
     );
     assert!(nested.is_right(), "{nested:?}");
     assert_eq!(nested.executions, 2);
@@ -360,9 +360,9 @@ fn engines_agree_and_search_less_or_as_much() {
          int main(void) {{ pthread_t t; pthread_create(&t, 0, f, 0); atomic_store(&y, 1); int r = atomic_load(&x); pthread_join(t, 0); assert(r); }}"
     );
     for algorithm in ["naive", "sleep", "dpor", "source", "optimal"] {
-        let how = How {
+        let how = ExploreOptions {
             algorithm: Some(algorithm),
-            ..How::default()
+            ..ExploreOptions::default()
         };
         let found = explore("t.c", &source, how);
         assert_eq!(found.executions, 3, "{algorithm}: {found:?}");

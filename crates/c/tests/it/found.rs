@@ -1,17 +1,17 @@
 //! Regression tests: programs that were once judged wrongly, rejected or explored without an end.
 
-use crate::support::{Compiled, Found, How, explore, has_compiler};
+use crate::support::{Compiled, ExploreOptions, Findings, explore, has_compiler};
 
 const C: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdlib.h>\n\
     #include <stdio.h>\n#include <string.h>\n#include <errno.h>\n#include <time.h>\n\
     #include <unistd.h>\n#include <assert.h>\n";
 
-fn c(body: &str) -> Found {
+fn c(body: &str) -> Findings {
     explore("t.c", &format!("{C}{body}"), How::default())
 }
 
 /// Returns a program in which a thread runs `g` and `main` does this meanwhile.
-fn beside(declarations: &str, g: &str, meanwhile: &str, end: &str) -> Found {
+fn beside(declarations: &str, g: &str, meanwhile: &str, end: &str) -> Findings {
     c(&format!(
         "{declarations}\nvoid *g(void *p) {{ {g} return p; }}\nint main(void) {{ pthread_t t; \
          pthread_create(&t, 0, g, 0); {meanwhile} pthread_join(t, 0); {end} return 0; }}"
@@ -90,9 +90,9 @@ fn what_is_printed_is_read_and_ordered() {
     let written = beside(text, "snprintf(s, 8, \"%d\", 7);", "s[1] = 'y';", "");
     assert!(written.says("data race on `s"), "{written:?}");
     let observed = |body: &str| {
-        let how = How {
+        let how = ExploreOptions {
             observed: Some("code,output"),
-            ..How::default()
+            ..ExploreOptions::default()
         };
         explore("t.c", &format!("{C}{body}"), how).finals
     };
@@ -123,11 +123,11 @@ fn variables_are_observed_by_name() {
          int main(void) {{ pthread_t t; pthread_create(&t, 0, g, 0); atomic_store(&x, 2); \
          pthread_join(t, 0); return 0; }}"
     );
-    let program = Compiled::new("t.c", &body, &How::default());
+    let program = Compiled::new("t.c", &body, &ExploreOptions::default());
     let finals = |observed| {
-        program.explore(&How {
+        program.explore(&ExploreOptions {
             observed: Some(observed),
-            ..How::default()
+            ..ExploreOptions::default()
         })
     };
     assert_eq!((finals("x").finals, finals("y").finals), (2, 1));
@@ -282,14 +282,14 @@ fn the_library_of_cxx() {
     if !has_compiler() {
         return;
     }
-    let how = How {
+    let how = ExploreOptions {
         flags: &["-std=c++20"],
-        ..How::default()
+        ..ExploreOptions::default()
     };
     let program = Compiled::new("t.cpp", SEVERAL, &how);
-    let found: Vec<Found> = (0..9)
+    let found: Vec<Findings> = (0..9)
         .map(|which| {
-            program.explore(&How {
+            program.explore(&ExploreOptions {
                 nondet: Some(("int", which, which)),
                 ..how.clone()
             })

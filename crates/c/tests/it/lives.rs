@@ -1,7 +1,7 @@
 //! Objects of the thread library that end too early, are used twice or are initialised again; and
 //! waits with a time limit. Each program is explored as interleavings and under rc11.
 
-use crate::support::{Compiled, Found, How, has_compiler};
+use crate::support::{Compiled, ExploreOptions, Findings, has_compiler};
 
 const HEAD: &str = "#include <pthread.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n\
     #include <stdlib.h>\n#include <time.h>\n#include <errno.h>\n#include <assert.h>\n\
@@ -10,13 +10,13 @@ const HEAD: &str = "#include <pthread.h>\n#include <semaphore.h>\n#include <stda
     #define END pthread_join(a, 0);\n#line 1\n";
 
 /// What interleavings and rc11 have shown.
-fn both(body: &str) -> [Found; 2] {
+fn both(body: &str) -> [Findings; 2] {
     let source = format!("{HEAD}{body}");
-    let compiled = Compiled::new("t.c", &source, &How::default());
+    let compiled = Compiled::new("t.c", &source, &ExploreOptions::default());
     [None, Some("rc11")].map(|memory| {
-        let how = How {
+        let how = ExploreOptions {
             memory,
-            ..How::default()
+            ..ExploreOptions::default()
         };
         compiled.explore(&how)
     })

@@ -8,7 +8,7 @@ use mazurka_c::weak::WeakProgram;
 use mazurka_core::Limits;
 use mazurka_memory::{End, Ending, Failure, Memory, visit};
 
-use crate::support::{Compiled, Found, How, explore, has_compiler};
+use crate::support::{Compiled, ExploreOptions, Findings, explore, has_compiler};
 
 /// Explores the loaded program, in the process of the worker.
 pub fn explore_weakly(memory: &str) {
@@ -99,10 +99,10 @@ fn program(declarations: &str, threads: &[&str], end: &str) -> String {
     )
 }
 
-fn under(memory: &str, source: &str) -> Found {
-    let how = How {
+fn under(memory: &str, source: &str) -> Findings {
+    let how = ExploreOptions {
         memory: Some(memory),
-        ..How::default()
+        ..ExploreOptions::default()
     };
     explore("t.c", source, how)
 }
@@ -116,13 +116,13 @@ struct Counts {
 }
 
 fn counts_of(source: &str, flags: &[&str]) -> Counts {
-    let how = How {
+    let how = ExploreOptions {
         flags,
-        ..How::default()
+        ..ExploreOptions::default()
     };
     let compiled = Compiled::new("t.c", source, &how);
     let count = |memory: Option<&str>| {
-        let found = compiled.explore(&How {
+        let found = compiled.explore(&ExploreOptions {
             memory,
             ..how.clone()
         });
@@ -432,7 +432,7 @@ fn long_figures() {
 }
 
 /// Returns the error of these threads under rc11.
-fn weak(declarations: &str, threads: &[&str], end: &str) -> Found {
+fn weak(declarations: &str, threads: &[&str], end: &str) -> Findings {
     under("rc11", &program(declarations, threads, end))
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use mazurka_core::Random;
 
-use crate::support::{Compiled, Found, How, has_compiler};
+use crate::support::{Compiled, ExploreOptions, Findings, has_compiler};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
@@ -226,7 +226,7 @@ impl State {
         all
     }
 
-    /// Returns the lines of the accesses that race with the last event, a plain one.
+    /// Returns the lines of the accesses that race with the last event, which is a plain access.
     fn races(&self) -> Vec<usize> {
         let last = self.events.len() - 1;
         let (mut open, mut seen) = (vec![last], BTreeSet::from([last]));
@@ -333,14 +333,14 @@ fn lines(message: &str) -> Option<(usize, usize)> {
     Some((one.min(two), one.max(two)))
 }
 
-/// What a race says is missing.
+/// Whether the message about a race says which order is missing.
 fn says_what_is_missing(failure: &str) -> bool {
     ["has to", "held at the first", "no lock, join or atomic"]
         .iter()
         .any(|words| failure.contains(words))
 }
 
-/// Whether there is a race.
+/// Compares the tool with the oracle on one program. Returns whether the program has a race.
 fn compare(seed: u64) -> bool {
     let threads = generate(&mut Random::new(seed));
     let mut expected = Outcomes::default();
@@ -350,8 +350,8 @@ fn compare(seed: u64) -> bool {
     };
     explore_all(&threads, start, &mut expected);
     let source = text(&threads);
-    let compiled = Compiled::new("t.c", &source, &How::default());
-    let found: Found = compiled.explore(&How::default());
+    let compiled = Compiled::new("t.c", &source, &ExploreOptions::default());
+    let found: Findings = compiled.explore(&ExploreOptions::default());
     let context = || format!("{seed}\n{source}\n{found:?}\n{expected:?}");
     let told: Vec<_> = found
         .failures
@@ -370,9 +370,9 @@ fn compare(seed: u64) -> bool {
     if let Some(failure) = found.failures.iter().find(|it| !says_what_is_missing(it)) {
         panic!("nothing is missing: {failure}\n{}", context());
     }
-    let weak = compiled.explore(&How {
+    let weak = compiled.explore(&ExploreOptions {
         memory: Some("rc11"),
-        ..How::default()
+        ..ExploreOptions::default()
     });
     if expected.races.is_empty() {
         let finals = expected.finals.len() as u64;

@@ -1,19 +1,19 @@
 //! Programs in the style of SV-COMP: races are allowed, and plain accesses that race are steps.
 
-use crate::support::{Found, How, explore, has_compiler};
+use crate::support::{ExploreOptions, Findings, explore, has_compiler};
 
 const HEAD: &str = "#include <pthread.h>\n#include <assert.h>\nextern void __VERIFIER_atomic_begin(void), __VERIFIER_atomic_end(void), __VERIFIER_assume(int);\nextern int __VERIFIER_nondet_int(void);\n#line 1\n";
 
-fn two(declarations: &str, one: &str, two: &str, end: &str) -> Found {
+fn two(declarations: &str, one: &str, two: &str, end: &str) -> Findings {
     let source = format!(
         "{HEAD}{declarations}\nvoid *f(void *p) {{\n{one}\nreturn p; }}\nvoid *g(void *p) {{\n{two}\nreturn p; }}\n\
          int main(void) {{ pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_create(&b, 0, g, 0);\n\
          pthread_join(a, 0); pthread_join(b, 0); {end} return 0; }}"
     );
-    let how = How {
+    let how = ExploreOptions {
         allow_races: true,
         nondet: Some(("int", 0, 2)),
-        ..How::default()
+        ..ExploreOptions::default()
     };
     explore("t.c", &source, how)
 }
@@ -158,9 +158,9 @@ int main() {
 }
 "#;
     for (what, right) in [("-DWHAT=5", true), ("-DWHAT=6", false)] {
-        let how = How {
+        let how = ExploreOptions {
             flags: &[what],
-            ..How::default()
+            ..ExploreOptions::default()
         };
         let found = explore("queue.cpp", source, how);
         assert_eq!(found.is_right(), right, "{found:?}");

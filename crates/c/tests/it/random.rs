@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use mazurka_core::Random;
 
-use crate::support::{How, explore, has_compiler};
+use crate::support::{ExploreOptions, explore, has_compiler};
 
 /// A step of a thread. `r` is its register: a value that it reads is added to three times `r`.
 #[derive(Clone, Copy, Debug)]
@@ -304,10 +304,10 @@ fn compare(kind: Kind, seed: u64) {
         _ => &[None, Some("rc11")],
     };
     for &memory in models {
-        let how = How {
+        let how = ExploreOptions {
             allow_races: kind == Kind::Races,
             memory,
-            ..How::default()
+            ..ExploreOptions::default()
         };
         let found = explore("t.c", &source, how);
         let failures: BTreeSet<String> = found

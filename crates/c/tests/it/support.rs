@@ -12,7 +12,7 @@ use mazurka_explore::{Algorithm, Goal, Search};
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct Findings {
     pub executions: u64,
     pub blocked: u64,
     pub deadlocks: u64,
@@ -25,7 +25,7 @@ pub struct Found {
     pub refused: Option<String>,
 }
 
-impl Found {
+impl Findings {
     /// Returns whether there is no error and everything was explored.
     pub fn is_right(&self) -> bool {
         self.failures.is_empty()
@@ -80,7 +80,7 @@ pub fn has_compiler() -> bool {
 
 /// How to explore a program.
 #[derive(Clone, Debug, Default)]
-pub struct How<'a> {
+pub struct ExploreOptions<'a> {
     pub flags: &'a [&'a str],
     pub allow_races: bool,
     pub nondet: Option<(&'a str, i64, i64)>,
@@ -126,7 +126,7 @@ fn shim() -> &'static PathBuf {
     })
 }
 
-fn compile(name: &str, source: &str, how: &How<'_>, folder: &Path) -> PathBuf {
+fn compile(name: &str, source: &str, how: &ExploreOptions<'_>, folder: &Path) -> PathBuf {
     let file = folder.join(name);
     fs::write(&file, source).expect("the program");
     let cxx = name.ends_with(".cpp");
@@ -157,7 +157,7 @@ fn compile(name: &str, source: &str, how: &How<'_>, folder: &Path) -> PathBuf {
 }
 
 /// Explores a program in a separate process. `name` is that of its file.
-pub fn explore(name: &str, source: &str, how: How<'_>) -> Found {
+pub fn explore(name: &str, source: &str, how: ExploreOptions<'_>) -> Findings {
     Compiled::new(name, source, &how).explore(&how)
 }
 
@@ -177,7 +177,7 @@ impl Drop for Compiled {
 
 impl Compiled {
     /// Compiles a program. `name` is that of its file.
-    pub fn new(name: &str, source: &str, how: &How<'_>) -> Self {
+    pub fn new(name: &str, source: &str, how: &ExploreOptions<'_>) -> Self {
         let folder = folder();
         let object = compile(name, source, how, &folder);
         let name = name.to_owned();
@@ -189,12 +189,12 @@ impl Compiled {
     }
 
     /// Explores the program in a separate process.
-    pub fn explore(&self, how: &How<'_>) -> Found {
+    pub fn explore(&self, how: &ExploreOptions<'_>) -> Findings {
         explore_object(&self.name, &self.object, how)
     }
 }
 
-fn explore_object(name: &str, object: &Path, how: &How<'_>) -> Found {
+fn explore_object(name: &str, object: &Path, how: &ExploreOptions<'_>) -> Findings {
     let mut worker = Command::new(std::env::current_exe().expect("this program"));
     worker.args([
         "--exact",
@@ -221,7 +221,7 @@ fn explore_object(name: &str, object: &Path, how: &How<'_>) -> Found {
     }
     let output = worker.output().expect("a worker");
     let said = String::from_utf8_lossy(&output.stdout);
-    let mut found = Found::default();
+    let mut found = Findings::default();
     for line in said.lines() {
         let Some((key, value)) = line.split_once("=== ") else {
             continue;

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{Found, How, explore, has_compiler};
+use crate::support::{ExploreOptions, Findings, explore, has_compiler};
 
 /// A line of a program that states an expected result.
 struct Case {
@@ -31,7 +31,7 @@ fn cases(source: &str) -> Vec<Case> {
     lines.map(case).collect()
 }
 
-fn judge(found: &Found, case: &Case) -> bool {
+fn judge(found: &Findings, case: &Case) -> bool {
     let everything = found.bounds == "[]" && found.refused.is_none();
     match &case.wrong {
         None => found.is_right() && found.executions > 0,
@@ -65,11 +65,11 @@ fn tasks_have_their_verdicts() {
         for case in &cases {
             let mut flags = vec![include.as_str()];
             flags.extend(case.flags.iter().map(String::as_str));
-            let how = How {
+            let how = ExploreOptions {
                 flags: &flags,
                 allow_races: true,
                 nondet: Some(("int", 0, 2)),
-                ..How::default()
+                ..ExploreOptions::default()
             };
             let found = explore(name, &source, how);
             if !judge(&found, case) {

@@ -200,7 +200,10 @@ fn runs_are_compared_as_traces() {
     let said = ask(THETA_0, "0 0 0.1");
     assert!(said.out.contains("step 4 is not made there"), "{said:?}");
     let said = ask("0 0 0.1", THETA_0);
-    assert!(said.out.contains("goes on where this run ends"), "{said:?}");
+    assert!(
+        said.out.contains("continues where this run ends"),
+        "{said:?}"
+    );
     assert_eq!(ask(THETA_0, "7").code, 3);
 }
 

@@ -255,7 +255,7 @@ impl<'s> Survey<'s> {
             };
             if keeps && !read && !name.text.starts_with('_') {
                 let message = format!("the local `{}` is never read", name.text);
-                let help = "remove it; if its value is of no use, so is what computes it";
+                let help = "remove it, and what only computes its value";
                 self.warnings.push(unused("W0106", name, message, help));
             }
         }

@@ -19,9 +19,9 @@ pub(super) fn fair(graph: &Graph, unended: &[bool]) -> bool {
         .any(|states| is_fair(graph, &component, states))
 }
 
-/// Whether a run through the whole component, with all its steps, is fair. A part of a component
-/// has no more stepping processes and no fewer that are always ready, so whole components are
-/// enough.
+/// Whether a run through the whole component, with all its steps, is fair. In a part of a component
+/// fewer processes step and more may be always ready. So if a part is fair, the whole is fair too,
+/// and only whole components need to be examined.
 fn is_fair(graph: &Graph, component: &[usize], states: &[usize]) -> bool {
     let mut stepping = BTreeSet::new();
     let mut ready: Option<BTreeSet<usize>> = None;
