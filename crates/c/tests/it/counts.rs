@@ -22,7 +22,7 @@ int main(void) {
     return 0;
 }
 "#;
-    let found = explore("two.c", source, How::default());
+    let found = explore("two.c", source, ExploreOptions::default());
     assert_eq!((found.executions, found.blocked), (2, 0), "{found:?}");
     assert_eq!(
         found.failures,

@@ -7,7 +7,7 @@ const HEAD: &str = "#include <pthread.h>\n#include <semaphore.h>\n#include <stda
     #include <threads.h>\n#line 1\n";
 
 fn found(body: &str) -> Findings {
-    explore("t.c", &format!("{HEAD}{body}"), How::default())
+    explore("t.c", &format!("{HEAD}{body}"), ExploreOptions::default())
 }
 
 /// Returns a program of two threads with these bodies after some declarations. `main` ends with

@@ -7,7 +7,7 @@ const C: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdlib.
     #include <unistd.h>\n#include <assert.h>\n";
 
 fn c(body: &str) -> Findings {
-    explore("t.c", &format!("{C}{body}"), How::default())
+    explore("t.c", &format!("{C}{body}"), ExploreOptions::default())
 }
 
 /// Returns a program in which a thread runs `g` and `main` does this meanwhile.

@@ -95,7 +95,7 @@ fn all_values_of_a_small_type_are_tried() {
         "{HEAD}unsigned char __VERIFIER_nondet_uchar(void);\n\
          int main(void) {{ int n = __VERIFIER_nondet_uchar(); assert(n * n != 49); return 0; }}"
     );
-    let found = explore("t.c", &source, How::default());
+    let found = explore("t.c", &source, ExploreOptions::default());
     assert_eq!(found.executions, 256, "{found:?}");
     assert!(found.says("assertion `n * n != 49` failed"), "{found:?}");
 }
@@ -109,7 +109,7 @@ fn names_of_cxx_are_those_of_the_source() {
         struct Account { int balance = 0; __attribute__((noinline)) void pay(int by) { balance += by; } };\n\
         Account account; }\n\
         int main() { std::thread t([] { bank::account.pay(1); }); bank::account.pay(2); t.join(); }\n";
-    let found = explore("bank.cpp", source, How::default());
+    let found = explore("bank.cpp", source, ExploreOptions::default());
     let words = "data race on `bank::account`: it is read in bank::Account::pay (bank.cpp:3)";
     assert!(found.says(words), "{found:?}");
 }
