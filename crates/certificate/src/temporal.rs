@@ -44,7 +44,7 @@ pub(crate) struct Graph<'s> {
 
 /// Whether temporal properties can be decided: their conditions read only cells.
 pub(crate) fn is_decided(machine: &Machine<'_>) -> bool {
-    !machine.flat.speaks_of_locals()
+    !machine.flat.mentions_locals()
 }
 
 fn has_failed(state: &State) -> bool {

@@ -345,7 +345,7 @@ impl Program {
         if !options.properties.is_empty() {
             return Err(NotCertified::Named);
         }
-        let locals = Flat::new(code).speaks_of_locals();
+        let locals = Flat::new(code).mentions_locals();
         let beyond = locals || !code.covers().is_empty() || self.refines().is_some();
         if beyond && self.kinds_of(options).contains(Kind::Property) {
             Err(NotCertified::Property)

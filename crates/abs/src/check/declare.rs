@@ -47,7 +47,7 @@ impl<'a> Checker<'a> {
             self.standard = module == 0;
             self.names(module);
         }
-        self.modules_see();
+        self.compute_visible_names();
         self.interface_types();
         for module in 0..self.modules.len() {
             self.standard = module == 0;

@@ -12,7 +12,7 @@ const EXCEPTIONS_NAME: &str = "ABS.StdLib.Exceptions";
 impl Checker<'_> {
     /// Determines the names visible in every module. A module may re-export names that another
     /// module re-exports, so this is repeated until nothing is new.
-    pub(super) fn modules_see(&mut self) {
+    pub(super) fn compute_visible_names(&mut self) {
         for module in 0..self.modules.len() {
             self.own_exports(module);
         }
@@ -190,8 +190,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the module that a clause names, or reports that there is none. A module that is left
-    /// out of ABS does not exist but may be named: the use of its names is refused.
+    /// Returns the module that a clause names, or reports that there is none. A standard module
+    /// that is left out may be named although it does not exist: only the use of its names is
+    /// refused.
     fn exporter(&mut self, from: &Name) -> Option<usize> {
         let found = self.module_named(&from.text);
         if found.is_none() && excluded_module(&from.text).is_none() {

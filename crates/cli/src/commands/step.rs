@@ -62,21 +62,17 @@ type Offered = (&'static str, &'static str, &'static str);
 
 /// A command may be abbreviated to its first letter; the first command with that letter is meant.
 const COMMANDS: [Offered; 11] = [
-    (
-        "again",
-        "[N]",
-        "make N steps again that were taken back (1)",
-    ),
+    ("again", "[N]", "redo N steps that were taken back (1)"),
     ("back", "[N]", "take N steps back (1)"),
     (
         "finish",
         "",
-        "make steps by chance until the run ends, as `run` does",
+        "make random steps until the run ends, as `run` does",
     ),
     ("goto", "SCHEDULE", "go to the end of a schedule"),
     ("help", "", "list the commands"),
     ("quit", "", "end the dialogue"),
-    ("random", "[N]", "make N steps by chance (1)"),
+    ("random", "[N]", "make N random steps (1)"),
     (
         "state",
         "",
@@ -129,7 +125,7 @@ pub(super) fn step(args: &StepArgs) -> Result<Exit, Refusal> {
             view: view(&options.limits),
             watch,
         };
-        dialogue.hold()
+        dialogue.run()
     })?
 }
 
@@ -181,9 +177,9 @@ struct Dialogue<'a, 'w> {
 
 impl Dialogue<'_, '_> {
     /// Answers lines until the input ends, or the output is closed.
-    fn hold(mut self) -> Result<Exit, Refusal> {
+    fn run(mut self) -> Result<Exit, Refusal> {
         let prompts = io::stdin().is_terminal() && io::stdout().is_terminal();
-        let first = self.stood(0);
+        let first = self.situation_text(0);
         let mut answer = Some(format!("{}\n{first}", self.program.record().file));
         while let Some(text) = answer {
             let heard = output::say(&mazurka_report::fit(&text, self.view.width));
@@ -210,9 +206,9 @@ impl Dialogue<'_, '_> {
     fn answer(&mut self, line: &str) -> Option<String> {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let done = match self.command(word) {
-            _ if line.is_empty() => Ok(self.stood(self.stepper.steps_made())),
+            _ if line.is_empty() => Ok(self.situation_text(self.stepper.steps_made())),
             Some("quit") => return None,
-            Some(command) => self.obey(command, rest.trim()),
+            Some(command) => self.execute(command, rest.trim()),
             None => self.steps(line),
         };
         Some(done.unwrap_or_else(|problem| format!("{problem}\n")))
@@ -230,7 +226,7 @@ impl Dialogue<'_, '_> {
     }
 
     /// Executes a command. The error says what is wrong with it.
-    fn obey(&mut self, command: &'static str, rest: &str) -> Result<String, String> {
+    fn execute(&mut self, command: &'static str, rest: &str) -> Result<String, String> {
         let offered = COMMANDS.iter().find(|(name, ..)| *name == command);
         if offered.is_some_and(|(_, takes, _)| takes.is_empty()) && !rest.is_empty() {
             return Err(format!("`{command}` stands alone; leave out `{rest}`"));
@@ -243,11 +239,11 @@ impl Dialogue<'_, '_> {
             }
             "back" => {
                 self.stepper.back(number(command, rest)?);
-                Ok(self.stood(self.stepper.steps_made()))
+                Ok(self.situation_text(self.stepper.steps_made()))
             }
             "start" => {
                 self.stepper.back(known);
-                Ok(self.stood(0))
+                Ok(self.situation_text(0))
             }
             "goto" => self.go_to(rest),
             "random" => {
@@ -292,7 +288,7 @@ impl Dialogue<'_, '_> {
             format!("step {at} of the schedule: {problem}; the run stays where it is")
         };
         gone.map_err(stay)?;
-        Ok(self.stood(self.stepper.steps_made()))
+        Ok(self.situation_text(self.stepper.steps_made()))
     }
 
     /// Returns the schedule, and the command that runs it.
@@ -322,10 +318,10 @@ impl Dialogue<'_, '_> {
         made: Result<(), StepProblem>,
     ) -> Result<String, String> {
         match made {
-            Ok(()) => Ok(self.stood(known)),
+            Ok(()) => Ok(self.situation_text(known)),
             // Show the steps that were made, then why there are no more.
             Err(problem) if self.stepper.steps_made() > known => {
-                Ok(format!("{}{problem}\n", self.stood(known)))
+                Ok(format!("{}{problem}\n", self.situation_text(known)))
             }
             Err(
                 problem @ (StepProblem::NoSuchProcess(_)
@@ -336,7 +332,7 @@ impl Dialogue<'_, '_> {
         }
     }
 
-    /// Shows the steps like `made`, after random steps that a bound may have ended.
+    /// Shows the steps like `show_steps`, after random steps that a bound may have ended.
     fn bounded(
         &mut self,
         known: usize,
@@ -348,7 +344,7 @@ impl Dialogue<'_, '_> {
             let steps = self.stepper.steps_made();
             return Ok(format!("interrupted after {steps} steps\n"));
         }
-        let mut text = self.stood(known);
+        let mut text = self.situation_text(known);
         if let Some(bound) = bound {
             let advice = mazurka_report::advice(&bound);
             text += &format!("stopped: {bound}: {advice}\n");
@@ -357,7 +353,7 @@ impl Dialogue<'_, '_> {
     }
 
     /// Returns the current state of the run: new steps, failures, how it ended, what can come next.
-    fn stood(&mut self, known: usize) -> String {
+    fn situation_text(&mut self, known: usize) -> String {
         let run = self.stepper.run();
         let next = self.stepper.next_steps();
         let now = Stepped {

@@ -62,13 +62,13 @@ impl Catalogue {
         } else {
             match self.keyed.get(event.claims_key as usize) {
                 Some(Some(number)) => *number,
-                _ => self.meet(event),
+                _ => self.look_up_or_add(event),
             }
         }
     }
 
     #[cold]
-    fn meet(&mut self, event: &Event) -> u32 {
+    fn look_up_or_add(&mut self, event: &Event) -> u32 {
         let number = self.number(event.process, &event.claims);
         let key = event.claims_key as usize;
         if key != 0 {

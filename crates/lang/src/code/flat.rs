@@ -88,7 +88,7 @@ impl<'a> Flat<'a> {
     }
 
     /// Whether these conditions mention locals of processes.
-    pub fn speaks_of_locals(&self) -> bool {
+    pub fn mentions_locals(&self) -> bool {
         !self.code.program().watched.is_empty()
     }
 }

@@ -204,8 +204,8 @@ impl Observer<AnyStart> for Outlooks {
     }
 }
 
-/// Returns what the permutations of a run from any initial values get wrong about some values. Also
-/// none if nothing could be compared.
+/// Returns what the permutations of a run from any initial values get wrong about some values;
+/// `None` if nothing is wrong, or if nothing could be compared.
 fn fault_from_any_start(text: &str, chance: u64, compared: &mut u64) -> Option<String> {
     let hir = mazurka_lang::load(text, &[]).ok()?;
     let code = std::sync::Arc::new(mazurka_lang::compile(&hir, text).ok()?);
