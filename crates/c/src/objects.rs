@@ -353,11 +353,11 @@ fn unlock(object: usize, kind: i64, pc: usize) -> i64 {
         return 0;
     }
     announce(Pending::new("unlock", object, pc).on(AccessKind::Release, cell));
-    give(cell, pc);
+    release_lock(cell, pc);
     0
 }
 
-fn give(cell: u32, pc: usize) {
+fn release_lock(cell: u32, pc: usize) {
     used(cell, ObjectKind::Mutex, pc);
     let world = world();
     let current = world.current;
@@ -379,7 +379,7 @@ fn enlist(object: usize, mutex: usize, pc: usize, verb: &'static str) -> (u32, u
         ..Pending::new(verb, object, pc).on(AccessKind::Release, lock)
     });
     used(cell, ObjectKind::Condition, pc);
-    give(lock, pc);
+    release_lock(lock, pc);
     let world = world();
     let current = world.current;
     (world.me().awaiting, world.me().token) = (true, false);
@@ -497,7 +497,7 @@ fn join(handle: i64, pc: usize) -> i64 {
 fn detach(handle: i64, pc: usize) -> i64 {
     let thread = named(handle, pc, "detaches");
     if world().weak.on {
-        weak::first(thread, "detaches", pc)
+        weak::join_or_detach(thread, "detaches", pc)
     } else {
         let current = world().current;
         let thread = world().thread(thread.index());

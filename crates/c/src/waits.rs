@@ -25,7 +25,7 @@ pub(crate) fn rw_read(object: usize, tries: bool, pc: usize) -> i64 {
         return libc::EBUSY.into();
     }
     world.cell(cell).readers.push(current);
-    took(cell, pc);
+    record_acquisition(cell, pc);
     0
 }
 
@@ -45,12 +45,12 @@ pub(crate) fn rw_write(object: usize, tries: bool, pc: usize) -> i64 {
         return libc::EBUSY.into();
     }
     lock.holder = Some((current, pc));
-    took(cell, pc);
+    record_acquisition(cell, pc);
     0
 }
 
 /// Records that the current thread has acquired a read-write lock.
-fn took(cell: u32, pc: usize) {
+fn record_acquisition(cell: u32, pc: usize) {
     let world = world();
     let current = world.current;
     world.clocks.acquire(current, cell);

@@ -84,7 +84,7 @@ pub fn finish(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         diagnostics.push(
             Diagnostic::new("M0411", span, "there are more mistakes than are shown")
                 .label(format!("only the first {MAX_DIAGNOSTICS} are shown"))
-                .help("mend these first, then run again"),
+                .help("fix these first, then run again"),
         );
     }
     diagnostics

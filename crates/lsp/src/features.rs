@@ -140,7 +140,7 @@ pub(crate) fn rename(
     let source = document.text.as_str();
     let spans = renaming(&document.path, source, offset, new)?;
     if document.program.is_none() {
-        return Err("the program has mistakes: mend these first".to_owned());
+        return Err("the program has mistakes: fix these first".to_owned());
     }
     let mut renamed = String::with_capacity(source.len());
     let mut at = 0;

@@ -60,7 +60,7 @@ impl Search {
         answers: &Sender<Answer>,
     ) -> Result<Self, String> {
         let program = document.program.clone();
-        let program = program.ok_or("the program has mistakes: mend these first")?;
+        let program = program.ok_or("the program has mistakes: fix these first")?;
         let stop = Arc::new(AtomicBool::new(false));
         let search = Self {
             id: id.clone(),

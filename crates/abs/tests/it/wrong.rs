@@ -290,15 +290,15 @@ fn documented_examples_have_the_mistake_and_their_repairs_have_none() {
             .filter_map(|block| block.strip_prefix("text\n"))
             .collect();
         assert_eq!(examples.len(), 2, "{code} needs an example and its repair");
-        let (wrong, mended) = (completed(examples[0]), completed(examples[1]));
-        let shown = wrong.iter().zip(&mended).any(|(wrong, mended)| {
-            codes(wrong).iter().any(|found| *found == code) && codes(mended).is_empty()
+        let (wrong, repaired) = (completed(examples[0]), completed(examples[1]));
+        let shown = wrong.iter().zip(&repaired).any(|(wrong, repaired)| {
+            codes(wrong).iter().any(|found| *found == code) && codes(repaired).is_empty()
         });
         assert!(
             shown,
             "{code}: the example has {:?}, its repair {:?}",
             wrong.each_ref().map(|text| codes(text)),
-            mended.each_ref().map(|text| codes(text)),
+            repaired.each_ref().map(|text| codes(text)),
         );
         tested += 1;
     }

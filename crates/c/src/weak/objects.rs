@@ -189,7 +189,7 @@ fn of_lock(object: usize, pc: usize) -> (u32, bool) {
     (cell, holder.is_some_and(|(holder, _)| holder == current))
 }
 
-fn took(cell: u32, pc: usize) {
+fn record_acquisition(cell: u32, pc: usize) {
     let world = world();
     let current = world.current;
     let lock = world.cell(cell);
@@ -215,7 +215,7 @@ fn relock(cell: u32, object: usize, pc: usize) {
     let pending = Pending::new("lock", object, pc).on(AccessKind::Acquire, cell);
     let pending = pending.until(WaitCondition::Lock(cell));
     act(pending, Action::Lock { loc: Loc(cell) }, Rule::Nothing);
-    took(cell, pc);
+    record_acquisition(cell, pc);
 }
 
 fn try_lock(object: usize, kind: i64, pc: usize, otherwise: i32) -> i64 {
@@ -232,7 +232,7 @@ fn try_lock(object: usize, kind: i64, pc: usize, otherwise: i32) -> i64 {
         used(cell, ObjectKind::Mutex, pc);
         return otherwise.into();
     }
-    took(cell, pc);
+    record_acquisition(cell, pc);
     0
 }
 
@@ -249,11 +249,11 @@ fn unlock(object: usize, kind: i64, pc: usize) -> i64 {
         world().cell(cell).depth -= 1;
         return 0;
     }
-    give(cell, Pending::new("unlock", object, pc));
+    release_lock(cell, Pending::new("unlock", object, pc));
     0
 }
 
-fn give(cell: u32, pending: Pending) {
+fn release_lock(cell: u32, pending: Pending) {
     let pending = pending.on(AccessKind::Release, cell);
     world().cell(cell).holder = None;
     tell_held(ObjectKind::Mutex, cell);
@@ -284,7 +284,7 @@ fn cond_wait(object: usize, mutex: usize, pc: usize) -> i64 {
     let wait = world.me().weak_state.waits;
     world.cell(cell).waiters.push(current);
     let token = token(current.0, wait);
-    give(lock, Pending::new("unlock", mutex, pc));
+    release_lock(lock, Pending::new("unlock", mutex, pc));
     let pending = Pending::new("wait to be notified", object, pc).until(WaitCondition::Token);
     let action = Action::Await {
         loc: Loc(token),
@@ -478,7 +478,7 @@ fn join(handle: i64, pc: usize) -> i64 {
         world().me().life = Life::Failed;
         access::rest()
     }
-    first(other, "joins", pc);
+    join_or_detach(other, "joins", pc);
     let pending = Pending::new("join", other.index(), pc).until(WaitCondition::Ended(other));
     let child = thread(other);
     act(pending, Action::Join { child }, Rule::Nothing);
@@ -489,7 +489,7 @@ fn join(handle: i64, pc: usize) -> i64 {
 
 /// Records that a thread is joined or detached, which may happen only once. If it happens more
 /// often, the search restarts, and these operations become events that the engine orders.
-pub(crate) fn first(thread: mazurka_core::ProcessId, verb: &str, pc: usize) {
+pub(crate) fn join_or_detach(thread: mazurka_core::ProcessId, verb: &str, pc: usize) {
     let world = world();
     let (current, learned) = (world.current, world.learned.joins);
     let state = world.thread(thread.index());

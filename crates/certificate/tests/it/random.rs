@@ -4,9 +4,9 @@ use mazurka_certificate::{Certificate, Facts, Kind, Rejected};
 use mazurka_testkit::{Config, Dependence, Limit, Summary, generate, machine, naive};
 
 /// The number of programs to try: `MAZURKA_PROGRAMS`, or this default.
-pub fn programs(unless_told: u64) -> u64 {
+pub fn programs(default: u64) -> u64 {
     let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
+    told.and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
 /// Returns what brute force finds, if the program is small enough.

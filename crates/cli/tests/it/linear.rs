@@ -195,8 +195,8 @@ spec object for 2 clients of 1 operation {
         found.out.contains("explains that add(false) returns Late"),
         "{found:?}"
     );
-    let mended = text.replace("if closed {", "if x > 10 {");
-    assert_eq!(with_input(&["check", "-"], &mended).code, 0);
+    let repaired = text.replace("if closed {", "if x > 10 {");
+    assert_eq!(with_input(&["check", "-"], &repaired).code, 0);
 }
 
 #[test]

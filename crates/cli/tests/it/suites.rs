@@ -194,7 +194,7 @@ fn codes_are_explained() {
     assert_eq!(one.code, 0, "{one:?}");
     assert!(one.out.starts_with("M0301\n\n"), "{one:?}");
     assert!(
-        one.out.contains("Mended:") && !one.out.contains("```"),
+        one.out.contains("Repaired:") && !one.out.contains("```"),
         "{one:?}"
     );
     let all = mazurka(&["explain", "--list"]);

@@ -106,7 +106,7 @@ impl<'s> BodyChecker<'_, 's> {
 /// Returns a mistake at the innermost part of an expression that is not constant.
 fn why_not_constant(expr: &Expr) -> Option<Diagnostic> {
     let here = |code, message: &str, label: String| {
-        let help = "a constant needs a value before anything runs: mend the expression";
+        let help = "a constant needs a value before anything runs: fix the expression";
         Some(
             Diagnostic::new(code, expr.span, message)
                 .label(label)

@@ -248,18 +248,18 @@ fn documented_examples_have_the_mistake_and_their_repairs_have_none() {
             .filter_map(|block| block.strip_prefix("text\n"))
             .collect();
         assert_eq!(examples.len(), 2, "{code} needs an example and its repair");
-        let (wrong, mended) = (completed(examples[0]), completed(examples[1]));
+        let (wrong, repaired) = (completed(examples[0]), completed(examples[1]));
         // A variable may have no initial value, unless that is the mistake.
         let allowed = |found: &str| found == "M0601" && code != "M0601";
-        let shown = wrong.iter().zip(&mended).any(|(wrong, mended)| {
+        let shown = wrong.iter().zip(&repaired).any(|(wrong, repaired)| {
             codes(wrong).iter().any(|found| *found == code)
-                && codes(mended).iter().all(|found| allowed(found))
+                && codes(repaired).iter().all(|found| allowed(found))
         });
         assert!(
             shown,
             "{code}: the example has {:?}, its repair {:?}",
             wrong.each_ref().map(|text| codes(text)),
-            mended.each_ref().map(|text| codes(text)),
+            repaired.each_ref().map(|text| codes(text)),
         );
         tested += 1;
     }

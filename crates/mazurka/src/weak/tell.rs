@@ -277,7 +277,7 @@ impl Narrator<'_> {
         let step = at + 1;
         let memory = self.memory;
         let what = format!(
-            "step {step} of the schedule: {process} has no outcome {outcome} here under {memory}; the number behind `=` says how many newer writes a read does not see, or a write comes before, or what is chosen"
+            "step {step} of the schedule: {process} has no outcome {outcome} here under {memory}; the number after `=` says how many newer writes a read does not see, or a write comes before, or what is chosen"
         );
         Misfit { step, what }
     }
@@ -417,7 +417,7 @@ impl<'a> Walk<'a> {
         self.made.insert((thread.0, index), step);
     }
 
-    /// Returns the value that an access finds which is not part of the graph.
+    /// Returns the value that an access outside the graph finds.
     pub fn last_value(&self, loc: Loc, initial: impl FnOnce() -> i64) -> i64 {
         if self.graph.knows(loc) {
             self.graph.final_value(loc)

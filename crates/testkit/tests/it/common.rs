@@ -14,9 +14,9 @@ use mazurka_lang::{Machine, Property, compile, load};
 use mazurka_testkit::{Dependence, Limit, States, Summary, machine, naive, shrink, tree};
 
 /// The number of programs to try: `MAZURKA_PROGRAMS`, or this default.
-pub fn programs(unless_told: u64) -> u64 {
+pub fn programs(default: u64) -> u64 {
     let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
+    told.and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
 /// Runs a closure whose panics are caught and not printed. The hook belongs to the whole process,
@@ -37,10 +37,10 @@ pub fn truth(text: &str, limit: Limit) -> Option<Summary> {
     (!found.lost).then_some(found)
 }
 
-/// Shrinks a program about which something is wrong, and panics with it. `who` names what gets it
-/// wrong and the seed of the program.
+/// Shrinks a program about which something is wrong, and panics with it. `title` names what gets it
+/// wrong, and the seed of the program.
 pub fn panic_with_smallest(
-    who: &str,
+    title: &str,
     program: &tree::Program,
     wrong: impl Fn(&str) -> Option<String>,
 ) -> ! {
@@ -49,7 +49,7 @@ pub fn panic_with_smallest(
         let fault = wrong(&small.to_string()).unwrap_or_default();
         (small, fault)
     });
-    panic!("{who}: {fault}\n{small}\n\nfirst:\n{program}");
+    panic!("{title}: {fault}\n{small}\n\nfirst:\n{program}");
 }
 
 /// Explores everything; the observer collects states.
@@ -161,6 +161,6 @@ pub fn records(program: &Program) -> Vec<(&'static str, Record)> {
         ("context", explore(Algorithm::CONTEXT)),
     ];
     let all = all.into_iter();
-    all.map(|(who, record)| (who, record.expect("it can be searched")))
+    all.map(|(engine, record)| (engine, record.expect("it can be searched")))
         .collect()
 }
