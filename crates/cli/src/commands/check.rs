@@ -33,10 +33,11 @@ use crate::{files, values};
   mazurka check peterson.maz --certificate peterson.cert; mazurka check-certificate peterson.cert
   echo 'var x: int = 0 process {{ x := 1 }} process {{ x := 2 }}' | mazurka check -
 
-Failures, temporal properties, deadlocks and livelocks count, in this order of gravity, and then
-different final states if the file has `observe` or states no other property; --property decides
-instead what counts, kinds or the names of properties. Where a violation is found, graver ones are looked for in as many steps again,
-at least a million; the kinds that are still open then are named. --keep-going explores everything.
+Failures, temporal properties, deadlocks and livelocks count, in this order of gravity. Different
+final states count too if the file has `observe` or states no other property. --property decides
+instead what counts: kinds of violations, or names of properties. After a violation, graver kinds
+are searched for in as many steps again, at least a million; the kinds that are still open then are
+named. --keep-going explores everything.
 {EXIT_CODES}"))]
 #[command(mut_arg("nondet", |flag| flag.visible_alias("inputs")))]
 #[command(mut_args(|flag| offer(flag, ABOUT_EVIDENCE, &EVIDENCE.concat())))]

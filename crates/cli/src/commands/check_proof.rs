@@ -23,7 +23,7 @@ use crate::{files, output};
   mazurka prove peterson.maz --proof peterson.proof; mazurka check-proof peterson.proof
   mazurka check-proof peterson.proof --file moved/peterson.maz
 
-Exit code 0: it is a proof. 1: it is none, and the first goal that does not follow is named.
+Exit code 0: it is a proof. 1: it is not a proof; the first goal that does not follow is named.
 2: a limit was reached before it was checked to its end.
 3: it cannot be read, or is about another program.
 {EXIT_CODES}"))]

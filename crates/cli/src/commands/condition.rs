@@ -21,9 +21,9 @@ use crate::watch::watched;
   mazurka condition search.maz --property 'found || n == 0'
 
 A property is `deterministic`, `failure` or `deadlock` (some schedule leads to one), or a condition
-that must hold whenever all processes have ended, as an `ensures`. The condition is one over the
+that must hold whenever all processes have ended, like an `ensures`. The condition is one over the
 inputs, named by process and number (0.1#0), and over variables without an initial value. A `choose`
-may come out in any way. Where a limit leaves something open, the answer says for which values.
+may give any of its values. If a limit leaves something open, the answer says for which values.
 Exit codes: 0 the condition is exact, 2 some values are open (a bound was hit), 3 bad input or
 usage, 4 internal error.")]
 pub(crate) struct ConditionArgs {

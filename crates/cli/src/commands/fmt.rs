@@ -18,7 +18,7 @@ use crate::{diagnose, files, output};
 
 Line breaks and comments stay as they are (docs/format.md). A file is written only if its new text is
 read as the same program, and all at once. A file with mistakes is left as it is.
-Exit codes: 0 all files are laid out, 1 with --check: some are not, 3 a file cannot be read or
+Exit codes: 0 all files are formatted, 1 with --check: some are not, 3 a file cannot be read or
 written, or has mistakes.")]
 pub(crate) struct FmtArgs {
     /// Files, or folders for all `.maz` files in them. `-` reads standard input and prints the
@@ -50,7 +50,7 @@ pub(super) fn fmt(args: &FmtArgs) -> Result<Exit, Refusal> {
 fn format_file(name: &str, check: bool) -> Result<Exit, String> {
     if name != "-" && !name.ends_with(".maz") {
         return Err(format!(
-            "`{name}` is no `.maz` file, and only these are laid out"
+            "`{name}` is not a `.maz` file, and only these are formatted"
         ));
     }
     let text = files::program(name)?;
@@ -67,7 +67,7 @@ fn format_file(name: &str, check: bool) -> Result<Exit, String> {
         (_, true) if formatted == text => Exit::Verified,
         (_, true) => {
             let line = first_difference(&text, &formatted);
-            output::print(&format!("{name}:{line}: not laid out\n"), Exit::Violated)
+            output::print(&format!("{name}:{line}: not formatted\n"), Exit::Violated)
         }
         ("-", false) => output::print_raw(&formatted, Exit::Verified),
         (_, false) => {

@@ -18,7 +18,7 @@ use crate::output;
   mazurka new pingpong.abs
   mazurka new mazurka.toml
 
-A file that is there is never changed.
+An existing file is never changed.
 Exit codes: 0 the file was written, 3 it was not.")]
 pub(crate) struct NewArgs {
     /// The file to write; its extension decides what it is: `.maz`, `.abs` or `.toml`

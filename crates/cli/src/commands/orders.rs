@@ -17,9 +17,9 @@ use crate::watch::watched;
   mazurka orders message.maz --memory rc11
   mazurka orders peterson.maz --memory tso --time-limit 1m
 
-Where the program is violated: a smallest set of accesses to strengthen, and the weakest orders
-there. Where it is verified: the weakest orders with which it still is, made weaker one after the
-other from the first access on. Each is checked by a search of its own.
+If the program is violated, the answer is a smallest set of accesses to strengthen, with the weakest
+orders that suffice there. If it is verified, the answer is the weakest orders with which it still
+is: they are weakened one after the other, from the first access on. A separate search checks each.
 Exit codes: 0 verified, 1 violated, 2 inconclusive (a bound was hit), 3 bad input or usage,
 4 internal error.")]
 pub(crate) struct OrdersArgs {

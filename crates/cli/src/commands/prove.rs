@@ -37,8 +37,9 @@ const FORMATS: [Offer; 4] = [
   mazurka prove sum.maz --format html > sum.html
   mazurka check-proof sum.proof
 
-Variables without an initial value may have any. Unless --goal is given, the file's `prove`
-declarations are the goals, else its `ensures`; its assertions and invariants belong to each.
+A variable without an initial value may have any value. Without --goal, the goals are the `prove`
+declarations of the file, or its `ensures` if there are none; its assertions and invariants belong
+to each goal.
 docs/prove.md describes the formulas and the rules.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(

@@ -21,9 +21,9 @@ use crate::watch::watched;
   mazurka reach philosophers.maz --set N=3 --property 'at(0, 14) && at(2, 14)'
   mazurka reach philosophers.maz --set N=3 --property 'deadlock && at(2, 14)' --method smt
 
-A property is a condition over shared variables, and over where processes are: at(0.1, 12) holds
-where the next step of process 0.1 stands in line 12. `deadlock` holds where all processes that have
-not ended wait for ever; it stands alone or beside `&&`.
+A property is a condition over shared variables and the positions of processes: at(0.1, 12) holds if
+the next step of process 0.1 is in line 12. `deadlock` holds if all processes that have not ended
+wait for ever; it stands alone or beside `&&`.
 Exit codes: 0 unreachable, 1 reachable, 2 unknown (a bound was hit), 3 bad input or usage,
 4 internal error."))]
 pub(crate) struct ReachArgs {

@@ -24,10 +24,10 @@ use crate::{files, output, values};
   mazurka repair counter.maz --apply
   mazurka repair counter.maz --apply 2
 
-Tried are: another order of statements and of locks, a missing join, a lock or an atomic block
-around the smallest regions, and a guard on a step. Each change that is shown was checked: the
-program with it is verified. The first ones cost least. Nothing is written without --apply, and
-nothing to a file that has changed in the meantime.
+These changes are tried: another order of statements and of locks, a missing join, a lock or an
+atomic block around the smallest regions, and a guard on a step. Each change that is shown was
+checked: the program with it is verified. The cheapest ones come first. Nothing is written without
+--apply, and nothing to a file that has changed in the meantime.
 Exit codes: 0 a change was found, or the program is verified as it is; 1 no change of these kinds
 works; 2 none was found in time, or the program is not known to be wrong; 3 bad input or usage,
 4 internal error.")]

@@ -28,7 +28,7 @@ use crate::{files, values};
   mazurka replay bad.json --file moved/counter.maz
   mazurka replay bad.json --format svg > bad.svg
 
-Exit code 1: the violation is there again, as recorded. 3: the record is of another program or
+Exit code 1: the violation occurs again, as recorded. 3: the record is of another program or
 version, or the run diverges.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, HTML, LANES_DOT, LANES_SVG])))]

@@ -51,10 +51,11 @@ const FORMATS: [Offer; 7] = [
   mazurka run parity.maz --inputs 0#0=7 1#0=-2
   mazurka run example5.maz --schedule \"0 0 0.0 0.1\" --path
 
-A schedule is a list of processes, one per step, by number or by name: 0.1 is the second child of
-process 0, philosopher(2) or philosopher.2 the instance for 2 of `process philosopher (p in 0..N)`,
-and 0.1=2 lets its `choose` give 2. An input is named by process and order: 0.1#0 is the first of process
-0.1; what is not given is 0. A seed always names the same run. The exit code is about this run.
+A schedule is a list of processes, one per step, by number or by name. 0.1 is the second child of
+process 0. philosopher(2) or philosopher.2 is instance 2 of `process philosopher (p in 0..N)`.
+0.1=2 lets the `choose` of process 0.1 give 2. An input is named by process and order: 0.1#0 is the
+first input of process 0.1. Inputs that are not given are 0. A seed always names the same run.
+The exit code is about this run.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(
     flag,
@@ -75,8 +76,8 @@ pub(crate) struct RunArgs {
     /// The values of inputs, by process and order (or initial values, by variable) [default: 0]
     #[arg(long, value_name = "INPUT=VALUE", num_args = 1.., value_parser = values::input)]
     inputs: Vec<(String, i128)>,
-    /// Also show for which other initial values the run would be the same, and how it could have
-    /// gone differently
+    /// Also show for which other initial values the run would be the same, and where it could have
+    /// taken another path
     #[arg(long)]
     path: bool,
     /// Show the events of the run: what each step writes and reads, ι⟨W, R⟩

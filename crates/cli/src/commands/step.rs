@@ -30,7 +30,8 @@ const MOST_BYTES: u64 = 1 << 20;
   mazurka check counter.maz --witness bad.json; mazurka step counter.maz --record bad.json
   printf '0\\n1\\nstate\\nsave run.json\\n' | mazurka step counter.maz
 
-It reads commands from standard input and says after each what can come next; `help` lists them.
+It reads commands from standard input, and after each shows the possible next steps; `help` lists
+the commands.
 Processes are named as in schedules: 0, 0.1, philosopher(2), and 0=3 lets its `choose` give 3.
 Inputs that are not given are 0, as for `run`. Exit codes: 0 the end of the dialogue, 3 bad input or
 usage, 4 internal error. See docs/step.md.")]

@@ -31,7 +31,7 @@ const USUAL_FILE: &str = "mazurka.toml";
   mazurka test models --sarif findings
 
 The list is data: files, settings, limits and verdicts (docs/suites.md). It runs no command, compiles no
-C, and its paths lead down from its folder. Each model is checked by a process of its own.
+C, and its paths stay within its folder. A separate process checks each model.
 Exit codes: 0 all verdicts are as expected, 1 some are not, 2 some are inconclusive, 3 the list or a
 model cannot be read.")]
 pub(crate) struct TestArgs {

@@ -183,7 +183,7 @@ impl Reader {
             assert_eq!(
                 code,
                 0,
-                "{}: {file} is not laid out\n{said}",
+                "{}: {file} is not formatted\n{said}",
                 self.page.display()
             );
         }

@@ -12,7 +12,7 @@ fn standard_input_is_printed() {
     let said = with_input(&["fmt", "-"], UGLY);
     assert_eq!((said.code, &*said.out, &*said.err), (0, NEAT, ""));
     let said = with_input(&["fmt", "-", "--check"], UGLY);
-    assert_eq!((said.code, &*said.out), (1, "-:1: not laid out\n"));
+    assert_eq!((said.code, &*said.out), (1, "-:1: not formatted\n"));
     let said = with_input(&["fmt", "-", "--check"], NEAT);
     assert_eq!((said.code, &*said.out), (0, ""));
 }
@@ -60,7 +60,7 @@ fn a_file_with_mistakes_stays_as_it_is_and_the_others_are_laid_out() {
 #[test]
 fn what_is_no_program_is_refused() {
     for (name, words) in [
-        ("README.md", "no `.maz` file"),
+        ("README.md", "not a `.maz` file"),
         ("no-such-file.maz", "no-such-file.maz"),
         ("corpus/c", "without `.maz` files"),
     ] {

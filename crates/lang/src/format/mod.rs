@@ -22,7 +22,7 @@ use crate::syntax::token::{Token, TokenKind};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unformatted {
     /// It has syntax errors.
-    #[error("the program has mistakes, so it is not laid out: fix them first")]
+    #[error("the program has mistakes, so it is not formatted: fix them first")]
     Mistakes(Vec<Diagnostic>),
     /// The new text would mean something else, which is a defect of the formatter.
     #[error("the new layout would change the program, so the text stays as it is")]
