@@ -129,7 +129,7 @@ mod tests {
     fn what_is_wrong_is_said() {
         for (text, words) in [
             ("", "no [[program]]"),
-            ("[[program]]\nname = 'a'\nfile = '../a.maz'", "leads down"),
+            ("[[program]]\nname = 'a'\nfile = '../a.maz'", "stays below"),
             ("[[program]]\nname = 'a'\nfile = 'a.c'", "compiled"),
             ("run = 'ls'", "unknown field `run`"),
         ] {

@@ -248,7 +248,7 @@ pub(crate) fn stays_inside(file: &str) -> Result<(), String> {
     if inside && !file.is_empty() {
         Ok(())
     } else {
-        Err("a path leads down from the folder: no `..`, and not from the root".to_owned())
+        Err("a path stays below the folder: no `..`, and not from the root".to_owned())
     }
 }
 
@@ -291,8 +291,8 @@ mod tests {
             assert!(error.contains(said), "{error}");
         };
         wrong("", "", "no [[model]]");
-        wrong("[[model]]\nfile = '../a.maz'", "", "leads down");
-        wrong("[[model]]\nfile = '/a.maz'", "", "leads down");
+        wrong("[[model]]\nfile = '../a.maz'", "", "stays below");
+        wrong("[[model]]\nfile = '/a.maz'", "", "stays below");
         wrong("[[model]]\nfile = 'a.c'", "", "compiled");
         wrong(
             "[[model]]\nfile = 'a.maz'\nname = \"a\\nok\"",

@@ -39,7 +39,7 @@ pub(crate) enum Truth {
 /// The error for a formula with a box where only first-order formulas are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a box stands where this calculus has no rule for it: under `!`, `exists` or `<==>`, left of `==>`, or on both sides of `||`"
+    "this calculus has no rule for a box in this place: under `!`, `exists` or `<==>`, left of `==>`, or on both sides of `||`"
 )]
 pub struct Misplaced;
 

@@ -238,7 +238,7 @@ pub enum Refused {
     Refinement(String),
     /// An object whose operations clients call.
     #[error(
-        "`spec object`: histories are decided where all values are known, by `mazurka check` and `mazurka explore`"
+        "`spec object`: histories are decided only if all values are known, by `mazurka check` and `mazurka explore`"
     )]
     Object,
     /// The program has a `spec object`, and its net does not distinguish returns.

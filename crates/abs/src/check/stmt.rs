@@ -248,7 +248,7 @@ impl<'a> Checker<'a> {
             let (who, help) = match self.body().block {
                 Block::Init => ("an init", "move this into the method `Unit run()`"),
                 Block::Recover => ("a `recover`", "let it start a task that waits: `this!m();`"),
-                Block::Finally => ("a `finally`", "move this behind the `try` statement"),
+                Block::Finally => ("a `finally`", "move this after the `try` statement"),
             };
             let mistake = Diagnostic::new("A0237", span, format!("{who} block cannot wait"))
                 .label("`await`, `suspend`, `get` and calls of other objects are for methods")
@@ -313,7 +313,7 @@ impl<'a> Checker<'a> {
         if self.body().block == Block::Finally {
             let mistake = Diagnostic::new("A0238", span, "nothing can be returned here")
                 .label("a `finally` block has no result")
-                .help("move the `return` behind the `try` statement");
+                .help("move the `return` after the `try` statement");
             return self.report(mistake);
         }
         match self.body().result.clone() {

@@ -101,7 +101,7 @@ fn what_cannot_be_included_is_refused() {
         &[("in/main.maz", ""), ("out.maz", "var x: int = 0")],
     );
     for (path, why) in [
-        ("../out.maz", "leads down"),
+        ("../out.maz", "stays below"),
         ("missing.maz", "missing.maz"),
         ("main.maz", "includes itself"),
     ] {

@@ -143,7 +143,7 @@ fn lists_that_are_wrong_are_refused() {
             "[[model]]\nfile = 'a.maz'\nrun = 'ls'",
             "unknown field `run`",
         ),
-        ("[[model]]\nfile = '../a.maz'", "leads down"),
+        ("[[model]]\nfile = '../a.maz'", "stays below"),
         ("[[model]]\nfile = 'a.c'", "compiled and executed"),
         ("model = 3", "invalid type"),
     ] {

@@ -117,7 +117,7 @@ impl<'s> BodyChecker<'_, 's> {
                 Diagnostic::new(
                     "M0416",
                     span,
-                    "this operation cannot stand in an expression",
+                    "this operation cannot be used in an expression",
                 )
                 .label("it writes, so it is a step of its own")
                 .help(help),

@@ -306,7 +306,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
                 let note = self.gone.get(name.text).map(|span| {
                     (
                         *span,
-                        "known only in the block in which this stands".to_owned(),
+                        "known only in the block that contains this".to_owned(),
                     )
                 });
                 let locals: Vec<&'s str> = if self.locals.len() <= self.c.hint_budget {

@@ -274,12 +274,12 @@ impl<'s> BodyChecker<'_, 's> {
                 "leave out `=` for a symbolic initial value, or use `let` in a process".to_owned()
             }
             "an invariant" | "`ensures`" | "`requires`" | "a temporal property" => {
-                "properties speak of shared variables: assign it to one in a process".to_owned()
+                "properties are about shared variables: assign it to one in a process".to_owned()
             }
             _ => format!("write `{example};` before, and use `v` here"),
         };
         self.report(
-            Diagnostic::new("M0403", span, format!("`{word}` cannot stand in {place}"))
+            Diagnostic::new("M0403", span, format!("`{word}` cannot be used in {place}"))
                 .label("only right of `:=` or `let`, or in arguments")
                 .help(help),
         );

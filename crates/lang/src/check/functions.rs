@@ -126,7 +126,7 @@ impl<'s> BodyChecker<'_, 's> {
             return self.poison(span);
         }
         if self.inlining.len() >= MAX_CALLS {
-            let deep = format!("more than {MAX_CALLS} calls of functions in each other");
+            let deep = format!("more than {MAX_CALLS} nested calls of functions");
             self.report(
                 Diagnostic::new("M0407", span, "functions are nested too deeply")
                     .label(deep)
@@ -137,7 +137,7 @@ impl<'s> BodyChecker<'_, 's> {
         if self.inlining.contains(&id) {
             self.report(
                 Diagnostic::new("M0422", span, format!("`{}` calls itself", name.text))
-                    .label("a call stands for the body of the function, and would have no end")
+                    .label("a call is replaced by the body of the function, so it would never end")
                     .help("write a `proc`, which may be recursive, and let it assign a variable"),
             );
             return self.poison(span);

@@ -289,7 +289,7 @@ impl<'s> Checker<'s> {
         if self.diagnostics.is_empty() && !self.program.unknowns().is_empty() {
             let message = "some values are not known".to_owned();
             let help = "give variables initial values, in the file or with `--set`, and use `choose` in place of `input()`";
-            let label = "histories are decided where all values are";
+            let label = "histories are decided only if all values are known";
             self.wrong_operation(("M0451", object.span), message, label, help);
         }
         self.program.linearizable = Some(object);
@@ -547,8 +547,8 @@ impl<'s> BodyChecker<'_, 's> {
             Some(_) if always_leaves(body) => {}
             Some(_) => {
                 let message = "this operation may end without `return`".to_owned();
-                let help = "let every way through its body end with `return e`";
-                let label = "it says that it returns something";
+                let help = "let every path through its body end with `return e`";
+                let label = "it declares a result";
                 self.c
                     .wrong_operation(("M0452", head), message, label, help);
             }

@@ -51,7 +51,7 @@ fn late_wait(late: LateWait) -> Diagnostic {
 pub(crate) fn ghost_without_a_step(span: Span) -> Diagnostic {
     Diagnostic::new("M0606", span, "there may be no step before this assignment")
         .label("a ghost is assigned in the step before it")
-        .help("put it behind the step that it belongs to, or declare it with this value")
+        .help("put it after the step that it belongs to, or declare it with this value")
 }
 
 /// Returns mistakes for the assumptions on the initial state that its values break.

@@ -203,7 +203,7 @@ impl<'s> BodyChecker<'_, 's> {
                     format!("there are two labels `{}`", name.text),
                 )
                 .label("declared again here")
-                .related(first, "the first one stands here")
+                .related(first, "the first one is here")
                 .help("choose another name"),
             );
         }
@@ -227,13 +227,13 @@ impl<'s> BodyChecker<'_, 's> {
             _ => (
                 self.in_loop,
                 "a loop",
-                "what is spawned in a loop is none; a process ends with `end`",
+                "a block that is spawned in a loop is not part of the loop; a process ends with `end`",
             ),
         };
         if !may {
             let word = leave.word();
             self.report(
-                Diagnostic::new("M0425", span, format!("`{word}` stands outside of {what}"))
+                Diagnostic::new("M0425", span, format!("`{word}` is outside of {what}"))
                     .label(format!("expected {what} around this"))
                     .help(help),
             );

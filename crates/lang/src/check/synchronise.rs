@@ -108,7 +108,7 @@ impl<'s> BodyChecker<'_, 's> {
             self.report(
                 Diagnostic::new("M0308", span, format!("`{}` takes {takes} here, found {}", verb.text, args.len()))
                     .label(format!("expected {takes}"))
-                    .help("a condition variable is waited for with its lock, `wait(c, m)`; all else takes one argument"),
+                    .help("a condition variable is waited for with its lock, `wait(c, m)`; all others take one argument"),
             );
             return None;
         }
@@ -291,7 +291,7 @@ impl<'s> BodyChecker<'_, 's> {
         self.report(
             Diagnostic::new("M0427", span, "this cannot be tried")
                 .label("expected something that may have to wait for one thing")
-                .help("`try` stands before, and an alternative of `select` begins with, `lock(m)`, `acquire(s)`, `read_lock(l)`, `write_lock(l)`, `c ! e` and `c ? x`"),
+                .help("`try` and the alternatives of `select` take `lock(m)`, `acquire(s)`, `read_lock(l)`, `write_lock(l)`, `c ! e` and `c ? x`"),
         );
     }
 

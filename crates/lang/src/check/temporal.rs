@@ -155,7 +155,7 @@ impl<'s> BodyChecker<'_, 's> {
             ([one], _) if !handle(one) => return Some(*one),
             ([_], _) => (
                 format!("`{}` is a process, which has no value", name.text),
-                "a temporal property speaks of numbers and truth values",
+                "a temporal property is about numbers and truth values",
             ),
             ([], true) => (
                 format!("process `{called}` has no local `{}`", name.text),

@@ -152,9 +152,7 @@ impl Expansion<'_> {
 fn below(path: &str) -> Result<(), String> {
     let odd = |part: &str| part.is_empty() || part == "." || part == "..";
     if path.split('/').any(odd) || path.contains(['\\', ':', '\n']) {
-        return Err(
-            "a path leads down from the folder of this file: `locks/ticket.maz`".to_owned(),
-        );
+        return Err("a path stays below the folder of this file: `locks/ticket.maz`".to_owned());
     }
     if path.ends_with(".maz") {
         Ok(())
@@ -240,7 +238,7 @@ mod tests {
         ] {
             let text = format!("include \"{path}\"\n");
             let why = refused(&[("", &text), (path, "")]);
-            assert!(why.starts_with("a path leads down"), "{path}: {why}");
+            assert!(why.starts_with("a path stays below"), "{path}: {why}");
         }
         assert!(refused(&[("", "include \"a\"\n"), ("a", "")]).contains("`.maz`"));
         let missing = refused(&[("", "include \"a.maz\"")]);

@@ -196,7 +196,7 @@ impl Lexer<'_, '_> {
             } else if text.contains('_') {
                 "write the digits without `_`"
             } else {
-                "a name opens with a letter; between a number and a name stands a sign or a blank"
+                "a name starts with a letter; separate a number and a name by an operator or a space"
             };
             let diagnostic =
                 Diagnostic::new("M0003", self.span(end), format!("`{text}` is not a number"))
@@ -356,8 +356,8 @@ impl Lexer<'_, '_> {
         let end = self.at + len.max(first);
         let text = self.rest()[..end - self.at].to_owned();
         let help = match text.as_str() {
-            "#" => Some("comments open with `//`".to_owned()),
-            "'" => Some("strings stand in `\"`".to_owned()),
+            "#" => Some("comments start with `//`".to_owned()),
+            "'" => Some("strings are written in `\"`".to_owned()),
             "." => Some("there are no fields or methods; a range is written `a..b`".to_owned()),
             _ => None,
         };

@@ -281,7 +281,7 @@ impl Vacuity<'_> {
                     let message = format!("{what} is never taken");
                     let warning = Diagnostic::new("W0204", test.span, message)
                         .label("no execution chooses it")
-                        .help("look at when it is open, among the states that get here");
+                        .help("check in which of the states that get here it is open");
                     self.warnings.push(warning);
                 }
                 self.sequence_if(fate.held, then);
@@ -323,7 +323,7 @@ impl Vacuity<'_> {
                     let message = "this assumption discards every execution that gets here";
                     let warning = Diagnostic::new("W0206", stmt.span, message)
                         .label("never true")
-                        .help("what is verified behind it says nothing: weaken the assumption");
+                        .help("what is verified after it means nothing: weaken the assumption");
                     self.warnings.push(warning);
                 }
             }
@@ -343,7 +343,7 @@ impl Vacuity<'_> {
     fn never_taken(&mut self, span: Span, message: String) {
         let warning = Diagnostic::new("W0204", span, message)
             .label("every execution that gets here waits for ever")
-            .help("look at which process is to let it go on");
+            .help("check which process should let it continue");
         self.warnings.push(warning);
     }
 
@@ -393,7 +393,7 @@ impl Vacuity<'_> {
                 let message = "this assertion is never reached";
                 let span = self.map.first_line(stmt.span);
                 let warning = Diagnostic::new("W0205", span, message)
-                    .label("no execution looks at it")
+                    .label("no execution evaluates it")
                     .help("it says nothing about the program: look at what comes before it");
                 self.warnings.push(warning);
             }

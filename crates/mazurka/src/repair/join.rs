@@ -35,7 +35,7 @@ fn in_block(subject: &Subject<'_>, block: &Block) -> Vec<Candidate> {
             let line = subject.line(block[at - 1].span.end as usize);
             all.push(Candidate {
                 kind: ChangeKind::Join,
-                summary: format!("a join behind line {line}"),
+                summary: format!("a join after line {line}"),
                 edits: vec![edit],
                 regions: Vec::new(),
             });

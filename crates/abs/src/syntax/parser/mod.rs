@@ -134,7 +134,7 @@ impl Parser<'_> {
     /// Reports that something else was expected here.
     fn wanted(&mut self, what: &str) -> Reported {
         let found = self.peek().describe();
-        let mistake = Diagnostic::new("A0110", self.here(), format!("{found} cannot stand here"))
+        let mistake = Diagnostic::new("A0110", self.here(), format!("{found} is not allowed here"))
             .label(format!("expected {what}"));
         self.mistake(mistake)
     }

@@ -92,8 +92,11 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
         "return",
         "a procedure gives no value; `return` alone leaves it: assign a shared variable, or write a `fn`",
     ),
-    ("break", "`break` stands alone, inside a loop"),
-    ("continue", "`continue` stands alone, inside a loop"),
+    ("break", "`break` is a statement of its own, inside a loop"),
+    (
+        "continue",
+        "`continue` is a statement of its own, inside a loop",
+    ),
     ("goto", "there is no `goto`: use `while` and `if`"),
     (
         "do",
@@ -179,7 +182,7 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
 const FOREIGN_VALUES: &[(&[&str], &str)] = &[
     (
         &["try_lock", "trylock", "tryLock", "try_acquire"],
-        "let a variable `var held: bool = false` be the lock: `atomic { x := !held; held := true }`; to give it back is `held := false`",
+        "let a variable `var held: bool = false` be the lock: `atomic { x := !held; held := true }`; `held := false` releases it",
     ),
     (
         &[

@@ -314,7 +314,7 @@ impl<'s> Parser<'s> {
                     self.bump();
                 }
                 let Some(goal) = self.string() else {
-                    let help = "a goal stands in quotes, as in `prove \"[*] x == 2\"`";
+                    let help = "a goal is written in quotes, as in `prove \"[*] x == 2\"`";
                     return Err(self.unexpected_with("a string", Some(help.to_owned())));
                 };
                 let span = start.to(self.previous());

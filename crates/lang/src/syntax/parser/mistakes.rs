@@ -191,7 +191,7 @@ impl<'s> Parser<'s> {
                 );
                 self.report(
                     Diagnostic::new("M0107", sign, "a comparison is not a statement")
-                        .label("this compares, and nothing is done with the result")
+                        .label("this compares, but the result is not used")
                         .help(help),
                 )
             }
@@ -221,7 +221,7 @@ impl<'s> Parser<'s> {
             }
             _ => self.report(
                 Diagnostic::new("M0107", expr.span, "an expression is not a statement")
-                    .label("a value with which nothing is done")
+                    .label("a value that is not used")
                     .help("write `x := e` to keep it, `await e` or `e |> s` to wait for it"),
             ),
         }
@@ -256,7 +256,7 @@ impl<'s> Parser<'s> {
         let next = self.token();
         if next.kind == TokenKind::Colon {
             let help = format!(
-                "write `let {} = …`; a label stands before a statement",
+                "write `let {} = …`; a label precedes a statement",
                 name.text
             );
             return self.unexpected_with("`:=`", Some(help));
@@ -297,12 +297,12 @@ impl<'s> Parser<'s> {
                     _ => "x",
                 };
                 self.misplaced(
-                    format!("`{text}` stands inside a block"),
+                    format!("`{text}` is inside a block"),
                     format!("write `let {name} = …` for a local; shared variables are declared outside of all blocks"),
                 )
             }
             kind if kind.opens_item() => self.misplaced(
-                format!("`{text}` stands inside a block"),
+                format!("`{text}` is inside a block"),
                 "move it out of all blocks".to_owned(),
             ),
             TokenKind::TypeName => self.type_before_name("let "),
@@ -352,7 +352,7 @@ impl<'s> Parser<'s> {
         let start = self.token().span;
         self.unexpected_with(
             "an expression",
-            Some("a list of values stands in `[ ]`".to_owned()),
+            Some("a list of values is written in `[ ]`".to_owned()),
         );
         self.pos = self.partner_of(self.pos);
         self.bump();
@@ -486,7 +486,7 @@ impl<'s> Parser<'s> {
             }
             kind if opens_any_statement(kind) || kind == TokenKind::LBrace => self.outside(),
             TokenKind::Comma | TokenKind::OrOr => {
-                let help = "declarations and processes follow each other without a sign between";
+                let help = "no sign separates declarations and processes";
                 self.unexpected_with("a declaration or a process", Some(help.to_owned()))
             }
             _ => self.unexpected("a declaration or a process"),
@@ -495,8 +495,8 @@ impl<'s> Parser<'s> {
 
     fn outside(&mut self) -> ParseStop {
         self.misplaced(
-            "a statement stands outside of all processes".to_owned(),
-            "statements stand inside `process { … }` or `proc p() { … }`".to_owned(),
+            "a statement is outside of all processes".to_owned(),
+            "statements belong in `process { … }` or `proc p() { … }`".to_owned(),
         )
     }
 
@@ -595,7 +595,7 @@ impl<'s> Parser<'s> {
         self.report(
             Diagnostic::new("M0118", span, "this cannot be assigned")
                 .label("expected a variable or an element of an array")
-                .help("only `x`, `a[i]` and `m.f` can stand left of `:=`"),
+                .help("only `x`, `a[i]` and `m.f` can be left of `:=`"),
         )
     }
 
@@ -603,7 +603,7 @@ impl<'s> Parser<'s> {
         let span = self.token().span;
         self.report(
             Diagnostic::new("M0111", span, format!("{what} needs parentheses"))
-                .label("which of the two is meant is not clear")
+                .label("it is not clear which of the two is meant")
                 .help("write `s <| e |> (…)` or `(…) <| e |> t`"),
         )
     }
@@ -678,9 +678,9 @@ impl<'s> Parser<'s> {
         let token = self.token();
         let help = match token.kind {
             TokenKind::Plus => Some("there is no unary `+`: leave it out".to_owned()),
-            TokenKind::Str => Some("strings only stand in `assert` and `error`".to_owned()),
+            TokenKind::Str => Some("strings are only allowed in `assert` and `error`".to_owned()),
             TokenKind::LBracket => {
-                Some("`[…]` only stands in the declaration of an array".to_owned())
+                Some("`[…]` is only allowed in the declaration of an array".to_owned())
             }
             TokenKind::LBrace => Some("there are no sets or records; `( )` groups".to_owned()),
             TokenKind::Equals | TokenKind::EqEq if self.pos > 0 => {

@@ -166,7 +166,7 @@ impl<'s> Parser<'s> {
             self.expect(TokenKind::Semi, " after the value")?;
         }
         if self.at_word("return") {
-            let help = "a function is an expression, behind any `let x = e;`: leave `return` out";
+            let help = "a function is an expression, after any `let x = e;`: leave `return` out";
             return Err(self.unexpected_with("an expression", Some(help.to_owned())));
         }
         let value = self.condition()?;

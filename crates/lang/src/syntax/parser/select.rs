@@ -55,7 +55,7 @@ impl<'s> Parser<'s> {
                 return Err(self.else_not_last());
             }
             if self.pos != next {
-                let help = "alternatives stand apart with `[]`, and `else` is the last one";
+                let help = "`[]` separates alternatives, and `else` is the last one";
                 return Err(self.unexpected_with("`[]` or `}`", Some(help.to_owned())));
             }
             self.bump();
@@ -88,7 +88,7 @@ impl<'s> Parser<'s> {
     fn else_not_last(&mut self) -> ParseStop {
         let span = self.token().span.to(self.token_at(self.pos + 1).span);
         self.report(
-            Diagnostic::new("M0101", span, "an alternative stands behind `else`")
+            Diagnostic::new("M0101", span, "an alternative follows `else`")
                 .label("expected `}`")
                 .help("move `else |> …` to the end: it is taken if no other alternative is open"),
         )
