@@ -65,7 +65,7 @@ pub struct NothingToMeasure {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotMeasured {
     /// Native code runs in a process of its own.
-    #[error("`{0}`: C is not measured by `bench`; `explore` tells its seconds")]
+    #[error("`{0}`: C is not measured by `bench`; `explore` shows its time")]
     Native(String),
     /// The time of the solver would be measured, too.
     #[error(

@@ -31,7 +31,7 @@ pub fn advice(bound: &Bound) -> &'static str {
             "keep the values smaller, or declare the variable `i64`, which wraps around"
         }
         Bound::FinalStates => {
-            "a net covers what each process can do, not all final states; `mazurka check` looks at these"
+            "a net covers what each process can do, not all final states; `mazurka check` examines these"
         }
         Bound::IntWithin(_) => {
             "declare the variables `i64` or smaller; z3 and cvc5, where one is on the path, decide more of `int`"
@@ -45,10 +45,10 @@ pub fn advice(bound: &Bound) -> &'static str {
             "draw more (--max-executions) or others (--seed); what covers all is `mazurka check`, or another --algorithm"
         }
         Bound::Temporal => {
-            "`mazurka check` looks at them, and so does `explore --algorithm stateful`"
+            "`mazurka check` and `explore --algorithm stateful` check them"
         }
-        Bound::Covers => "`mazurka check` and `explore` look for it",
-        Bound::Refinement => "`mazurka check` looks at it",
+        Bound::Covers => "`mazurka check` and `explore` search for it",
+        Bound::Refinement => "`mazurka check` checks it",
         Bound::Times => {
             "give the durations one time each, or do without `now()` and `deadline()`: then the times that are explored are enough"
         }
@@ -92,7 +92,7 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
         }
         (Bound::Covers, _) if record.command == "explore" => {
             let command = check_command(&record.program);
-            format!("explorations with checkpoints do not look for it: `{command}`")
+            format!("explorations with checkpoints do not search for it: `{command}`")
         }
         (Bound::MaxDepth(_), Some(stateful)) => {
             format!("try {stateful}, which ends where states come again; or {last}")

@@ -230,7 +230,7 @@ impl Dialogue<'_, '_> {
     fn execute(&mut self, command: &'static str, rest: &str) -> Result<String, String> {
         let offered = COMMANDS.iter().find(|(name, ..)| *name == command);
         if offered.is_some_and(|(_, takes, _)| takes.is_empty()) && !rest.is_empty() {
-            return Err(format!("`{command}` stands alone; leave out `{rest}`"));
+            return Err(format!("`{command}` takes no argument; leave out `{rest}`"));
         }
         let known = self.stepper.steps_made();
         match command {

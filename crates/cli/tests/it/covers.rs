@@ -219,6 +219,6 @@ fn explorations_with_checkpoints_say_what_looks_for_it() {
     let _ = std::fs::remove_dir_all(&folder);
     assert_eq!(said.code, 2, "{said:?}");
     let line =
-        format!("explorations with checkpoints do not look for it: `mazurka check {program}`");
+        format!("explorations with checkpoints do not search for it: `mazurka check {program}`");
     assert!(said.out.contains(&line), "{said:?}");
 }
