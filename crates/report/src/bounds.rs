@@ -44,9 +44,7 @@ pub fn advice(bound: &Bound) -> &'static str {
         Bound::Sampled(_) => {
             "draw more (--max-executions) or others (--seed); what covers all is `mazurka check`, or another --algorithm"
         }
-        Bound::Temporal => {
-            "`mazurka check` and `explore --algorithm stateful` check them"
-        }
+        Bound::Temporal => "`mazurka check` and `explore --algorithm stateful` check them",
         Bound::Covers => "`mazurka check` and `explore` search for it",
         Bound::Refinement => "`mazurka check` checks it",
         Bound::Times => {

@@ -13,8 +13,7 @@ const TEXT_WIDTH: usize = 40;
 /// Returns the pairs of steps whose reversals have started the most executions.
 pub(crate) fn profile(pairs: &[ReversedPair], view: &View) -> String {
     if pairs.is_empty() {
-        return "\nno race was reversed: there is only one execution\n"
-            .to_owned();
+        return "\nno race was reversed: there is only one execution\n".to_owned();
     }
     let title = "where the executions come from: each reversal of such a pair has started one";
     let mut text = format!("\n{}\n", view.paint.strong(title));

@@ -95,7 +95,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn twice(&mut self, what: &str, name: &Name) {
+    /// Reports a name that is declared a second time.
+    fn report_twice(&mut self, what: &str, name: &Name) {
         let mistake = Diagnostic::new(
             "A0202",
             name.span,
@@ -108,7 +109,7 @@ impl<'a> Checker<'a> {
 
     fn add_type(&mut self, full: &str, def: TypeDef<'a>, name: &Name) {
         if self.types.insert(full.to_owned(), def).is_some() {
-            self.twice("the type", name);
+            self.report_twice("the type", name);
         }
     }
 
@@ -120,7 +121,7 @@ impl<'a> Checker<'a> {
             .insert(full.clone(), number)
             .is_some()
         {
-            self.twice("the constructor", name);
+            self.report_twice("the constructor", name);
         }
         self.scopes[module].visible.insert(name.text.clone(), full);
         self.constructors.push(ConstructorDef {
@@ -152,7 +153,7 @@ impl<'a> Checker<'a> {
                 (FunctionBody::Accessor, FunctionBody::Accessor)
             );
             if !accessors {
-                self.twice("the function", name);
+                self.report_twice("the function", name);
             }
             return known;
         }
@@ -180,7 +181,7 @@ impl<'a> Checker<'a> {
         let tree = &self.modules[module];
         let name = tree.name.text.clone();
         if self.scopes.iter().any(|scope| scope.name == name) {
-            self.twice("the module", &tree.name);
+            self.report_twice("the module", &tree.name);
         }
         self.scopes.push(Scope {
             name: name.clone(),
@@ -249,7 +250,7 @@ impl<'a> Checker<'a> {
                 Item::Class(class) => {
                     let number = self.classes.len() as u32;
                     if self.class_numbers.insert(full, number).is_some() {
-                        self.twice("the class", &class.name);
+                        self.report_twice("the class", &class.name);
                     }
                     self.classes.push(ClassDef {
                         name: class.name.text.clone(),
@@ -289,7 +290,7 @@ impl<'a> Checker<'a> {
         for (at, parameter) in parameters.iter().enumerate() {
             let same = |other: &ast::Parameter| other.name.text == parameter.name.text;
             if parameters[..at].iter().any(same) {
-                self.twice("the parameter", &parameter.name);
+                self.report_twice("the parameter", &parameter.name);
             }
         }
     }
@@ -300,7 +301,7 @@ impl<'a> Checker<'a> {
             let same = |other: &Name| other.text == parameter.text;
             let known = module != 0 && self.find(&self.types, module, &parameter.text).is_some();
             if known || parameters[..at].iter().any(same) {
-                self.twice("the type", parameter);
+                self.report_twice("the type", parameter);
             }
         }
     }
@@ -393,7 +394,7 @@ impl<'a> Checker<'a> {
                     .insert(method.name.text.clone(), signature)
                     .is_some()
                 {
-                    self.twice("the method", &method.name);
+                    self.report_twice("the method", &method.name);
                 }
             }
         }
@@ -535,7 +536,7 @@ impl<'a> Checker<'a> {
             function.parameters = vec![("data".to_owned(), data.clone())];
             function.result = result.clone();
         } else if function.result != *result || function.parameters[0].1 != *data {
-            return self.twice("the function", name);
+            return self.report_twice("the function", name);
         }
         let function = &mut self.functions[number as usize];
         function
@@ -566,7 +567,7 @@ impl<'a> Checker<'a> {
             let mut fields: Vec<(String, Ty)> = Vec::new();
             for (name, ty) in parameters.chain(declared) {
                 if fields.iter().any(|(known, _)| *known == name.text) {
-                    self.twice("the field", name);
+                    self.report_twice("the field", name);
                 }
                 let ty = self.ty(module, &[], ty);
                 fields.push((name.text.clone(), ty));
@@ -578,7 +579,7 @@ impl<'a> Checker<'a> {
                     .insert(method.signature.name.text.clone(), signature)
                     .is_some()
                 {
-                    self.twice("the method", &method.signature.name);
+                    self.report_twice("the method", &method.signature.name);
                 }
             }
             self.classes[number].fields = fields;

@@ -372,7 +372,7 @@ class K implements I {
 }
 
 #[test]
-fn a_chart_shows_who_keeps_its_object() {
+fn a_chart_shows_which_task_keeps_its_object() {
     let file = written(
         "module A; interface I { Unit m(); Unit n(); }
 class C implements I {

@@ -298,7 +298,7 @@ impl<'s> Checker<'s> {
             let message = format!("`{}` is a variable of the object", name.text);
             let diagnostic = Diagnostic::new("M0201", name.span, message)
                 .label("the specification does not know it")
-                .help("give functions that both use what they read as an argument, or declare a variable in the specification");
+                .help("pass it as an argument to functions that both use, or declare a variable in the specification");
             return self.report(diagnostic);
         }
         let mut help = match name.text {

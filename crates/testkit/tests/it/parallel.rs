@@ -58,7 +58,7 @@ fn in_a_tree(program: &Machine, algorithm: Stateless, pieces: usize) -> Result<S
             leaves.left.extend(part.left);
             continue;
         };
-        // The first is the next.
+        // The first child is explored next.
         for child in cut.left.into_iter().rev() {
             open.push(Parts {
                 left: vec![child],

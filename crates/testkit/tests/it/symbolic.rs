@@ -23,7 +23,8 @@ fn settings(set: &[(&str, String)]) -> Vec<Setting> {
     set.iter().map(setting).collect()
 }
 
-/// Symbolic execution with and without a solver. `exits`: counts as the SymPaths prototype does.
+/// Makes a symbolic machine with or without a solver. `exits`: whether leaving a bounded loop is a
+/// step, as in the SymPaths prototype.
 fn symbolic_machine(
     source: &str,
     set: &[(&str, String)],
@@ -41,9 +42,9 @@ fn symbolic_machine(
     SymbolicMachine::new(code, 40_000, solver)
 }
 
-struct Deaf;
+struct NoAudience;
 
-impl<E> Audience<E> for Deaf {
+impl<E> Audience<E> for NoAudience {
     fn ended(&mut self, _: &E, _: End, _: &dyn LeadsHere) {}
     fn failed(&mut self, _: &E, _: Mishap, _: &dyn LeadsHere) {}
 }
@@ -83,7 +84,7 @@ fn the_table_of_example_3() {
                 &mut symbolic_machine(FIG8, &set, true, false),
                 reduction,
                 pruned,
-                &mut Deaf,
+                &mut NoAudience,
             );
             (found.states, found.steps)
         };
@@ -107,7 +108,7 @@ fn the_states_of_example_2() {
     ] {
         let mut machine = symbolic_machine(EXAMPLE2, &[], true, false);
         assert_eq!(
-            run(&mut machine, reduction, false, &mut Deaf).states,
+            run(&mut machine, reduction, false, &mut NoAudience).states,
             states
         );
     }
@@ -120,7 +121,7 @@ fn pruning_keeps_the_deadlock_of_a_process_that_may_have_to_wait() {
     for &reduction in Reduction::ALL {
         for pruned in [false, true] {
             let mut machine = symbolic_machine(program, &[], true, true);
-            let found = run(&mut machine, reduction, pruned, &mut Deaf);
+            let found = run(&mut machine, reduction, pruned, &mut NoAudience);
             assert_eq!(found.deadlocks, 1, "{reduction:?}, pruned {pruned}");
         }
     }
@@ -133,7 +134,7 @@ fn steps_that_look_at_the_same_invariant_are_dependent() {
         invariant x == 0 || !f process { x := 1 } process { f := false }";
     for &reduction in Reduction::ALL {
         let mut machine = symbolic_machine(program, &[], true, true);
-        let found = run(&mut machine, reduction, false, &mut Deaf);
+        let found = run(&mut machine, reduction, false, &mut NoAudience);
         // Process 0 first: it fails if `f` holds, and not otherwise; or process 1 first.
         assert_eq!((found.states, found.failures), (3, 1), "{reduction:?}");
     }
@@ -282,8 +283,8 @@ impl Family {
     }
 }
 
-/// A failure without the reason why its condition has no value: on a path over unknown values the
-/// reason may not be known, only that the condition does not hold.
+/// Returns the text of a failure without the reason why its condition cannot be computed. On a path
+/// over unknown values, it may be known only that the condition does not hold.
 fn without_reason(text: String) -> String {
     let marker = " cannot be computed (";
     let Some(start) = text.find(marker) else {
