@@ -9,7 +9,7 @@
 //! | process ι | a task |
 //! | shared variable | a field of an object |
 //! | g, which opens or stays closed | `await …`, `f.get`, and that no other task holds the cog |
-//! | label ι, g ▷ s (Definition 4) | a step: its turns, and where its tasks rest ([`Trail`]) |
+//! | label ι, g ▷ s (Definition 4) | a step: its branches, and where its tasks rest ([`Trail`]) |
 //! | W and R (Definition 9) | what the segment claims |
 //!
 //! A guard only opens or stays closed, so the branches within it are not part of the path.

@@ -11,7 +11,7 @@ use mazurka_testkit::planted::{self, Switches};
 use mazurka_testkit::{Config, Hunt, Summary, generate, hunt};
 
 use crate::random::{fault, programs, truth};
-use crate::taped::{Taped, certificate};
+use crate::recorder::{TreeRecorder, certificate};
 
 /// Records the tree of an engine.
 struct Watched(Tree);
@@ -54,10 +54,10 @@ fn text(seed: u64) -> String {
 }
 
 /// Returns what the checker says about the tree of a search.
-fn checked(text: &str, search: impl FnOnce(&mut Taped)) -> Option<Result<Facts, Rejected>> {
-    let mut taped = Taped::new(text)?;
-    search(&mut taped);
-    match taped.certificate(text).check(&mut || true) {
+fn checked(text: &str, search: impl FnOnce(&mut TreeRecorder)) -> Option<Result<Facts, Rejected>> {
+    let mut recorder = TreeRecorder::new(text)?;
+    search(&mut recorder);
+    match recorder.certificate(text).check(&mut || true) {
         Err(Rejected::Beyond(_)) => None,
         checked => Some(checked),
     }
@@ -112,7 +112,7 @@ fn exposed(name: &str, switches: Switches, text: &str) -> bool {
         return false;
     };
     let mut found = Summary::default();
-    let search = |program: &mut Taped| found = planted::source(program, switches);
+    let search = |program: &mut TreeRecorder| found = planted::source(program, switches);
     let Some(checked) = checked(text, search) else {
         return false;
     };
@@ -180,12 +180,12 @@ fn the_false_verified_of_a_forgotten_child_is_exposed() {
     let mut rehearsed = mazurka_testkit::machine(FORGOTTEN_CHILD).expect("a program");
     let idle = planted::idle_in_first_run(&mut rehearsed);
     let mut found = Summary::default();
-    let search = |program: &mut Taped| found = planted::forgets_idle(program, &idle);
+    let search = |program: &mut TreeRecorder| found = planted::forgets_idle(program, &idle);
     let checked = checked(FORGOTTEN_CHILD, search).expect("it is in reach");
     // The engine found no failure, and the checker rejects its tree.
     assert!(found.failures.is_empty() && found.deadlocks.is_empty());
     assert!(matches!(checked, Err(Rejected::Tree(_))), "{checked:?}");
-    let right = |program: &mut Taped| drop(planted::source(program, Switches::default()));
+    let right = |program: &mut TreeRecorder| drop(planted::source(program, Switches::default()));
     let checked = self::checked(FORGOTTEN_CHILD, right).expect("it is in reach");
     assert_eq!(checked.map(|facts| facts.failures), Ok(1));
 }

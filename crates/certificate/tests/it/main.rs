@@ -3,6 +3,6 @@
 mod engines;
 mod mutants;
 mod random;
+mod recorder;
 mod sets;
 mod swarm;
-mod taped;

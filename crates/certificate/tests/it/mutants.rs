@@ -6,7 +6,7 @@ use mazurka_lang::Machine;
 use mazurka_testkit::{Config, Dependence, Recorder, Rng, Summary, generate, machine};
 
 use crate::random::{fault, grow, has_finer_claims, programs, truth};
-use crate::taped::certificate;
+use crate::recorder::certificate;
 
 /// A step, and what follows it.
 #[derive(Clone, Debug, PartialEq)]

@@ -152,7 +152,7 @@ fn a_choice_among_a_billion_is_not_cut() {
 
 /// A solver takes very long to see that the two results are equal.
 #[test]
-fn results_that_were_not_compared_are_not_all() {
+fn equal_results_that_a_limit_leaves_open_are_not_called_equal() {
     let source = "var a, b: u32 var x: u32 = 0
         process { x := (a + b) * (a + b) }
         process { x := a * a + 2 * a * b + b * b }";
@@ -352,10 +352,10 @@ fn work_before_the_first_step_ends_when_memory_does() {
     }
 }
 
-/// A part whose prefix is made again after the time is over is not cut within the prefix, and the
-/// checkpoint has everything that was not done.
+/// If the time is over while the prefix of a part is made again, the part is not cut within the
+/// prefix. The checkpoint has all work that is not done.
 #[test]
-fn parts_with_long_steps_can_be_gone_on_with() {
+fn parts_with_long_steps_can_be_continued() {
     let work = "i := 0; while i < 10000 { i := i + 1 };";
     let source = format!(
         "var x: int = 0

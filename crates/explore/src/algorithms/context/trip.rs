@@ -14,7 +14,7 @@ pub(super) struct Trip<'a, E> {
     meter: &'a mut Meter,
     /// Number of steps of the run.
     run: usize,
-    /// Number of steps of the run that were made where the trip left it.
+    /// The depth of the state at which the trip left the run.
     at: usize,
     steps: u64,
 }

@@ -47,9 +47,9 @@ impl<S: Set> Optimal<S> {
         Cover::None { after }
     }
 
-    /// Inserts v below a branch that is a weak initial of it. `all`: v is the whole sequence, so
-    /// the branch may also be foreign to it. Otherwise nothing is inserted below a foreign branch,
-    /// and the result is false.
+    /// Inserts v below a branch that is a weak initial of it. `all`: whether v is still the whole
+    /// sequence. Only then may the branch be foreign to it, that is, not a step of v. If a part of
+    /// v is left and the branch is foreign, nothing is inserted and the result is false.
     pub(super) fn insert_below(
         &mut self,
         mut at: u32,

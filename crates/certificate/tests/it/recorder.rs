@@ -8,14 +8,14 @@ use mazurka_core::{
 use mazurka_lang::Machine;
 
 /// A machine, and the steps that were made and taken back.
-pub struct Taped {
+pub struct TreeRecorder {
     machine: Machine,
     tree: Tree,
     /// The number of steps made and not taken back.
     made: usize,
 }
 
-impl Taped {
+impl TreeRecorder {
     pub fn new(text: &str) -> Option<Self> {
         let machine = mazurka_testkit::machine(text).ok()?;
         let roots = machine.processes().len() as u32;
@@ -43,7 +43,7 @@ pub fn certificate(text: &str, tree: Tree) -> Certificate {
     }
 }
 
-impl Promises for Taped {
+impl Promises for TreeRecorder {
     fn guards(&self) -> &[Access] {
         self.machine.guards()
     }
@@ -55,7 +55,7 @@ impl Promises for Taped {
     }
 }
 
-impl Execution for Taped {
+impl Execution for TreeRecorder {
     fn processes(&self) -> &ProcessTable {
         self.machine.processes()
     }
