@@ -68,7 +68,7 @@ pub(crate) struct Memo {
 
 impl Memo {
     /// Returns the value of a call and its cost, if it is cached. Otherwise notes the beginning of
-    /// the call, with this much work left; [`Memo::made`] ends it.
+    /// the call, with this much work left; [`Memo::end_call`] ends it.
     #[inline]
     pub fn recall(&mut self, function: u32, given: &[Value], left: u64) -> Option<(Value, u64)> {
         let call = Call::new(function, given)?;

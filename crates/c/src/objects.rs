@@ -459,7 +459,8 @@ fn badly_named(thread: ProcessId, pc: usize, verb: &str) -> ProcessId {
     let world = world();
     let known = world.threads.get(thread.index());
     match known.filter(|thread| thread.life != Life::Unborn) {
-        // Under a memory model the engine knows which operation came first: see `weak::first`.
+        // Under a memory model the engine knows which operation came first: see
+        // `weak::join_or_detach`.
         Some(_) if world.weak.on => thread,
         Some(thread) if thread.joined => {
             let words = format!("{verb} a thread that was joined already");

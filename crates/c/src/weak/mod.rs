@@ -1,9 +1,10 @@
 //! Programs under a memory model: their accesses become events of an execution graph.
 //!
-//! `mazurka-memory` decides the value of each access. A thread announces an access (`act`) and is
-//! suspended until the engine answers. Addresses are the same in every run, so the value of a
-//! location is the content of the program's memory there. The engine answers in an order that
-//! extends po ∪ rf, so plain memory holds the only value that a race-free read can have.
+//! `mazurka-memory` decides the value of each access. A thread announces an access
+//! (`announce_access`) and is suspended until the engine answers. Addresses are the same in every
+//! run, so the value of a location is the content of the program's memory there. The engine answers
+//! in an order that extends po ∪ rf, so plain memory holds the only value that a race-free read can
+//! have.
 //!
 //! - *Atomics.* The shim passes the value that an update writes, so the engine knows it in advance.
 //!   The value read is written to real memory, where the shim finds it.

@@ -1,8 +1,8 @@
 //! The steps of threads again: the effect of each statement on a state, independent of the search.
 //!
-//! The remaining work of a thread is a stack, and [`Machine::act`] executes the item on top, in all
-//! ways that it can go. A step is one such item and the local work after it; within a guard it is
-//! the first step of the guarded statement; within an atomic block, all of it.
+//! The remaining work of a thread is a stack, and [`Machine::execute_item`] executes the item on
+//! top, in all ways that it can go. A step is one such item and the local work after it; within a
+//! guard it is the first step of the guarded statement; within an atomic block, all of it.
 
 use mazurka_core::{Access, ProcessId};
 use mazurka_lang::hir::{LocalId, Spawned, Stmt, StmtKind, Type};
