@@ -2,7 +2,7 @@
 //! docs/language.md alone.
 //!
 //! They are made as texts, because the oracle's tree has no sugar. Each program has every
-//! declaration, and its statements use a random part of them, so that features that are rare alone
+//! declaration, and its statements use a random part of them, so that rare features
 //! occur together.
 
 use crate::Rng;
