@@ -2,8 +2,8 @@
 //!
 //! A thread is a coroutine. Before an access to shared data it announces its next operation and is
 //! suspended. When it is resumed, it performs the operation and runs to the next announcement. So a
-//! step is one operation and the local work after it. A process has one program and one world, because
-//! the memory of a loaded program exists only once.
+//! step is one operation and the local work after it. A process has one program and one world,
+//! because the memory of a loaded program exists only once.
 //!
 //! Waiting is as in `mazurka-rt`: a mutex is a lock, joining waits for a process, waiting for a
 //! condition variable is enlisting and then waiting for a token. Semaphores, read-write locks,
