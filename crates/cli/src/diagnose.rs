@@ -130,7 +130,7 @@ impl<'a> Text<'a> {
         let line = self.lines.get(span.line.wrapping_sub(1)).copied();
         let line = line.unwrap_or(self.source.len());
         let start = byte_after(self.source, line, span.column.saturating_sub(1));
-        start..behind(self.source, start, span.length)
+        start..byte_after(self.source, start, span.length)
     }
 }
 

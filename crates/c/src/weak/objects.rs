@@ -10,7 +10,7 @@
 use mazurka_core::{AccessKind, MishapKind};
 use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
 
-use super::{Rule, act, choose, flush, progress, thread};
+use super::{Rule, announce_access, choose, flush, progress, thread};
 use crate::access::{fail, refuse};
 use crate::calls::Ask;
 use crate::lives::{ObjectKind, arrives, life_of_barrier, tell_held, used};
@@ -80,7 +80,7 @@ fn update(cell: u32, order: MemoryOrder, moves: ObjectUpdate, pending: Pending) 
         order,
         failure: MemoryOrder::Acquire,
     };
-    let value = act(pending, action, Rule::Object(moves));
+    let value = announce_access(pending, action, Rule::Object(moves));
     (value, matches!(moves.effect(value), Effect::Write(_)))
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn never_ends(pc: usize) {
         order: MemoryOrder::Relaxed,
     };
     let pending = Pending::new("exit", 0, pc).until(WaitCondition::Token);
-    act(pending, action, Rule::Object(ObjectUpdate::NotZero));
+    announce_access(pending, action, Rule::Object(ObjectUpdate::NotZero));
 }
 
 /// Answers a request of a thread; `None` if a memory model makes no difference for it.
@@ -152,7 +152,7 @@ pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
         Ask::SemValue => {
             let (cell, order) = (semaphore(object, pc), MemoryOrder::Acquire);
             let (loc, pending) = (Loc(cell), Pending::new("sem_getvalue", object, pc));
-            let value = act(pending, Action::Read { loc, order }, Rule::Nothing);
+            let value = announce_access(pending, Action::Read { loc, order }, Rule::Nothing);
             used(cell, ObjectKind::Semaphore, pc);
             value
         }
@@ -214,7 +214,7 @@ fn lock(object: usize, kind: i64, pc: usize) -> i64 {
 fn relock(cell: u32, object: usize, pc: usize) {
     let pending = Pending::new("lock", object, pc).on(AccessKind::Acquire, cell);
     let pending = pending.until(WaitCondition::Lock(cell));
-    act(pending, Action::Lock { loc: Loc(cell) }, Rule::Nothing);
+    announce_access(pending, Action::Lock { loc: Loc(cell) }, Rule::Nothing);
     record_acquisition(cell, pc);
 }
 
@@ -257,7 +257,7 @@ fn release_lock(cell: u32, pending: Pending) {
     let pending = pending.on(AccessKind::Release, cell);
     world().cell(cell).holder = None;
     tell_held(ObjectKind::Mutex, cell);
-    act(pending, Action::Unlock { loc: Loc(cell) }, Rule::Nothing);
+    announce_access(pending, Action::Unlock { loc: Loc(cell) }, Rule::Nothing);
     used(cell, ObjectKind::Mutex, pending.pc);
 }
 
@@ -290,7 +290,7 @@ fn cond_wait(object: usize, mutex: usize, pc: usize) -> i64 {
         loc: Loc(token),
         order: MemoryOrder::Acquire,
     };
-    act(pending, action, Rule::Object(ObjectUpdate::NotZero));
+    announce_access(pending, action, Rule::Object(ObjectUpdate::NotZero));
     relock(lock, mutex, pc);
     0
 }
@@ -303,7 +303,7 @@ fn wake(waiter: mazurka_core::ProcessId, pending: Pending) {
         order: MemoryOrder::Release,
         value: 1,
     };
-    act(pending, action, Rule::Nothing);
+    announce_access(pending, action, Rule::Nothing);
 }
 
 fn signal(object: usize, pc: usize) -> i64 {
@@ -451,7 +451,7 @@ fn barrier(object: usize, parties: i64, pc: usize) -> i64 {
         MemoryOrder::Relaxed,
     );
     let pending = Pending::new("come to the barrier", object, pc);
-    act(pending, Action::Read { loc, order }, Rule::Nothing);
+    announce_access(pending, Action::Read { loc, order }, Rule::Nothing);
     used(cell, ObjectKind::Barrier, pc);
     let pending = Pending::new("barrier_wait", object, pc);
     let (before, _) = update(cell, MemoryOrder::AcqRel, ObjectUpdate::By(1), pending);
@@ -466,7 +466,7 @@ fn barrier(object: usize, parties: i64, pc: usize) -> i64 {
         order: MemoryOrder::Acquire,
     };
     let pending = pending.until(WaitCondition::Barrier(cell, 0));
-    act(pending, action, Rule::Object(ObjectUpdate::AtLeast(all)));
+    announce_access(pending, action, Rule::Object(ObjectUpdate::AtLeast(all)));
     0
 }
 
@@ -481,7 +481,7 @@ fn join(handle: i64, pc: usize) -> i64 {
     join_or_detach(other, "joins", pc);
     let pending = Pending::new("join", other.index(), pc).until(WaitCondition::Ended(other));
     let child = thread(other);
-    act(pending, Action::Join { child }, Rule::Nothing);
+    announce_access(pending, Action::Join { child }, Rule::Nothing);
     let other = world().thread(other.index());
     other.joined = true;
     other.result as i64
@@ -532,7 +532,7 @@ pub(crate) fn writes(cell: u32, kind: ObjectKind, value: Value, pc: usize) {
         value,
     };
     let pending = Pending::new("initialise or destroy", object, pc);
-    act(pending, action, Rule::Nothing);
+    announce_access(pending, action, Rule::Nothing);
 }
 
 /// Starts a thread.
@@ -542,7 +542,7 @@ pub(crate) fn spawn(routine: Routine, detached: bool, pc: usize) {
     // `WeakProgram` knows the number of the new thread.
     let child = thread(world().current);
     let pending = Pending::new("start a thread", 0, pc);
-    act(pending, Action::Spawn { child }, Rule::Nothing);
+    announce_access(pending, Action::Spawn { child }, Rule::Nothing);
     let world = world();
     world.start = Some((routine, detached, pc));
     let yielder = world.me().yielder;
