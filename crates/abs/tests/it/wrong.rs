@@ -291,9 +291,10 @@ fn documented_examples_have_the_mistake_and_their_repairs_have_none() {
             .collect();
         assert_eq!(examples.len(), 2, "{code} needs an example and its repair");
         let (wrong, repaired) = (completed(examples[0]), completed(examples[1]));
-        let shown = wrong.iter().zip(&repaired).any(|(wrong, repaired)| {
-            codes(wrong).iter().any(|found| *found == code) && codes(repaired).is_empty()
-        });
+        let shown = wrong
+            .iter()
+            .zip(&repaired)
+            .any(|(wrong, repaired)| codes(wrong).contains(&code) && codes(repaired).is_empty());
         assert!(
             shown,
             "{code}: the example has {:?}, its repair {:?}",

@@ -252,8 +252,7 @@ fn documented_examples_have_the_mistake_and_their_repairs_have_none() {
         // A variable may have no initial value, unless that is the mistake.
         let allowed = |found: &str| found == "M0601" && code != "M0601";
         let shown = wrong.iter().zip(&repaired).any(|(wrong, repaired)| {
-            codes(wrong).iter().any(|found| *found == code)
-                && codes(repaired).iter().all(|found| allowed(found))
+            codes(wrong).contains(&code) && codes(repaired).iter().all(|found| allowed(found))
         });
         assert!(
             shown,
