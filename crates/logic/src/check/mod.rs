@@ -267,9 +267,7 @@ impl<'p> Checker<'p, '_> {
                     return Err(format!("it is not the same as goal {to}"));
                 }
                 if !commute(&written.path, &self.proof.goals[*to].path) {
-                    return Err(format!(
-                        "its path is not a permutation of that of goal {to}"
-                    ));
+                    return Err(format!("its path does not permute that of goal {to}"));
                 }
                 written.rule.clone()
             }

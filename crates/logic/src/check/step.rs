@@ -11,7 +11,8 @@ use mazurka_smt::{Sort, Term};
 use super::Checked;
 use crate::claims::lock_base;
 use crate::eval::Fault;
-use crate::pool::{FrameRef, State, Thread, WorkItem, filled, is_step, rounds_left, sort};
+use crate::pool::WorkItem::{Again, Count, Do, Return, Round};
+use crate::pool::{FrameRef, State, Thread, filled, is_step, rounds_left, sort};
 use crate::world::{Branch, World};
 
 /// Limit on the work of one step.
@@ -100,16 +101,11 @@ impl<'a, 'p> Machine<'a, 'p> {
         let (item, floor) = (thread.work.pop(), thread.work.len());
         let stmt = match &item {
             None => return Ok(vec![way]),
-            Some(WorkItem::Return(frame, saved)) => {
+            Some(Return(frame, saved)) => {
                 thread.leave(frame, saved);
                 return Ok(vec![way]);
             }
-            Some(
-                WorkItem::Do(stmt)
-                | WorkItem::Again(stmt)
-                | WorkItem::Round(stmt)
-                | WorkItem::Count(stmt),
-            ) => *stmt,
+            Some(Do(stmt) | Again(stmt) | Round(stmt) | Count(stmt)) => *stmt,
         };
         match (&stmt.kind, item) {
             (StmtKind::Skip, _) => {}
@@ -156,7 +152,7 @@ impl<'a, 'p> Machine<'a, 'p> {
                 StmtKind::While {
                     test, bound, body, ..
                 },
-                Some(WorkItem::Again(_)),
+                Some(Again(_)),
             ) => {
                 if let Some((_, counter)) = bound {
                     let left = rounds_left(thread, *counter, &self.world.terms);
@@ -168,7 +164,7 @@ impl<'a, 'p> Machine<'a, 'p> {
                 let test = self.world.eval(&mut way).expr(test);
                 return Ok(self.fork(way, test, |way, truth| {
                     if truth {
-                        way.thread().work.push(WorkItem::Again(stmt));
+                        way.thread().work.push(Again(stmt));
                         way.thread().push(body);
                     }
                 }));
@@ -177,28 +173,28 @@ impl<'a, 'p> Machine<'a, 'p> {
                 if let Some((most, counter)) = bound {
                     thread.set(*counter, &[self.world.terms.constant(Sort::Int, *most)]);
                 }
-                thread.work.push(WorkItem::Again(stmt));
+                thread.work.push(Again(stmt));
             }
             (
                 StmtKind::For {
                     local, limit, body, ..
                 },
-                Some(WorkItem::Round(_)),
+                Some(Round(_)),
             ) => {
                 let (value, end) = (thread.get(*local), thread.get(*limit));
                 let more = self.world.terms.less(value, end);
                 return Ok(self.fork(way, more, |way, truth| {
                     if truth {
-                        way.thread().work.push(WorkItem::Count(stmt));
+                        way.thread().work.push(Count(stmt));
                         way.thread().push(body);
                     }
                 }));
             }
-            (StmtKind::For { local, .. }, Some(WorkItem::Count(_))) => {
+            (StmtKind::For { local, .. }, Some(Count(_))) => {
                 let value = thread.get(*local);
                 let one = self.world.terms.constant(self.world.terms.sort(value), 1);
                 thread.set(*local, &[self.world.terms.add(value, one)]);
-                thread.work.push(WorkItem::Round(stmt));
+                thread.work.push(Round(stmt));
             }
             (
                 StmtKind::For {
@@ -214,7 +210,7 @@ impl<'a, 'p> Machine<'a, 'p> {
                 let (from, to) = (eval.expr(from), eval.expr(to));
                 way.thread().set(*local, &[from]);
                 way.thread().set(*limit, &[to]);
-                way.thread().work.push(WorkItem::Round(stmt));
+                way.thread().work.push(Round(stmt));
             }
             (StmtKind::Call(procedure, args), _) => {
                 let args = self.world.values(&mut way, args);
@@ -225,14 +221,14 @@ impl<'a, 'p> Machine<'a, 'p> {
                 let test = self.world.eval(&mut way).expr(test);
                 let mut way = way.given(test, &self.world.terms);
                 if let Some(way) = &mut way {
-                    way.thread().work.push(WorkItem::Do(body));
+                    way.thread().work.push(Do(body));
                 }
                 return self.guarded(way.into_iter().collect(), floor);
             }
             (StmtKind::Choice { test, then, other }, _) => {
                 let test = self.world.eval(&mut way).expr(test);
                 let ways = self.fork(way, test, |way, truth| {
-                    let body = WorkItem::Do(if truth { then } else { other });
+                    let body = Do(if truth { then } else { other });
                     way.thread().work.push(body);
                 });
                 return self.guarded(ways, floor);
@@ -241,9 +237,7 @@ impl<'a, 'p> Machine<'a, 'p> {
                 let test = self.world.eval(&mut way).expr(test);
                 let ways = self.fork(way, test, |way, truth| {
                     if truth {
-                        way.thread()
-                            .work
-                            .extend([WorkItem::Do(stmt), WorkItem::Do(body)]);
+                        way.thread().work.extend([Do(stmt), Do(body)]);
                     }
                 });
                 return self.guarded(ways, floor + 1);
