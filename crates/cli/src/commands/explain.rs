@@ -83,7 +83,7 @@ mod tests {
     fn every_section_is_a_code_with_an_explanation() {
         assert!(sections().count() > 90);
         for (code, text) in sections() {
-            let digits = code.strip_prefix(['M', 'W']);
+            let digits = code.strip_prefix(['A', 'M', 'W']);
             let digits = digits.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()));
             assert!(digits && code.len() == 5, "{code}");
             assert!(!text.is_empty() && !text.contains("\n## "), "{code}");

@@ -226,8 +226,8 @@ fn a_name_that_would_mean_something_else_is_refused() {
         ("flag", "means something else"),
         ("me", "means something else"),
         ("while", "means something else"),
-        ("1x", "no name"),
-        ("", "no name"),
+        ("1x", "not a name"),
+        ("", "not a name"),
     ] {
         let mut params = at(&file, &position(1, 4));
         params["newName"] = json!(new);
