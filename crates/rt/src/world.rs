@@ -216,6 +216,10 @@ pub(crate) struct ThreadState {
     pub ended: u32,
     /// The `Arc` whose value it destroys, if another thread might have done it instead.
     pub destroys: Option<usize>,
+    /// Number of the running destructors that our own `Arc` has called (std_arc.rs).
+    pub seen_destructors: u32,
+    /// The lowest address of its stack, and the one after the highest.
+    pub stack: (usize, usize),
     /// What it asks the graph engine for, under a memory model.
     pub asking: Asking,
     /// Set if it may stop for good at any step: the place that requires this.
