@@ -108,7 +108,8 @@ fn a_small_limit_under_a_memory_model_does_no_harm() {
 #[test]
 fn every_run_gets_on() {
     let model = || assert_eq!(adds(3, 2, Ordering::AcqRel), 6);
-    let limits: [(&str, fn(&mut Builder)); 4] = [
+    type Limit = fn(&mut Builder);
+    let limits: [(&str, Limit); 4] = [
         ("one", |it| it.max_executions = Some(1)),
         ("seven", |it| it.max_executions = Some(7)),
         ("steps", |it| it.max_steps = Some(1)),

@@ -247,25 +247,18 @@ fn passes(f: impl Fn(Ordering) + Clone + Send + Sync + 'static) {
 fn a_cell_that_the_last_reference_of_stds_arc_drops() {
     passes(|order| {
         let flag = Arc::new(AtomicBool::new(false));
-        let shared = std::sync::Arc::new((Slot(UnsafeCell::new(0)), vec![UnsafeCell::new(0)]));
-        let (other, theirs) = (SharedArc(shared.clone()), flag.clone());
+        let slots = (Slot(UnsafeCell::new(0)), vec![Slot(UnsafeCell::new(0))]);
+        let shared = std::sync::Arc::new(slots);
+        let (other, theirs) = (shared.clone(), flag.clone());
         thread::spawn(move || {
-            let shared = { other }.0;
-            shared.0.0.with_mut(|_| ());
-            shared.1[0].with_mut(|_| ());
+            other.0.0.with_mut(|_| ());
+            other.1[0].0.with_mut(|_| ());
             theirs.store(true, order);
         });
         // The load may order the two in the execution, but it does not synchronise.
         flag.load(order);
     });
 }
-
-/// std's `Arc` of something that is not `Sync`.
-struct SharedArc<T>(std::sync::Arc<T>);
-
-// SAFETY: as above.
-#[allow(unsafe_code)]
-unsafe impl<T> Send for SharedArc<T> {}
 
 #[test]
 fn a_cell_that_is_used_without_a_reference() {
