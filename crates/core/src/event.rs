@@ -226,8 +226,8 @@ impl Event {
     }
 }
 
-/// Replaces the content of the list by one access. Most lists hold one access already, which is then
-/// overwritten in place: that is cheaper than to clear the list and to push.
+/// Replaces the content of the list by one access. Most lists hold one access already, which is
+/// overwritten in place: that is cheaper than clearing the list and pushing.
 #[inline]
 fn overwrite(accesses: &mut Claims, access: Access) {
     if let [only] = &mut accesses[..] {
