@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mazurka_c::{Machine, SearchStop, Settings, load, shim_source};
-use mazurka_core::{Limits, Narrator, Schedule};
+use mazurka_core::{Bound, Limits, Narrator, Schedule};
 use mazurka_explore::{Algorithm, Goal, Search};
 
 /// What was found.
