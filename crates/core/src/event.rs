@@ -168,8 +168,8 @@ impl Event {
             self.clear_rare();
         }
         self.clear_frequent(process, number);
-        self.claims.push(access);
-        self.touched.push(access);
+        overwrite(&mut self.claims, access);
+        overwrite(&mut self.touched, access);
     }
 
     /// Whether it only reads or writes one cell: its claims are that one access, it waits for
@@ -199,6 +199,8 @@ impl Event {
     pub fn reset(&mut self, process: ProcessId, number: u32) {
         self.clear_rare();
         self.clear_frequent(process, number);
+        self.claims.clear();
+        self.touched.clear();
     }
 
     /// Empties what every plain event leaves empty.
@@ -211,18 +213,28 @@ impl Event {
         self.wait = Wait::Never;
     }
 
-    /// Resets what a plain event may have.
+    /// Resets what a plain event may have, other than its accesses.
     #[inline]
     fn clear_frequent(&mut self, process: ProcessId, number: u32) {
         self.process = process;
         self.number = number;
-        self.claims.clear();
         self.claims_key = 0;
-        self.touched.clear();
         self.mishaps.clear();
         self.races_with = None;
         self.plain = false;
         self.stayed = false;
+    }
+}
+
+/// Replaces the content of the list by one access. Most lists hold one access already, which is then
+/// overwritten in place: that is cheaper than to clear the list and to push.
+#[inline]
+fn overwrite(accesses: &mut Claims, access: Access) {
+    if let [only] = &mut accesses[..] {
+        *only = access;
+    } else {
+        accesses.clear();
+        accesses.push(access);
     }
 }
 
