@@ -1,5 +1,5 @@
-//! Terms about the values for which the current run is possible: the parts of the formulas
-//! of `condition`.
+//! Terms for the values with which the current run is possible. The command `condition` builds its
+//! formulas from them.
 
 use mazurka_core::{Mishap, MishapKind};
 use mazurka_smt::{Model, Solver, Term, Terms};
