@@ -5,19 +5,19 @@ use rustc_hash::FxHashMap;
 use crate::embedded::MANY;
 use crate::{Answer, Solver, Statistics, Term, Terms};
 
-/// Remembers the answers of a solver, by the set of constraints. Queries that it could not decide
-/// are asked again.
+/// Stores the answers of a solver, by the set of constraints. Queries that the solver could not
+/// decide are repeated.
 pub struct Cache<S> {
     inner: S,
     answers: FxHashMap<Box<[Term]>, Answer>,
     hits: u64,
 }
 
-/// When there are this many answers, all are forgotten.
+/// When there are this many answers, all of them are dropped.
 const MOST: usize = 1 << 16;
 
 impl<S: Solver> Cache<S> {
-    /// Wraps a solver; the cache is empty.
+    /// Wraps a solver, with an empty cache.
     pub fn new(inner: S) -> Self {
         Cache {
             inner,
