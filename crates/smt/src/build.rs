@@ -205,7 +205,7 @@ impl Terms {
     }
 
     /// Splits a term into another term and a constant that is added to it.
-    fn offset(&self, term: Term) -> (Term, i64) {
+    pub fn offset(&self, term: Term) -> (Term, i64) {
         match self.node(term) {
             TermNode::Add(x, c) => match self.value(c) {
                 Some(c) => (x, c),

@@ -93,6 +93,16 @@ pub struct Statistics {
     pub external: u64,
 }
 
+impl std::ops::AddAssign for Statistics {
+    fn add_assign(&mut self, more: Statistics) {
+        self.queries += more.queries;
+        self.reused += more.reused;
+        self.cached += more.cached;
+        self.searches += more.searches;
+        self.external += more.external;
+    }
+}
+
 impl Statistics {
     /// Returns the sum of both, without the queries of the inner solver, which are part of the
     /// outer ones.

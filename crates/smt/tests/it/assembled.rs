@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::common::{boolean, cases};
 use mazurka_smt::{
-    Answer, Assembly, Cache, Choice, CrossCheck, Effort, Embedded, External, Kind, Program, Reuse,
-    Slice, Solver, Sort, Statistics, Term, Terms, Why, assemble,
+    Answer, Assembly, Cache, Choice, CrossCheck, Deadline, Effort, Embedded, External, Kind,
+    Program, Reuse, Slice, Solver, Sort, Statistics, Term, Terms, Why, assemble,
 };
 use proptest::prelude::*;
 
@@ -187,6 +187,42 @@ fn factors(terms: &mut Terms) -> Vec<Term> {
         terms.less(x, y),
         terms.less(y, most),
     ]
+}
+
+#[test]
+fn a_query_that_reached_a_limit_is_not_asked_again() {
+    let mut terms = Terms::new();
+    let hard = factors(&mut terms);
+    let effort = Effort {
+        conflicts: 10,
+        ..Effort::default()
+    };
+    let mut solver = Cache::new(Embedded::new(effort));
+    let first = solver.check(&mut terms, &hard);
+    assert!(matches!(first, Answer::Unknown(Why::Limit(_))), "{first:?}");
+    let searches = solver.statistics().searches;
+    let mut other_order = hard.clone();
+    other_order.reverse();
+    assert_eq!(solver.check(&mut terms, &other_order), first);
+    let statistics = solver.statistics();
+    assert_eq!((statistics.searches, statistics.cached), (searches, 1));
+}
+
+#[test]
+fn a_query_that_was_broken_off_is_asked_again() {
+    let mut terms = Terms::new();
+    let constraints = independent(&mut terms, 1);
+    let deadline = Deadline::after(Duration::ZERO);
+    let effort = Effort {
+        deadline: deadline.clone(),
+        ..Effort::default()
+    };
+    let mut solver = Cache::new(Embedded::new(effort));
+    let answer = solver.check(&mut terms, &constraints);
+    assert_eq!(answer, Answer::Unknown(Why::Time));
+    deadline.put_off(Duration::from_secs(1000));
+    let answer = solver.check(&mut terms, &constraints);
+    assert!(matches!(answer, Answer::Sat(_)), "{answer:?}");
 }
 
 #[test]
