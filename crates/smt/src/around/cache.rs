@@ -5,15 +5,15 @@ use rustc_hash::FxHashMap;
 use crate::embedded::MANY;
 use crate::{Answer, Solver, Statistics, Term, Terms, Why};
 
-/// Remembers the answers of a solver, by the set of constraints. A query that reached a limit of
-/// the solver is not asked again; one that was broken off or went wrong is.
+/// Stores the answers of a solver, by the set of constraints. A query that reached a limit of the
+/// solver is not repeated; a query that was broken off or failed is.
 pub struct Cache<S> {
     inner: S,
     answers: FxHashMap<Box<[Term]>, Answer>,
     hits: u64,
 }
 
-/// When there are this many answers, all are forgotten.
+/// When there are this many answers, all of them are dropped.
 const MOST: usize = 1 << 16;
 
 /// Whether the solver would give an answer again.
@@ -25,7 +25,7 @@ fn lasts(answer: &Answer) -> bool {
 }
 
 impl<S: Solver> Cache<S> {
-    /// Wraps a solver; the cache is empty.
+    /// Wraps a solver, with an empty cache.
     pub fn new(inner: S) -> Self {
         Cache {
             inner,

@@ -1,4 +1,4 @@
-//! The solver as commands use it, together with other solvers.
+//! The solver that commands use, compared with other solvers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn z3() -> Option<External> {
     Some(External::new(Program::Z3, Duration::from_secs(5)))
 }
 
-/// All sorts; products and quotients of wider ones take too long for any solver.
+/// All sorts. Products and quotients of wider sorts take too long for any solver.
 fn sorts() -> impl Strategy<Value = Sort> {
     prop::sample::select(vec![
         Sort::Int,
@@ -93,7 +93,7 @@ proptest! {
     }
 }
 
-/// `p0 < 5`, `p1 < 5`, … over separate variables.
+/// Returns `p0 < 5`, `p1 < 5`, … over separate variables.
 fn independent(terms: &mut Terms, count: i64) -> Vec<Term> {
     let sort = Sort::Signed(32);
     let below = |k: i64| {
@@ -113,7 +113,7 @@ fn models_groups_and_the_cache_save_searches() {
         let answer = solver.check(&mut terms, &constraints[..count]);
         assert!(matches!(answer, Answer::Sat(_)));
     }
-    // One search for each group; the nine others of the last query were in the cache.
+    // One search for each group; the nine other groups of the last query were in the cache.
     let before = solver.statistics();
     assert_eq!(
         (before.queries, before.searches, before.cached),
@@ -173,7 +173,7 @@ fn queries_are_logged_as_smt_lib() {
     );
 }
 
-/// Two factors of a product of primes: hard for any solver.
+/// Returns the question for two factors of a product of primes, which is hard for every solver.
 fn factors(terms: &mut Terms) -> Vec<Term> {
     let sort = Sort::Unsigned(64);
     let x = terms.variable(Kind::Input, "x", sort);
@@ -314,7 +314,7 @@ impl Solver for QuerySizes {
     }
 }
 
-/// A formula of many constraints is passed on whole, every time: slicing and caching it would take
+/// A formula of many constraints is always passed on as a whole: slicing and caching it would take
 /// longer than a limit allows.
 #[test]
 fn a_large_query_reaches_the_solver_whole() {
