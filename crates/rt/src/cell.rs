@@ -179,7 +179,7 @@ fn check_there(world: &World, cell: u32, pending: &Pending) {
     if let Some(end) = inner.cells[cell as usize].end {
         inner.uses_freed(cell, end, pending);
         drop(inner);
-        world.rest_for_ever();
+        world.suspend_for_ever();
     }
 }
 
@@ -233,7 +233,7 @@ fn check_cell(world: &World, cell: u32, writes: bool, place: Place) {
     let pending = Pending::new(None, (KIND, if writes { "write" } else { "read" }), place);
     let is_there = world.inner.borrow_mut().uses_cell(cell, &pending);
     if !is_there {
-        world.rest_for_ever();
+        world.suspend_for_ever();
     }
     let (race, unwinding) = {
         let mut inner = world.inner.borrow_mut();

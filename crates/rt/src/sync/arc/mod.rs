@@ -28,7 +28,7 @@ use mazurka_core::MemoryOrder;
 
 use crate::std_arc::SeenDestructor;
 use crate::world::{Place, World, world};
-use counted::{Destruction, Use, uses};
+use counted::{CountUse, Destruction, uses};
 use regions::Count;
 pub(crate) use regions::Regions;
 
@@ -194,7 +194,7 @@ impl<T> Arc<T> {
             return Err(this);
         }
         let what = ("try_unwrap", Location::caller());
-        uses(at, Count::Strong, Use::Updates, what);
+        uses(at, Count::Strong, CountUse::Updates, what);
         match sync::Arc::try_unwrap(this.into_std()) {
             Ok(value) => {
                 order(at, Count::Strong, Ordering::Acquire, None);
@@ -220,7 +220,7 @@ impl<T> Arc<T> {
             return value;
         }
         let what = ("into_inner", Location::caller());
-        uses(at, Count::Strong, Use::Updates, what);
+        uses(at, Count::Strong, CountUse::Updates, what);
         drop_one(at, sync::Arc::strong_count(&this.0) == 1);
         let value = sync::Arc::into_inner(this.into_std());
         drop(value.is_some().then(|| Ending(at)));
@@ -337,7 +337,7 @@ impl<T: ?Sized> Arc<T> {
         uses(
             at,
             Count::Weak,
-            Use::Changes,
+            CountUse::Changes,
             ("downgrade", Location::caller()),
         );
         order(at, Count::Weak, Ordering::Acquire, None);
@@ -355,7 +355,7 @@ impl<T: ?Sized> Arc<T> {
             return others as usize + 1;
         }
         let what = ("strong_count", Location::caller());
-        uses(at, Count::Strong, Use::Asks, what);
+        uses(at, Count::Strong, CountUse::Asks, what);
         order(at, Count::Strong, Ordering::Relaxed, None);
         sync::Arc::strong_count(&this.0)
     }
@@ -371,7 +371,7 @@ impl<T: ?Sized> Arc<T> {
         uses(
             at,
             Count::Weak,
-            Use::Asks,
+            CountUse::Asks,
             ("weak_count", Location::caller()),
         );
         order(at, Count::Weak, Ordering::Relaxed, None);
@@ -394,8 +394,8 @@ impl<T: ?Sized> Arc<T> {
             return None;
         }
         let what = ("get_mut", Location::caller());
-        uses(at, Count::Weak, Use::Asks, what);
-        uses(at, Count::Strong, Use::Asks, what);
+        uses(at, Count::Weak, CountUse::Asks, what);
+        uses(at, Count::Strong, CountUse::Asks, what);
         let value = sync::Arc::get_mut(&mut this.0)?;
         order(at, Count::Strong, Ordering::Acquire, None);
         order(at, Count::Weak, Ordering::Acquire, None);
@@ -423,8 +423,8 @@ impl<T: Clone> Arc<T> {
         }
         let before = address(Self::as_ptr(this));
         let what = ("make_mut", Location::caller());
-        uses(before, Count::Weak, Use::Asks, what);
-        uses(before, Count::Strong, Use::Updates, what);
+        uses(before, Count::Weak, CountUse::Asks, what);
+        uses(before, Count::Strong, CountUse::Updates, what);
         let last = sync::Arc::strong_count(&this.0) == 1;
         sync::Arc::make_mut(&mut this.0);
         if address(Self::as_ptr(this)) != before {
@@ -469,7 +469,7 @@ impl<T: ?Sized> Clone for Arc<T> {
             world.clone_arc(at, Location::caller());
         }
         let what = ("clone", Location::caller());
-        uses(at, Count::Strong, Use::Changes, what);
+        uses(at, Count::Strong, CountUse::Changes, what);
         order(at, Count::Strong, relaxed, Some(relaxed));
         Self(self.0.clone())
     }
@@ -482,7 +482,7 @@ impl<T: ?Sized> Drop for Arc<T> {
             let last = sync::Arc::strong_count(&self.0) == 1;
             world.drop_arc(at, last, needs_drop::<T>(), None);
         } else {
-            uses(at, Count::Strong, Use::Changes, ("drop", made_at(at)));
+            uses(at, Count::Strong, CountUse::Changes, ("drop", made_at(at)));
         }
         let last = sync::Arc::strong_count(&self.0) == 1;
         drop_one(at, last);
@@ -555,7 +555,7 @@ impl<T: ?Sized> Weak<T> {
             }
         }
         let (at, what) = (address(self.as_ptr()), ("upgrade", Location::caller()));
-        uses(at, Count::Strong, Use::Updates, what);
+        uses(at, Count::Strong, CountUse::Updates, what);
         let inner = self.0.upgrade()?;
         let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
         order(
@@ -572,7 +572,7 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn strong_count(&self) -> usize {
         let (at, what) = (address(self.as_ptr()), ("strong_count", Location::caller()));
-        uses(at, Count::Strong, Use::Asks, what);
+        uses(at, Count::Strong, CountUse::Asks, what);
         match modelled() {
             Some(world) => self.strong_count_in(world, Location::caller()) as usize,
             None => self.0.strong_count(),
@@ -594,8 +594,8 @@ impl<T: ?Sized> Weak<T> {
     pub fn weak_count(&self) -> usize {
         let Some(world) = modelled() else {
             let (at, what) = (address(self.as_ptr()), ("weak_count", Location::caller()));
-            uses(at, Count::Weak, Use::Asks, what);
-            uses(at, Count::Strong, Use::Asks, what);
+            uses(at, Count::Weak, CountUse::Asks, what);
+            uses(at, Count::Strong, CountUse::Asks, what);
             order(at, Count::Weak, Ordering::Acquire, None);
             return self.0.weak_count();
         };
@@ -626,7 +626,7 @@ impl<T: ?Sized> Clone for Weak<T> {
             );
         }
         let what = ("clone of Weak", Location::caller());
-        uses(address(self.as_ptr()), Count::Weak, Use::Changes, what);
+        uses(address(self.as_ptr()), Count::Weak, CountUse::Changes, what);
         Self(self.0.clone())
     }
 }
@@ -638,7 +638,7 @@ impl<T: ?Sized> Drop for Weak<T> {
             world.change_weak(at, "drop of Weak", -1, None);
         } else {
             let what = ("drop of Weak", made_at(at));
-            uses(at, Count::Weak, Use::Changes, what);
+            uses(at, Count::Weak, CountUse::Changes, what);
         }
         order(at, Count::Weak, Ordering::Relaxed, Some(Ordering::Release));
         // SAFETY: this is the end of `self`.
