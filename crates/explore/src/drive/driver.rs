@@ -218,6 +218,8 @@ pub trait Observer<E: Execution> {
     fn complete(&mut self, _program: &E) {}
     /// Called when the limit on its length ends a run that could continue.
     fn cut(&mut self, _program: &E) {}
+    /// Called when the search has ended, in any state.
+    fn end(&mut self, _program: &E) {}
     /// Whether the observer needs the reversed races.
     fn counts_reversals(&self) -> bool {
         false
@@ -319,6 +321,7 @@ pub(crate) fn drive<E: Execution, P: Policy<E>>(
     program.break_off_long_steps(true);
     program.separate_ends(P::SEPARATES);
     driver.run(*program, policy, *observer);
+    observer.end(program);
     program.separate_ends(false);
     program.break_off_long_steps(false);
     driver.ledger.found.counts.states = policy.states();
