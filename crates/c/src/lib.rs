@@ -189,6 +189,9 @@ pub enum SearchStop {
 /// How to explore a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
+    /// The path of the first source file, as it was given to the compiler. Other files are seen from
+    /// its folder in records.
+    pub main_file: String,
     /// Data races are not failures: plain accesses that race are steps.
     pub allow_races: bool,
     /// Threads that are neither joined nor detached and memory that is not freed are failures.

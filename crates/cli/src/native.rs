@@ -304,6 +304,7 @@ impl NativeArgs {
         let content = fs::read(object).map_err(|error| format!("`{shown}`: {error}"))?;
         let outside = fs::read_to_string(object.with_file_name(OUTSIDE)).unwrap_or_default();
         let settings = Settings {
+            main_file: names.first().map_or(String::new(), ToString::to_string),
             allow_races: self.allow_races,
             leaks: self.leaks,
             outside: outside.lines().map(str::to_owned).collect(),

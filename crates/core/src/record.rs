@@ -483,6 +483,9 @@ pub struct Step {
     pub label: String,
     /// Its line in the source.
     pub line: usize,
+    /// The file of this line, seen from the folder of the program; `None` for the program's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The processes that could have made a step instead.
     pub enabled: Vec<String>,
     /// The values that it read.

@@ -433,6 +433,7 @@ mod tests {
             outcomes: Vec::new(),
             label: String::new(),
             line: 1,
+            file: None,
             enabled: Vec::new(),
             reads: Vec::new(),
             changes: Vec::new(),

@@ -305,6 +305,7 @@ impl Narrator for Machine {
         self.tell_call(&mut step);
         if let Some(file) = span.and_then(|span| span.file(&self.code.source)) {
             step.label = format!("({file}) {}", step.label);
+            step.file = Some(file.to_owned());
         }
         Ok(step)
     }
@@ -502,6 +503,7 @@ impl Machine {
             outcomes: event.outcomes.iter().map(|o| o.value).collect(),
             label: self.label(&scribe, event),
             line,
+            file: None,
             enabled: Vec::new(),
             reads: reads.collect(),
             changes: cells.into_iter().filter_map(change).collect(),
