@@ -32,16 +32,17 @@ impl WarningArgs {
         let Some(source) = program.source().filter(|_| !all.is_empty()) else {
             return exit;
         };
-        // The record has all of them. For a violated program the warnings about what it never does
-        // are not shown here: most are consequences of the violation.
-        let told = |warning: &&DiagnosticRecord| {
+        // The record has all warnings. For a violated program the warnings about unreached code are
+        // not shown here: most are consequences of the violation.
+        let shown_warnings = |warning: &&DiagnosticRecord| {
             record.verdict != Verdict::Violated || warning.code.starts_with("W01")
         };
-        let told: Vec<DiagnosticRecord> = all.iter().filter(told).cloned().collect();
-        if !told.is_empty() && !output.quiet && !output.format.has_warnings() {
+        let shown_warnings: Vec<DiagnosticRecord> =
+            all.iter().filter(shown_warnings).cloned().collect();
+        if !shown_warnings.is_empty() && !output.quiet && !output.format.has_warnings() {
             // All of them are about the program's own file.
             let own = mazurka::parts(source).remove(0).text;
-            output::print_error(&render(&record.program.file, &own, &told));
+            output::print_error(&render(&record.program.file, &own, &shown_warnings));
         }
         match exit {
             Exit::Verified if self.deny_warnings => {
@@ -65,7 +66,7 @@ pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> Stri
     let text = Text::new(source);
     let mut shown_text = String::new();
     for diagnostic in all.iter().take(MOST_SHOWN) {
-        // The page marks the places itself, so the code that draws them is left out of it.
+        // The page marks the places itself, so its build omits the code that draws them.
         if cfg!(target_family = "wasm") {
             shown_text += &in_a_line(diagnostic);
             continue;
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_mistakes_in_a_long_line_are_told_in_few_words() {
+    fn many_mistakes_in_a_long_line_have_a_short_text() {
         let mistake = |column| DiagnosticRecord {
             code: "M0101".to_owned(),
             severity: Severity::Error,

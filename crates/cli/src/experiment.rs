@@ -62,7 +62,7 @@ impl Experiments {
             let named = |error: String| format!("program `{}`: {error}", program.name);
             stays_inside(&program.file).map_err(named)?;
             if crate::native::is_native(&program.file) {
-                let no = "it would be compiled and executed, which a list never does";
+                let no = "it would be compiled and executed, which is not allowed in a list";
                 return Err(named(no.to_owned()));
             }
         }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn mistakes_are_reported() {
         for (text, words) in [
             ("", "no [[program]]"),
             ("[[program]]\nname = 'a'\nfile = '../a.maz'", "stays below"),

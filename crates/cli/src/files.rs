@@ -14,12 +14,12 @@ use serde::Serialize;
 const MOST_BYTES: u64 = 16 << 20;
 /// The maximal number of files of a model; a folder with more was named by mistake.
 const MOST_FILES: usize = 1000;
-/// How long the end of the program waits for a file that is being saved.
+/// How long the program waits at its end for a file that is being saved.
 const MOST_WAITING: Duration = Duration::from_secs(1);
 /// Held while a file is saved.
 static SAVING: Mutex<()> = Mutex::new(());
-/// Errors of writing. They are reported after the result, so that a bad file does not lose the
-/// result.
+/// Write errors. They are reported after the result, so that a file that cannot be written does not
+/// hide the result.
 static UNWRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// The maximal length of a record or a proof: a record holds whole runs, and a proof all its goals.
@@ -51,7 +51,7 @@ fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
-/// Returns the canonical name of an existing file among the files of the page, which has no links.
+/// Returns the canonical name of an existing file of the page, whose file system has no links.
 #[cfg(target_family = "wasm")]
 fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     fs::metadata(path)?;
@@ -81,8 +81,8 @@ pub(crate) fn below(folder: &Path, file: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Reads a file that a program includes. A link may lead neither out of the program's folder nor to
-/// a file that is `known`, which would be included twice.
+/// Reads a file that a program includes. Fails if a link leads out of the program's folder, or to a
+/// file that is `known` and would be included twice.
 fn included(
     program: &Path,
     path: &str,
@@ -107,8 +107,8 @@ fn included(
     self::program(&shown)
 }
 
-/// Returns the files with this ending in a folder and its subfolders, sorted by name. A name that
-/// is not a folder stands for itself.
+/// Returns the files with this ending in a folder and its subfolders, sorted by name. A If the name
+/// is not a folder, returns the name.
 pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String> {
     if !Path::new(name).is_dir() {
         return Ok(vec![name.to_owned()]);
@@ -182,8 +182,8 @@ pub(crate) fn certificate(name: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Reads a proof, which may be large: its text is never in memory as a whole, and the watch may
-/// stop the reading.
+/// Reads a proof. A proof may be large, so its text is never in memory as a whole, and the watch
+/// may stop the reading.
 pub(crate) fn proof<T>(
     name: &str,
     watch: &mut dyn FnMut() -> ControlFlow<Bound>,
@@ -193,10 +193,10 @@ pub(crate) fn proof<T>(
         from: open(name, "a proof")?,
         left: MOST_RECORD_BYTES,
         watch,
-        broken_off: None,
+        stopped_by: None,
     };
     let parsed = parse(&mut BufReader::with_capacity(1 << 16, &mut pieces));
-    Ok(match pieces.broken_off {
+    Ok(match pieces.stopped_by {
         Some(bound) => ControlFlow::Break(bound),
         None => ControlFlow::Continue(parsed),
     })
@@ -207,13 +207,13 @@ struct PiecewiseRead<'a> {
     from: Box<dyn Read>,
     left: u64,
     watch: &'a mut dyn FnMut() -> ControlFlow<Bound>,
-    broken_off: Option<Bound>,
+    stopped_by: Option<Bound>,
 }
 
 impl Read for PiecewiseRead<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.broken_off = self.broken_off.or_else(|| (self.watch)().break_value());
-        if self.broken_off.is_some() {
+        self.stopped_by = self.stopped_by.or_else(|| (self.watch)().break_value());
+        if self.stopped_by.is_some() {
             return Err(io::Error::other("broken off"));
         }
         let read = self.from.read(buffer)?;
@@ -234,7 +234,7 @@ pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
 
 /// Saves bytes like [`save`].
 pub(crate) fn save_bytes(what: &str, path: &Path, bytes: &[u8]) -> bool {
-    let saved = put_pieces(path, true, |mut file| file.write_all(bytes));
+    let saved = write_pieces(path, true, |mut file| file.write_all(bytes));
     saved
         .map_err(|error| note(problem(what, path, &error)))
         .is_ok()
@@ -243,7 +243,7 @@ pub(crate) fn save_bytes(what: &str, path: &Path, bytes: &[u8]) -> bool {
 /// Saves a large record like [`save`]. Its text, which is larger than the record, is never in
 /// memory as a whole.
 pub(crate) fn save_json(what: &str, path: &Path, record: &impl Serialize) -> bool {
-    let saved = put_pieces(path, true, |file| {
+    let saved = write_pieces(path, true, |file| {
         let mut file = BufWriter::new(file);
         serde_json::to_writer_pretty(&mut file, record)?;
         file.write_all(b"\n")?;
@@ -266,9 +266,9 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
         return Err(format!("`{shown}` is not a file, so it is not changed"));
     }
     let mut changed = false;
-    let put = put_pieces(path, true, |mut file| {
+    let put = write_pieces(path, true, |mut file| {
         file.write_all(new.as_bytes())?;
-        // Nothing slow may come between this check and the change.
+        // There must be no slow work between this check and the change.
         file.sync_all()?;
         changed = fs::read(path)? != old.as_bytes();
         if changed {
@@ -279,17 +279,17 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
     });
     put.map_err(|error| {
         if changed {
-            format!("`{shown}` has changed since it was read, so it is left as it is")
+            format!("`{shown}` has changed since it was read, so it was not overwritten")
         } else {
             problem("the change", path, &error)
         }
     })
 }
 
-/// Removes a saved file, unless it is a device.
+/// Removes a saved file. A device is not removed.
 pub(crate) fn remove(path: &Path) {
     if path.is_file() {
-        // Nothing depends on whether it could be removed.
+        // Failure to remove the file has no consequences.
         let _ = fs::remove_file(path);
     }
 }
@@ -299,7 +299,7 @@ pub(crate) fn unwritten() -> Vec<String> {
     std::mem::take(&mut *guard(&UNWRITTEN))
 }
 
-/// Waits for a file that is being saved, but not for ever; used before the program ends at once.
+/// Waits for a file that is being saved, for a limited time; used before the program exits.
 pub(crate) fn settle() {
     let until = Instant::now() + MOST_WAITING;
     while SAVING.try_lock().is_err() && Instant::now() < until {
@@ -337,7 +337,7 @@ impl Folder {
         }
     }
 
-    /// Notes why a file was not written.
+    /// Records why a file was not written.
     pub(crate) fn fail(&mut self, why: &str) {
         if !std::mem::replace(&mut self.broken, true) {
             note(format!("{why} (this one and all after it are missing)"));
@@ -360,12 +360,12 @@ fn note(problem: String) {
 
 /// Writes a text into a file.
 fn put(path: &Path, text: &str, sync: bool) -> io::Result<()> {
-    put_pieces(path, sync, |mut file| file.write_all(text.as_bytes()))
+    write_pieces(path, sync, |mut file| file.write_all(text.as_bytes()))
 }
 
 /// Writes a new file beside the old one and then renames it. A device, a pipe or standard output is
-/// written to directly: replacing `/dev/null` by a file would be worse than writing half a text.
-fn put_pieces(
+/// written to directly, because replacing `/dev/null` by a file would do harm.
+fn write_pieces(
     path: &Path,
     sync: bool,
     write: impl FnOnce(&File) -> io::Result<()>,
@@ -382,7 +382,7 @@ fn put_pieces(
         Ok(_) => return write(&File::create(path)?),
         Err(_) => {}
     }
-    // A link stays a link.
+    // If the path is a link, its target is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut beside = target.clone().into_os_string();
     // Another process may save the same file, and a file with this name may exist already.
@@ -478,7 +478,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_has_changed_is_left_as_it_is() {
+    fn a_file_that_has_changed_is_not_overwritten() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("program.maz");
         fs::write(&path, "as it was read").expect("a file");

@@ -17,7 +17,7 @@ pub(crate) struct PropertyArgs {
 
 impl PropertyArgs {
     /// Whether determinism was asked for.
-    pub(crate) fn asks_for_determinism(&self) -> bool {
+    pub(crate) fn includes_determinism(&self) -> bool {
         let kinds = self.property.iter().filter_map(|word| Kinds::parse(word));
         kinds
             .fold(Kinds::NONE, Kinds::or)
@@ -34,7 +34,7 @@ impl PropertyArgs {
         for word in &self.property {
             match Kinds::parse(word) {
                 Some(_) if word == Kind::Property.name() && !program.states_property() => {
-                    let no = "the file states no temporal property and no `cover`, so --property property asks for nothing";
+                    let no = "the file states no temporal property and no `cover`, so --property property has nothing to check";
                     return Err(no.to_owned().into());
                 }
                 Some(kinds) => counted = counted.or(kinds),

@@ -51,7 +51,7 @@ impl ResultHead {
         })
     }
 
-    /// Whether this version writes such heads.
+    /// Whether this version could have written this head.
     fn fits(&self) -> bool {
         let digits = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let sizes = self.bytes <= MOST_RESULT_BYTES && (self.piece == 0 || self.piece >= 512);
@@ -74,7 +74,7 @@ impl ResultHead {
 }
 
 /// An entry of the ledger.
-pub(crate) struct Written {
+pub(crate) struct LedgerEntry {
     pub sequence: u64,
     pub path: PartPath,
     /// The value; empty if the entry was deleted or has no head.
@@ -98,9 +98,9 @@ fn is_missing(error: &KeyValueError) -> bool {
     })
 }
 
-/// Makes a bucket with a description and a lifetime of its values. Makes the underlying stream
+/// Creates a bucket with a description and a lifetime of its values. Makes the underlying stream
 /// directly, because the client's function for buckets uses options that servers before 2.11 do not
-/// know.
+/// support.
 pub(crate) async fn bucket(
     connection: &Connection,
     name: &str,
@@ -165,7 +165,7 @@ impl Ledger {
     }
 
     /// Whether the ledger still exists.
-    pub async fn is_there(&self, connection: &Connection, id: &SearchId) -> Result<bool, Error> {
+    pub async fn exists(&self, connection: &Connection, id: &SearchId) -> Result<bool, Error> {
         match Self::open(connection, id).await {
             Ok(now) => Ok(now.run() == self.run()),
             Err(Error::Gone) => Ok(false),
@@ -211,16 +211,16 @@ impl Ledger {
             piece: if small { 0 } else { piece as u64 },
             executions,
         };
-        let mut behind = body;
+        let mut inline = body;
         if !small {
             for (k, piece) in body.chunks(piece).enumerate() {
                 let key = format!("piece.{key}.{}.{k}", head.checksum);
                 let written = self.store.put(key, piece.to_vec().into()).await;
                 written.map_err(Error::server)?;
             }
-            behind = &[];
+            inline = &[];
         }
-        let written = self.store.put(key, head.value(behind)?.into()).await;
+        let written = self.store.put(key, head.value(inline)?.into()).await;
         written.map(|_| ()).map_err(Error::server)
     }
 
@@ -229,9 +229,9 @@ impl Ledger {
         &self,
         key: &str,
         head: &ResultHead,
-        behind: &[u8],
+        inline: &[u8],
     ) -> Result<Option<Vec<u8>>, Error> {
-        let mut body = behind.to_vec();
+        let mut body = inline.to_vec();
         for k in 0..head.pieces() {
             let key = format!("piece.{key}.{}.{k}", head.checksum);
             let Some(piece) = self.store.get(key).await.map_err(Error::server)? else {
@@ -258,16 +258,16 @@ impl Ledger {
         }
     }
 
-    /// Returns the same, from the value of its key.
+    /// Returns the head and the body of a result, from the value of its key.
     pub async fn whole(
         &self,
         path: &PartPath,
         value: &[u8],
     ) -> Result<Option<(ResultHead, Option<Vec<u8>>)>, Error> {
-        let Some((head, behind)) = ResultHead::read(value) else {
+        let Some((head, inline)) = ResultHead::read(value) else {
             return Ok(None);
         };
-        let body = self.body(&format!("head.{path}"), &head, behind).await?;
+        let body = self.body(&format!("head.{path}"), &head, inline).await?;
         Ok(Some((head, body)))
     }
 
@@ -294,13 +294,13 @@ impl Ledger {
     }
 
     /// Returns the next result with at least this number.
-    pub async fn next_result(&self, from: u64) -> Result<Option<Written>, Error> {
+    pub async fn next_result(&self, from: u64) -> Result<Option<LedgerEntry>, Error> {
         self.next("head.", from, PartPath::parse).await
     }
 
     /// Returns the next failure with at least this number. The last token of its key is the name of
     /// the worker.
-    pub async fn next_failure(&self, from: u64) -> Result<Option<Written>, Error> {
+    pub async fn next_failure(&self, from: u64) -> Result<Option<LedgerEntry>, Error> {
         let path = |key: &str| PartPath::parse(key.rsplit_once('.')?.0);
         self.next("failed.", from, path).await
     }
@@ -310,7 +310,7 @@ impl Ledger {
         kind: &str,
         mut from: u64,
         path: impl Fn(&str) -> Option<PartPath>,
-    ) -> Result<Option<Written>, Error> {
+    ) -> Result<Option<LedgerEntry>, Error> {
         let start = format!("$KV.{}.{kind}", self.store.name);
         loop {
             let subject = format!("{start}>");
@@ -326,13 +326,13 @@ impl Ledger {
             let key = message.subject.strip_prefix(&start);
             match key.and_then(&path) {
                 Some(path) => {
-                    return Ok(Some(Written {
+                    return Ok(Some(LedgerEntry {
                         sequence: message.sequence,
                         path,
                         value: message.payload.to_vec(),
                     }));
                 }
-                // The key is not one of this crate.
+                // The key was not made by this crate.
                 None => from = message.sequence + 1,
             }
         }
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_that_mean_harm_are_none() {
+    fn malicious_heads_are_rejected() {
         let mut all = [head(), head(), head()];
         all[0].bytes = u64::MAX;
         all[1].piece = 1;

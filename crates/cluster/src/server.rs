@@ -77,7 +77,7 @@ impl Server {
         Ok(options)
     }
 
-    /// Connects, with retries. `over` says whether to give up.
+    /// Connects, with retries. `over` tells whether to stop trying.
     pub(crate) async fn connect(
         &self,
         over: &mut dyn FnMut() -> bool,
@@ -117,7 +117,7 @@ impl Connection {
     }
 }
 
-/// Runs a future that uses the server to its end.
+/// Runs a future that uses the server until it is complete.
 pub(crate) fn block_on<T>(
     threads: usize,
     work: impl Future<Output = Result<T, Error>>,

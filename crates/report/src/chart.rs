@@ -23,7 +23,7 @@ const FAINT: &str = "#7f8c8d";
 
 /// A row of the chart.
 struct ChartRow {
-    /// The number of the step, if one starts here.
+    /// The number of the step that starts in this row, if any.
     number: Option<usize>,
     lane: usize,
     /// For an arrow: the lane that it leads to, and whether to a new object.
@@ -40,7 +40,7 @@ struct Chart<'a> {
     width: usize,
 }
 
-/// Returns the text of a message: `store(3) [0.1]`.
+/// Returns a message as text: `store(3) [0.1]`.
 fn written(sent: &Message) -> String {
     let arguments = sent.arguments.join(", ");
     format!("{}({arguments}) [{}]", sent.method, sent.process)
@@ -68,7 +68,7 @@ impl<'a> Chart<'a> {
             let text = format!("✗ [{}] waits for {}{holder}", waiting.process, waiting.what);
             chart.words(object, text, FAILS);
         }
-        // A mishap may take several lines.
+        // The text of a mishap may be wrapped, so it does not widen the lanes.
         let rows = chart.rows.iter().filter(|row| row.color != FAILS);
         let needed = rows.map(|row| chart.needs(row)).max()?;
         let names = chart.lanes.iter().map(|name| name.chars().count() + 2);
@@ -78,8 +78,8 @@ impl<'a> Chart<'a> {
     }
 
     fn add_step(&mut self, number: usize, run: &'a Run, step: &'a Step, actor: &'a Actor) {
-        let (said, color) = step_text(run, step, actor);
-        self.words(&actor.object, said, color);
+        let (text, color) = step_text(run, step, actor);
+        self.words(&actor.object, text, color);
         if let Some(row) = self.rows.last_mut() {
             row.number = Some(number);
         }
@@ -124,7 +124,7 @@ impl<'a> Chart<'a> {
         });
     }
 
-    /// Returns the lane of an object; a new one if it has none.
+    /// Returns the lane of an object, and creates it if there is none.
     fn lane(&mut self, object: &'a str) -> usize {
         let known = self.lanes.iter().position(|lane| *lane == object);
         known.unwrap_or_else(|| {
@@ -133,7 +133,7 @@ impl<'a> Chart<'a> {
         })
     }
 
-    /// Returns the width of lanes, in letters, at which the text of a row fits into one line.
+    /// Returns the lane width, in letters, with which the text of a row fits into one line.
     fn needs(&self, row: &ChartRow) -> usize {
         let letters = row.text.chars().count();
         match row.arrow {
@@ -246,7 +246,7 @@ pub fn chart(record: &Record, run: &Run) -> Option<String> {
         let arrow = row.arrow.filter(|&(to, _)| to != row.lane);
         // The last line is on the arrow.
         let last = arrow.and_then(|_| lines.pop());
-        for (at, said) in lines.iter().enumerate() {
+        for (at, words) in lines.iter().enumerate() {
             line(row.number.filter(|_| at == 0), &|letters| {
                 lifelines(letters);
                 let (sign, start) = match (row.arrow, arrow) {
@@ -257,13 +257,13 @@ pub fn chart(record: &Record, run: &Run) -> Option<String> {
                 if let Some(sign) = sign.filter(|&sign| sign == '┃' || at == 0) {
                     letters[from] = sign;
                 }
-                put(letters, start, said);
+                put(letters, start, words);
             });
         }
-        if let (Some((to, new)), Some(said)) = (arrow, last) {
+        if let (Some((to, new)), Some(label)) = (arrow, last) {
             line(None, &|letters| {
                 lifelines(letters);
-                draw_arrow(letters, (from, to * width), new, &said);
+                draw_arrow(letters, (from, to * width), new, &label);
             });
         }
     }
@@ -274,8 +274,8 @@ pub fn chart(record: &Record, run: &Run) -> Option<String> {
 }
 
 /// Writes into a line.
-fn put(letters: &mut [char], start: usize, said: &str) {
-    for (at, letter) in said.chars().enumerate() {
+fn put(letters: &mut [char], start: usize, words: &str) {
+    for (at, letter) in words.chars().enumerate() {
         if let Some(place) = letters.get_mut(start + at) {
             *place = letter;
         }
@@ -283,7 +283,7 @@ fn put(letters: &mut [char], start: usize, said: &str) {
 }
 
 /// Draws a message from one column to another.
-fn draw_arrow(letters: &mut [char], (from, to): (usize, usize), new: bool, said: &str) {
+fn draw_arrow(letters: &mut [char], (from, to): (usize, usize), new: bool, words: &str) {
     let (left, right) = (from.min(to), from.max(to));
     let stroke = if new { '┄' } else { '─' };
     letters[left + 1..right].fill(stroke);
@@ -293,12 +293,12 @@ fn draw_arrow(letters: &mut [char], (from, to): (usize, usize), new: bool, said:
         (left + 1, '◀')
     };
     letters[head] = tip;
-    let said = format!(" {said} ");
+    let words = format!(" {words} ");
     let room = right - left - 3;
     put(
         letters,
-        left + 2 + room.saturating_sub(said.chars().count()) / 2,
-        &said,
+        left + 2 + room.saturating_sub(words.chars().count()) / 2,
+        &words,
     );
 }
 
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_lead_from_lane_to_lane() {
+    fn messages_are_arrows_between_lanes() {
         let mut main = actor("main", "main", vec![message("Buffer1", "store", "0.1")]);
         main.creates = vec!["Buffer1".to_owned()];
         let mut stores = actor("Buffer1", "store", vec![message("main", "a", "0.7")]);
@@ -533,7 +533,7 @@ mod tests {
         let blank = |text: &str| text.replace([' ', '─', '┄'], "");
         assert_eq!(blank(text.trim()), blank(expected.trim()), "{text}");
         let svg = chart_svg(&found, &failing).expect("a chart");
-        crate::wellformed::is_sound(&svg);
+        crate::wellformed::assert_sound(&svg);
         let all = [
             "new",
             "store(3) [0.1]",
@@ -549,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_run_of_actors_has_no_chart() {
+    fn a_run_without_actors_has_no_chart() {
         let mut one = run(&[]);
         assert_eq!(chart(&record(), &one), None);
         one.steps.clear();
@@ -569,7 +569,7 @@ mod tests {
         let mut long_run = run(&[task("main", "Buffer1"), task("Buffer1", "main")]);
         long_run.schedule = "0 0.1 ".repeat(100);
         let svg = chart_svg(&record(), &long_run).expect("a chart");
-        crate::wellformed::is_sound(&svg);
+        crate::wellformed::assert_sound(&svg);
         let shown: String = { crate::wellformed::elements(&svg).into_iter() }
             .filter(|element| element.name == "text")
             .map(|element| element.text)

@@ -115,7 +115,7 @@ pub struct View {
     pub paint: Paint,
     /// Flags besides `--set` that are needed to replay a witness.
     pub flags: Vec<String>,
-    /// The number of columns; unlimited if it is not given.
+    /// The greatest number of columns, if lines are to be wrapped.
     pub width: Option<usize>,
 }
 

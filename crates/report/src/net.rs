@@ -1,9 +1,7 @@
 //! The net of a small program as a picture, in the style of the unfolding thesis: events are boxes,
 //! conditions circles, arcs of shared variables and locks dashed, read arcs lines without an arrow,
-//! terminals crossed.
-//!
-//! The SVG is drawn in layers: a node is below everything that it needs. Conditions at which
-//! processes wait for ever have the colour of deadlocks, and the numbers of these.
+//! terminals crossed. The SVG is drawn in layers: a node is below all its predecessors. Conditions
+//! at which processes wait for ever have the colour of deadlocks, and the numbers of the deadlocks.
 
 use mazurka_core::record::{Leaf, Net, Record};
 
@@ -255,8 +253,8 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
             NetNode::Condition(condition) => condition_svg(net, condition, x, y),
             NetNode::Event(event) => {
                 let half = layout.layers.widths[at] / 2.0;
-                let told = &net.events[event];
-                let (fill, more) = match &told.mishap {
+                let shown = &net.events[event];
+                let (fill, more) = match &shown.mishap {
                     Some(mishap) => ("#fadbd8", format!("\n{mishap}")),
                     None => (PAPER, String::new()),
                 };
@@ -267,13 +265,13 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
                     2.0 * half
                 );
                 let inside = words(x - half + 4.0, y + 4.0, &label(net, event), "");
-                let cross = if told.terminal {
+                let cross = if shown.terminal {
                     cross(x, y, half)
                 } else {
                     String::new()
                 };
                 titled(
-                    &format!("{}: {}{more}", told.process, told.label),
+                    &format!("{}: {}{more}", shown.process, shown.label),
                     &(rect + &cross + &inside),
                 )
             }
@@ -289,7 +287,7 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
 /// Returns the meaning of the signs that occur.
 fn legend(net: &Net) -> Vec<String> {
     let mut lines = vec![
-        "box: event; circle: condition (grey: shared); dashed: arcs of variables and locks; no arrow: reads and leaves it; crossed: its state was met before".to_owned(),
+        "box: event; circle: condition (grey: shared); dashed: arcs of variables and locks; no arrow: only reads; crossed: leads to a state that was visited before".to_owned(),
     ];
     if !net.deadlocks.is_empty() {
         let square =
@@ -371,7 +369,7 @@ fn arc(layout: &NetLayout, net: &Net, from: usize, to: usize, arrow: bool) -> St
     )
 }
 
-/// Returns the program, the counts, the findings, and how to see them.
+/// Returns a table of the counts of a net, its findings, and the commands that show them.
 pub fn net_table(
     record: &Record,
     kind: &str,
@@ -440,7 +438,11 @@ fn rows<'a>(
         row("deadlocks", counts.deadlocks, deadlocked),
         row("failures", counts.failures, failing),
         row("discarded", counts.discarded, "tests with a false `assume`"),
-        row("blocked", counts.blocked, "runs to a guard that was closed"),
+        row(
+            "blocked",
+            counts.blocked,
+            "runs that ended at a false guard",
+        ),
         row("steps", counts.steps, "transitions executed"),
         ("seconds", format!("{:.3}", record.seconds), ""),
     ]
@@ -452,7 +454,7 @@ mod tests {
     use mazurka_core::record::{NetCondition, NetEvent};
 
     use super::*;
-    use crate::wellformed::{is_sound, texts};
+    use crate::wellformed::{assert_sound, texts};
 
     #[test]
     fn deadlocks_are_marked_where_processes_wait() {
@@ -480,11 +482,11 @@ mod tests {
         let mut record = crate::tests::record(Verdict::Violated, Vec::new(), Vec::new());
         record.counts.deadlocks = 3;
         let svg = net_svg(&record, "contextual", 1, &net);
-        is_sound(&svg);
+        assert_sound(&svg);
         let words = texts(&svg);
-        let says = |part: &str| words.iter().any(|(_, _, text)| text.contains(part));
-        assert!(says("p(0) waits: deadlocks 1, 2"), "{svg}");
-        assert!(says("3 deadlocks (2 of them marked)"), "{svg}");
+        let contains = |part: &str| words.iter().any(|(_, _, text)| text.contains(part));
+        assert!(contains("p(0) waits: deadlocks 1, 2"), "{svg}");
+        assert!(contains("3 deadlocks (2 of them marked)"), "{svg}");
         assert_eq!(svg.matches("<circle").count(), 2);
         let dot = net_dot(&record, "contextual", 1, &net);
         assert_eq!(dot.matches("shape=octagon").count(), 1, "{dot}");

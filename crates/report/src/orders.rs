@@ -85,7 +85,7 @@ fn written(order: &str, failure: Option<&str>) -> String {
 
 /// Returns the orders that would forbid a violation, for the evidence of `check`.
 pub(crate) fn stronger(record: &Record) -> String {
-    let told = |access: &AdvisedAccess| {
+    let change_and_place = |access: &AdvisedAccess| {
         let (what, line) = (shortened(access), line(access));
         let advised = written(
             access.advised.as_deref().unwrap_or_default(),
@@ -93,7 +93,7 @@ pub(crate) fn stronger(record: &Record) -> String {
         );
         format!("`{what}` ({line}) as {advised}")
     };
-    let all: Vec<String> = record.stronger.iter().map(told).collect();
+    let all: Vec<String> = record.stronger.iter().map(change_and_place).collect();
     match &all[..] {
         [] => String::new(),
         [one] => format!("  orders: {one} would forbid it\n"),

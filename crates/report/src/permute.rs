@@ -150,11 +150,12 @@ fn rows<'a>(record: &Record, permuted: &Permutations) -> Vec<(&'a str, String, &
         ));
     }
     if permuted.open > 0 {
-        let meaning = "permutations after which a process can go on that waited as recorded";
+        let meaning =
+            "permutations after which a process can continue that waited in the recorded run";
         rows.push(row("open", permuted.open, meaning));
     }
     if permuted.stuck > 0 {
-        let meaning = "prefixes where no process can go on";
+        let meaning = "prefixes where no process can continue";
         rows.push(row("stuck", permuted.stuck, meaning));
     }
     if permuted.complete {

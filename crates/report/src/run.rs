@@ -27,7 +27,7 @@ pub struct OneRun<'a> {
 }
 
 impl<'a> OneRun<'a> {
-    /// Makes it from a run alone, without further facts.
+    /// Makes a view of a run without additional data.
     pub fn new(run: &'a Run) -> Self {
         Self {
             run,
@@ -40,8 +40,8 @@ impl<'a> OneRun<'a> {
     }
 }
 
-/// Returns the steps with the values that they changed, how the run ended, the final state, and how
-/// to see it again.
+/// Returns the steps with the values that they changed, the end of the run, the final state, and
+/// the command that replays it.
 pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     let paint = view.paint;
     let run = one.run;
@@ -79,8 +79,8 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     text
 }
 
-/// Returns the violations in a run, and how it has ended. The text is empty if there are none and
-/// the run can continue.
+/// Returns the violations in a run, and how it ended. The text is empty if there are no violations
+/// and the run can continue.
 pub fn ended(record: &Record, one: OneRun<'_>, view: &View) -> String {
     let paint = view.paint;
     let mut text = String::new();

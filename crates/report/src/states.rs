@@ -1,8 +1,7 @@
-//! The graph of the states of a program: for Graphviz, and as an SVG picture.
-//!
-//! In the picture a state is below all states that are nearer to the initial state. The label of a
-//! step is between its two states, in a layer of its own, so that no texts overlap. A step to a
-//! state that is not further away goes back up on the right of its label.
+//! The graph of the states of a program: for Graphviz, and as an SVG picture. In the picture a
+//! state is below all states that are nearer to the initial state. The label of a step is between
+//! its two states, in a layer of its own, so that no texts overlap. A step to a state that is not
+//! further away leads up again, to the right of its label.
 
 use mazurka_core::record::{GraphEdge, GraphState, Leaf, Record, StateGraph};
 
@@ -41,7 +40,7 @@ pub fn states_left_out(record: &Record, graph: &StateGraph) -> Option<String> {
 }
 
 fn title(record: &Record, graph: &StateGraph) -> String {
-    // The engine may leave out states that a false `assume` discards.
+    // The engine may leave out states in which an `assume` is false.
     let drawn = graph.states.len() as u64;
     let states = if graph.states.iter().any(|state| state.cut) {
         record.counts.states.unwrap_or(drawn).max(drawn)
@@ -319,7 +318,7 @@ mod tests {
     use mazurka_core::{Bound, Verdict};
 
     use super::*;
-    use crate::wellformed::{is_sound, texts};
+    use crate::wellformed::{assert_sound, texts};
 
     fn state(depth: usize, mark: Option<Leaf>) -> GraphState {
         GraphState {
@@ -368,7 +367,7 @@ mod tests {
     fn every_state_is_there_once_with_its_word() {
         let record = crate::tests::record(Verdict::Violated, Vec::new(), Vec::new());
         let (dot, svg) = (states_dot(&record, &graph()), states_svg(&record, &graph()));
-        is_sound(&svg);
+        assert_sound(&svg);
         for word in ["initial", "deadlock", "final", "failure"] {
             let found = texts(&svg);
             let found = found.iter().filter(|(_, _, text)| text == word);
@@ -384,16 +383,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_told() {
+    fn the_text_names_what_is_left_out() {
         let mut record = crate::tests::record(Verdict::Violated, Vec::new(), Vec::new());
         record.counts.states = Some(77);
         let mut graph = graph();
         graph.states[2].cut = true;
-        let said = "5 of 77 states are drawn, those nearest to the initial one";
-        assert_eq!(states_left_out(&record, &graph).as_deref(), Some(said));
-        assert!(states_svg(&record, &graph).contains(said));
+        let sentence = "5 of 77 states are drawn, those nearest to the initial one";
+        assert_eq!(states_left_out(&record, &graph).as_deref(), Some(sentence));
+        assert!(states_svg(&record, &graph).contains(sentence));
         record.scope.bounds.push(Bound::Interrupted);
-        let said = states_left_out(&record, &graph).expect("it is cut");
-        assert!(said.starts_with("5 of at least 77 states"), "{said}");
+        let sentence = states_left_out(&record, &graph).expect("it is cut");
+        assert!(
+            sentence.starts_with("5 of at least 77 states"),
+            "{sentence}"
+        );
     }
 }

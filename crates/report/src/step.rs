@@ -9,12 +9,12 @@ use crate::{View, clip, counted, pad, witness};
 /// Limit on the length of values.
 const VALUES_WIDTH: usize = 240;
 
-/// The result of a command of `step`.
+/// What `step` shows after a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Stepped<'a> {
     /// The run so far.
     pub run: &'a Run,
-    /// Number of its steps that were shown before.
+    /// The number of steps that were shown before.
     pub known: usize,
     /// The possible next steps.
     pub next: &'a NextSteps,
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn new_steps_stand_above_those_that_can_come_next() {
+    fn new_steps_are_listed_above_the_possible_next_steps() {
         let run = run(vec![step("0", &[], "x := 1"), step("0", &[], "x := 2")]);
         let next = NextSteps {
             steps: vec![step("0", &[7], "y := 1"), step("1", &[], "longer := 3")],

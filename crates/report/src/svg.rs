@@ -2,8 +2,8 @@
 //!
 //! Every leaf has a column. A state is above the state that was explored first from it, so every
 //! state is in exactly one column: that of the first run through it. Later branches lead off to the
-//! right, at the height of the state. A column is as wide as its text, and below a branch there is
-//! only what it leads to, so nothing overlaps.
+//! right, at the height of the state. A column is as wide as its text, and a branch shares its
+//! columns with no other branch, so nothing overlaps.
 
 use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
 
@@ -38,7 +38,7 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
         .max(legend.width());
     let mut text = sheet(width, height);
     text += &words(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
-    // Nearer branches are drawn over those that go further along the same row.
+    // Short branches are drawn over the longer ones of the same row.
     for (at, node) in tree.nodes.iter().enumerate().rev() {
         if let Some(parent) = node.parent {
             text += &edge(node, layout.point(parent), layout.point(at));
@@ -242,7 +242,7 @@ pub(crate) struct Legend {
     races: bool,
 }
 
-const RACE: &str = "⇄n: two steps that race; dashed, the one that was moved before the other";
+const RACE: &str = "⇄n: two steps that race; dashed: the step that was moved before the other";
 
 impl Legend {
     fn new(tree: &Tree) -> Self {
@@ -271,7 +271,7 @@ impl Legend {
     fn meaning(leaf: Leaf) -> String {
         let meaning = match leaf {
             Leaf::Final => "every process has ended",
-            Leaf::Deadlock => "no process can go on",
+            Leaf::Deadlock => "no process can continue",
             Leaf::Failure => "something went wrong",
             Leaf::Discarded => "a false `assume`",
             Leaf::Blocked => "another run covers what follows",
@@ -318,7 +318,7 @@ pub(crate) fn wide(text: &str) -> f64 {
     text.chars().map(columns).sum::<f64>() * LETTER
 }
 
-/// Whether it is one of the signs in pictures and labels: arrows, operators, shapes.
+/// Whether a character is one of the signs in pictures and labels: arrows, operators, shapes.
 fn is_sign(c: char) -> bool {
     ('\u{2000}'..='\u{2bff}').contains(&c)
 }

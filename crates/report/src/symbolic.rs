@@ -76,7 +76,7 @@ fn rows<'a>(record: &Record, states: &SymbolicStates) -> Vec<(&'a str, String, &
         row(
             "states",
             states.count,
-            "symbolic states in which no process can go on",
+            "symbolic states in which no process can continue",
         ),
         row(
             "steps",
@@ -105,7 +105,7 @@ fn rows<'a>(record: &Record, states: &SymbolicStates) -> Vec<(&'a str, String, &
     rows
 }
 
-/// Returns, for each column, the height of the curve: that of the last point up to the column.
+/// Returns the height of the curve in each column: that of the last point up to the column.
 fn heights(curve: &[(u64, u64)], columns: usize) -> Vec<u64> {
     let end = curve.last().map_or(0, |point| point.0);
     let at = |column: usize| {
@@ -166,7 +166,7 @@ fn listed(record: &Record, states: &SymbolicStates, view: &View) -> String {
     let hidden = states.count.saturating_sub(states.listed.len() as u64);
     if hidden > 0 {
         let more = counted(hidden, "state", "states");
-        text += &format!("\n{more} more; --states N lists as many\n");
+        text += &format!("\n{more} more; --states N lists up to N states\n");
     }
     text
 }
@@ -355,7 +355,7 @@ mod tests {
     use mazurka_core::Verdict;
 
     use super::*;
-    use crate::wellformed::{is_sound, texts};
+    use crate::wellformed::{assert_sound, texts};
 
     #[test]
     fn several_curves_have_names() {
@@ -375,7 +375,7 @@ mod tests {
         let few = states("canonical", vec![(0, 1), (10, 7), (20, 3)]);
         let all = [(&record, &many), (&record, &few)];
         let svg = curves_svg(&all);
-        is_sound(&svg);
+        assert_sound(&svg);
         assert_eq!(svg.matches("<polyline").count(), 2);
         for name in ["none: 3 states", "canonical: 3 states", "logarithmic"] {
             assert!(svg.contains(name), "{name}: {svg}");
@@ -399,7 +399,7 @@ mod tests {
             open: Vec::new(),
         };
         let svg = curve_svg(&record, &states);
-        is_sound(&svg);
+        assert_sound(&svg);
         let words: Vec<String> = texts(&svg).into_iter().map(|(_, _, text)| text).collect();
         for label in ["symbolic states", "steps", "4000000", "2000000"] {
             assert!(words.iter().any(|word| word == label), "{label}: {words:?}");

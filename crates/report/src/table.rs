@@ -21,7 +21,7 @@ pub fn table(record: &Record, view: &View) -> String {
     let traces = counts
         .traces
         .map_or("unknown".to_owned(), |n| n.to_string());
-    // Without traces, states were merged, and states are counted.
+    // Without traces, states were merged, so states are counted.
     let [deadlocked, failing] = match counts.traces {
         Some(_) => ["deadlocked traces", "failing events, each with its past"],
         None if record.algorithm.starts_with("context") => [
@@ -85,7 +85,7 @@ pub fn table(record: &Record, view: &View) -> String {
         rows.insert(0, ("states", states.to_string(), meaning));
     }
     if let Some(permuted) = counts.permuted_states {
-        let meaning = "the states that these stand for";
+        let meaning = "the states that these represent";
         let number = crate::verdict::permuted(permuted);
         rows.insert(1, ("permuted", number, meaning));
     }
@@ -96,15 +96,15 @@ pub fn table(record: &Record, view: &View) -> String {
             "states at one time, at the most",
         ));
     }
-    let solved = record.solver.map(|asked| {
-        let models = share(asked.reused, asked.queries);
-        let searches = asked.searches + asked.external;
+    let solved = record.solver.map(|solver| {
+        let models = share(solver.reused, solver.queries);
+        let searches = solver.searches + solver.external;
         format!(
             "questions to the solver: {models} % known from earlier models, {searches} searches"
         )
     });
-    if let (Some(asked), Some(solved)) = (record.solver, &solved) {
-        rows.push(("queries", asked.queries.to_string(), solved));
+    if let (Some(solver), Some(solved)) = (record.solver, &solved) {
+        rows.push(("queries", solver.queries.to_string(), solved));
     }
     let rate = speed(record).unwrap_or_default();
     rows.push(("seconds", format!("{:.3}", record.seconds), &rate));
@@ -214,8 +214,7 @@ pub(crate) fn listed(
 ) -> String {
     let paint = view.paint;
     let how_far = match record.stopped {
-        // A bound does not invalidate a violation, so a search may be complete although something
-        // was left out.
+        // After a violation a search counts as complete even if a bound has left out a part.
         StopReason::Complete if record.scope.bounds.is_empty() => everything,
         StopReason::Certain => "stopped when certain",
         _ if record.verdict == Verdict::Violated => "violated; not everything was explored",

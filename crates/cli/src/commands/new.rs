@@ -69,7 +69,7 @@ impl Template {
     }
 }
 
-/// Writes the file, and says what to do next.
+/// Writes the file, and prints what to do next.
 pub(super) fn new(args: &NewArgs) -> Result<Exit, Refusal> {
     let path = Path::new(&args.file);
     let ending = path.extension().and_then(|ending| ending.to_str());
@@ -98,7 +98,7 @@ pub(super) fn new(args: &NewArgs) -> Result<Exit, Refusal> {
     if let Err(error) = written {
         let no = match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
-                format!("`{}` is there already, and stays as it is", args.file)
+                format!("`{}` exists already, and was not changed", args.file)
             }
             _ => format!("cannot write `{}`: {error}", args.file),
         };

@@ -83,8 +83,8 @@ pub(crate) struct RunArgs {
     /// Show the events of the run: what each step writes and reads, ι⟨W, R⟩
     #[arg(long)]
     events: bool,
-    /// Say whether this run is equivalent to the other one, or which dependent steps are in another
-    /// order
+    /// Tell whether this run is equivalent to the run of this schedule, or which dependent steps
+    /// are in another order
     #[arg(long, value_name = "SCHEDULE")]
     equivalent: Option<String>,
     /// Run the normal form: the least of all equivalent runs
@@ -115,7 +115,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     options.inputs.clone_from(&args.inputs);
     args.property.ask(&program, &mut options)?;
     options.memory = args.memory.memory;
-    let asked = [
+    let interleaving_flags = [
         (args.path, "--path"),
         (args.events, "--events"),
         (args.equivalent.is_some(), "--equivalent"),
@@ -123,13 +123,20 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         (args.linearise, "--linearise"),
     ];
     if let (Some((_, flag)), true) = (
-        asked.iter().find(|(asked, _)| *asked),
+        interleaving_flags
+            .iter()
+            .find(|(interleaving_flags, _)| *interleaving_flags),
         options.memory.is_some(),
     ) {
         let no = format!("{flag} describes interleavings: leave out --memory");
         return Err(Refusal::Message(no));
     }
-    if let (Some((_, flag)), true) = (asked.iter().find(|(asked, _)| *asked), program.is_native()) {
+    if let (Some((_, flag)), true) = (
+        interleaving_flags
+            .iter()
+            .find(|(interleaving_flags, _)| *interleaving_flags),
+        program.is_native(),
+    ) {
         let no = format!("{flag} is not for programs in C and C++");
         return Err(Refusal::Message(no));
     }
@@ -144,11 +151,11 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         let schedule = program.schedule(text);
         schedule.map_err(|error| Refusal::Message(error.to_string()))
     };
-    let misfit =
+    let bad_schedule =
         |error: ReplayError| Refusal::Message(format!("the schedule does not fit: {error}"));
     if args.canonical {
         let made = schedule(&whole.run.schedule)?;
-        let normal = program.canonical(&made, &options).map_err(misfit)?;
+        let normal = program.canonical(&made, &options).map_err(bad_schedule)?;
         whole = run(&Plan::Schedule(normal))?;
     }
     if args.linearise {
@@ -162,7 +169,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     if let Some(other) = &args.equivalent {
         let (made, other) = (schedule(&whole.run.schedule)?, schedule(other)?);
         let compared = program.compare_runs(&made, &other, &options);
-        whole.compared = Some(compared.map_err(misfit)?);
+        whole.compared = Some(compared.map_err(bad_schedule)?);
     }
     if args.path {
         let path = program.path(&whole.run, &options);
@@ -181,7 +188,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         let picture = |format| lanes(&Lanes::of_run(record, one), format);
         Ok(match format {
             Format::Chart => mazurka_report::chart(record, run).ok_or_else(no_chart)?,
-            // If there are messages, a chart of them shows more than lanes.
+            // A chart of messages shows more than lanes, so it is preferred if there are messages.
             Format::Svg => {
                 mazurka_report::chart_svg(record, run).unwrap_or_else(|| picture(format))
             }

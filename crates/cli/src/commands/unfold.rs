@@ -29,8 +29,8 @@ const PAGE: [Offer; 1] = [HTML];
   mazurka unfold readers.maz --net replicated --format json
   mazurka unfold readers.maz --set N=2 --format svg > net.svg
 
-The tests cover every failure of every process; deadlocks are found in the net, whether a test has
-met them or not. Final states are not all met: `ensures` and determinism are for `check`.
+The tests cover every failure of every process; deadlocks are found in the net, even if no test has
+reached them. The tests do not reach all final states: `ensures` and determinism are for `check`.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &[&FORMATS[..], &PAGE].concat())))]
 pub(crate) struct UnfoldArgs {
@@ -67,7 +67,7 @@ pub(crate) struct UnfoldArgs {
     pub(super) output: OutputArgs,
 }
 
-/// Ideas that the thesis leaves to future work and that are not built: refused with the reason.
+/// Flags for future work of the thesis that is not implemented. They are refused, with the reason.
 #[derive(Debug, Args)]
 struct RefusedArgs {
     /// Unfolding by several workers
@@ -87,11 +87,11 @@ impl RefusedArgs {
         let why = if self.jobs.is_some_and(|jobs| jobs != 1) {
             "--jobs: one worker unfolds. Most of the time goes into finding the extensions of a new event, which needs all of the net, so workers would wait for each other; `check --jobs N` and `explore --jobs N` share their work"
         } else if self.cut_offs && net == NetKind::Contextual {
-            "--cut-offs: contextual nets have none. An event of such a net has several pasts, because a reader may come before it or not, and a cut-off would have to be found for each of them; `--net stateful` has cut-offs, and copies of places in place of pasts"
+            "--cut-offs: contextual nets have none. An event of such a net has several pasts, because a reader may come before it or not, and a cut-off would have to be found for each past; `--net stateful` has cut-offs, and copies of places instead of pasts"
         } else if self.cut_offs && net == NetKind::Replicated {
-            "--cut-offs: replicated nets have none, because places do not tell equal states; `--net stateful` has cut-offs"
+            "--cut-offs: replicated nets have none, because their places do not identify states; `--net stateful` has cut-offs"
         } else if self.keep_values {
-            "--keep-values: places have no values. What a process can do next is learnt from tests by the steps that it has made, because a program need not show its locals, so equal writes do not merge; `explore --algorithm stateful` merges equal states"
+            "--keep-values: places have no values. The next steps of a process are known only from tests, by the steps that it has made, because a program need not show its locals. So equal writes do not merge; `explore --algorithm stateful` merges equal states"
         } else {
             return Ok(());
         };
@@ -187,7 +187,7 @@ fn recorded(names: &[String]) -> Result<Vec<Recording>, String> {
     names.iter().map(read).collect()
 }
 
-/// Returns the contents of a page about a net, apart from the net.
+/// Returns the contents of a page about a net, except the net.
 fn evidence<'a>(record: &Record, text: String, program: &'a Program) -> Shown<'a> {
     Shown {
         text,

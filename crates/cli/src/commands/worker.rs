@@ -1,4 +1,4 @@
-//! The command `worker`.
+//! The command `worker`: explores parts of searches for a server.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -43,17 +43,17 @@ pub(crate) struct WorkerArgs {
     /// End after being idle for this time [default: never]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     idle: Option<Duration>,
-    /// Its name in lists [default: the machine and the process]
+    /// The name of this worker in lists [default: the machine and the process]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Do not say why orders are refused
+    /// Do not report why orders are refused
     #[arg(long, short)]
     quiet: bool,
     #[command(flatten)]
     access: AccessArgs,
 }
 
-/// Works until it is ended.
+/// Explores parts until the process is ended.
 pub(super) fn worker(args: &WorkerArgs) -> Result<Exit, Refusal> {
     let limits = Limits {
         memory: watch::memory_limit(args.memory_limit),
@@ -119,13 +119,13 @@ impl Explorer {
         }
         let text = std::str::from_utf8(task.job).map_err(|error| error.to_string())?;
         if id_of(text) != task.id {
-            return Err("the job is not the one that the search is named after".to_owned());
+            return Err("the job does not belong to this search".to_owned());
         }
         let job = Job::parse(text).map_err(|error| error.to_string())?;
         if job.budget() > self.most_steps {
-            let (asked, most) = (job.budget(), self.most_steps);
+            let (steps, most) = (job.budget(), self.most_steps);
             return Err(format!(
-                "the job has parts of {asked} steps, and --max-part-steps is {most}"
+                "the job has parts of {steps} steps, and --max-part-steps is {most}"
             ));
         }
         let shared = Shared::open(&job, &self.options).map_err(|error| error.to_string())?;
@@ -173,7 +173,7 @@ impl Work for Explorer {
         watch::interrupted() || watch::full()
     }
 
-    fn tell(&self, what: &str) {
+    fn report(&self, what: &str) {
         if !self.quiet {
             output::complain(what);
         }

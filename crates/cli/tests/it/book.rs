@@ -179,11 +179,11 @@ impl Reader {
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(&path, text).expect("a file");
         if file.ends_with(".maz") {
-            let (code, said) = self.run(&["fmt", "--check", file].map(str::to_owned));
+            let (code, result) = self.run(&["fmt", "--check", file].map(str::to_owned));
             assert_eq!(
                 code,
                 0,
-                "{}: {file} is not formatted\n{said}",
+                "{}: {file} is not formatted\n{result}",
                 self.page.display()
             );
         }
@@ -217,19 +217,19 @@ impl Reader {
             };
             let (words, to) = words(command);
             self.unused.retain(|file| !mentions(&words, file));
-            let (code, said) = self.run(&words);
+            let (code, result) = self.run(&words);
             self.commands += 1;
             let here = self.page.display();
-            assert!(code <= 2, "{here}: `{command}`: exit code {code}\n{said}");
+            assert!(code <= 2, "{here}: `{command}`: exit code {code}\n{result}");
             if let Some(to) = to {
                 assert!(shown.is_empty(), "{here}: `{command}` prints nothing");
-                fs::write(self.folder.path().join(to), said).expect("a file");
+                fs::write(self.folder.path().join(to), result).expect("a file");
                 continue;
             }
-            let output: Vec<&str> = said.trim_end().lines().collect();
+            let output: Vec<&str> = result.trim_end().lines().collect();
             assert!(
                 is_shown(&output, &shown),
-                "{here}: `{command}` prints\n{said}"
+                "{here}: `{command}` prints\n{result}"
             );
         }
     }
@@ -243,9 +243,9 @@ impl Reader {
         command.current_dir(self.folder.path()).args(words);
         command.stdin(Stdio::null()).stdout(file).stderr(again);
         let status = command.status().expect("the binary starts");
-        let said = fs::read_to_string(&out).expect("UTF-8");
+        let result = fs::read_to_string(&out).expect("UTF-8");
         fs::remove_file(out).expect("the file");
-        (status.code().unwrap_or(-1), said)
+        (status.code().unwrap_or(-1), result)
     }
 
     /// Checks that the pictures that the commands of a page draw are those beside the page.

@@ -1,6 +1,6 @@
 //! `explore --checkpoint` and `--resume`, as a user sees them.
 
-use crate::support::{command, said};
+use crate::support::{command, run_command};
 
 const WRITERS: &str = "corpus/maz/writers/program.maz";
 
@@ -12,7 +12,7 @@ fn a_search_that_is_broken_off_goes_on() {
         let mut command = command();
         command.args(["explore", WRITERS, "--set", "N=7", "--format", "json"]);
         command.args(more).arg(flag).arg(&file);
-        said(&mut command, "")
+        run_command(&mut command, "")
     };
     let first = explore(&["--max-executions", "1000"], "--checkpoint");
     assert_eq!(first.code, 2, "{first:?}");
@@ -34,7 +34,7 @@ fn a_search_that_is_broken_off_goes_on() {
     let other = folder.path().join("never.json");
     let mut whole = command();
     whole.args(["explore", WRITERS, "--checkpoint"]).arg(&other);
-    assert_eq!(said(&mut whole, "").code, 0);
+    assert_eq!(run_command(&mut whole, "").code, 0);
     assert!(!other.exists());
 
     for (more, why) in [
@@ -61,7 +61,7 @@ fn what_is_no_checkpoint_is_refused() {
     ] {
         let mut command = command();
         command.args(["explore", WRITERS, "--resume", file]);
-        let refused = said(&mut command, "");
+        let refused = run_command(&mut command, "");
         assert_eq!(refused.code, 3, "{refused:?}");
         assert!(refused.err.contains(why), "{}", refused.err);
     }
@@ -73,7 +73,7 @@ fn saved(file: &std::path::Path) -> impl Fn(&str) -> crate::support::CommandResu
         let mut command = command();
         command.args(["explore", WRITERS, "--set", "N=7", "--max-executions"]);
         command.args(["1000", "--jobs", "1", flag]).arg(file);
-        said(&mut command, "")
+        run_command(&mut command, "")
     };
     assert_eq!(explore("--checkpoint").code, 2);
     explore
@@ -148,7 +148,7 @@ fn a_damaged_checkpoint_is_refused() {
 fn a_limit_without_a_checkpoint_says_how_to_make_one() {
     let mut limited = command();
     limited.args(["explore", WRITERS, "--set", "N=7", "--max-executions", "9"]);
-    let limited = said(&mut limited, "");
+    let limited = run_command(&mut limited, "");
     assert_eq!(limited.code, 2);
     assert!(limited.err.contains("--checkpoint FILE"), "{}", limited.err);
 }
@@ -171,7 +171,7 @@ fn a_search_that_is_killed_goes_on_from_what_was_saved_last() {
     }
     killed.kill().expect("it can be killed");
     assert!(!killed.wait().expect("a child").success());
-    let last = said(&mut explore("--resume", &[]), "");
+    let last = run_command(&mut explore("--resume", &[]), "");
     assert_eq!((last.code, last.err.as_str()), (0, ""), "{last:?}");
     assert_eq!(last.json()["traces"], 362_880);
 
@@ -180,6 +180,6 @@ fn a_search_that_is_killed_goes_on_from_what_was_saved_last() {
     let mut whole = command();
     whole.args(["explore", WRITERS, "--set", "N=7", "--checkpoint"]);
     whole.arg(&file).args(["--checkpoint-every", "0s"]);
-    assert_eq!(said(&mut whole, "").code, 0);
+    assert_eq!(run_command(&mut whole, "").code, 0);
     assert!(!file.exists());
 }

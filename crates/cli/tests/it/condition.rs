@@ -13,21 +13,24 @@ const N: &str = "var n: i8 var flag: bool var x: i8 = 0
 
 #[test]
 fn a_condition_is_short_and_has_runs() {
-    let said = ask(N, "deterministic", &[]);
-    assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json();
+    let result = ask(N, "deterministic", &[]);
+    assert_eq!(result.code, 0, "{result:?}");
+    let record = result.json();
     assert_eq!(record["holds"], "n <= 3 || flag");
     assert_eq!(record["fails"], "n >= 4 && !flag");
     assert_eq!(record["exact"], true);
     let cases = record["cases"].as_array().expect("cases");
-    assert_eq!(cases.len(), 1, "{said:?}");
+    assert_eq!(cases.len(), 1, "{result:?}");
     assert_eq!(cases[0]["runs"].as_array().map(Vec::len), Some(2));
-    let said = with_input(&["condition", "-", "--property", "deterministic"], N);
+    let result = with_input(&["condition", "-", "--property", "deterministic"], N);
     assert_eq!(
-        said.first_line(),
+        result.first_line(),
         "deterministic if and only if n <= 3 || flag"
     );
-    assert!(said.out.contains("mazurka run - --schedule"), "{said:?}");
+    assert!(
+        result.out.contains("mazurka run - --schedule"),
+        "{result:?}"
+    );
 }
 
 #[test]
@@ -44,9 +47,9 @@ fn discarded_values_are_told_apart() {
 fn a_bound_leaves_two_sides() {
     let count = "var n: i8 var x: i8 = 0 requires n >= 0
         process { while x < n { x := x + 1 } assert n != 1 }";
-    let said = ask(count, "failure", &["--max-depth", "6"]);
-    assert_eq!(said.code, 2, "{said:?}");
-    let record = said.json();
+    let result = ask(count, "failure", &["--max-depth", "6"]);
+    assert_eq!(result.code, 2, "{result:?}");
+    let record = result.json();
     assert_eq!(record["exact"], false);
     assert_eq!(record["holds"], "n == 1");
     let unknown = record["unknown"].as_str().expect("a formula");
@@ -60,13 +63,13 @@ fn what_is_no_property_is_refused() {
         ("nothing == 1", "nothing"),
         ("x +", "expected"),
     ] {
-        let said = ask(N, property, &[]);
-        assert_eq!(said.code, 3, "{property}: {said:?}");
-        let told = said.out.clone() + &said.err;
-        assert!(told.contains(why), "{property}: {said:?}");
+        let result = ask(N, property, &[]);
+        assert_eq!(result.code, 3, "{property}: {result:?}");
+        let told = result.out.clone() + &result.err;
+        assert!(told.contains(why), "{property}: {result:?}");
     }
-    let said = mazurka(&["condition", "examples/counter.maz"]);
-    assert_eq!(said.code, 3, "{said:?}");
+    let result = mazurka(&["condition", "examples/counter.maz"]);
+    assert_eq!(result.code, 3, "{result:?}");
 }
 
 #[test]
@@ -75,14 +78,14 @@ fn what_the_initial_values_break_is_a_failure_for_these() {
     let broken = "var x, y: int = 0 var n: int var b: bool requires 0 <= n && n < 3
         invariant b || x != y
         process { y := 2; y := n - 1 }";
-    let said = ask(broken, "failure", &[]);
-    let record = said.json();
-    assert_eq!(record["holds"], "!b", "{said:?}");
-    assert_eq!(record["fails"], "b", "{said:?}");
+    let result = ask(broken, "failure", &[]);
+    let record = result.json();
+    assert_eq!(record["holds"], "!b", "{result:?}");
+    assert_eq!(record["fails"], "b", "{result:?}");
     // It does not matter either that all runs are discarded later.
     let discarded = format!("{broken} process {{ assume x > 2 }}");
-    let said = ask(&discarded, "failure", &[]);
-    let record = said.json();
-    assert_eq!(record["all_discarded"], "b", "{said:?}");
-    assert_eq!(record["holds"], "true", "{said:?}");
+    let result = ask(&discarded, "failure", &[]);
+    let record = result.json();
+    assert_eq!(record["all_discarded"], "b", "{result:?}");
+    assert_eq!(record["holds"], "true", "{result:?}");
 }

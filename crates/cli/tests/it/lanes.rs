@@ -5,20 +5,20 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::support::{CommandResult, mazurka, root, with_input};
-use crate::wellformed::{is_sound, texts};
+use crate::wellformed::{assert_sound, texts};
 
 /// Checks a picture and returns its words.
 #[track_caller]
 fn words(svg: &str) -> Vec<String> {
     assert!(svg.starts_with("<svg"), "no picture: {svg:?}");
-    is_sound(svg);
+    assert_sound(svg);
     texts(svg).into_iter().map(|(_, _, text)| text).collect()
 }
 
 #[track_caller]
 fn says(words: &[String], part: &str) {
-    let said = words.iter().any(|line| line.contains(part));
-    assert!(said, "`{part}` is not in {words:#?}");
+    let result = words.iter().any(|line| line.contains(part));
+    assert!(result, "`{part}` is not in {words:#?}");
 }
 
 fn drawn(command: &str, program: &str, flags: &[&str]) -> CommandResult {
@@ -30,7 +30,7 @@ fn drawn(command: &str, program: &str, flags: &[&str]) -> CommandResult {
 
 #[test]
 fn a_run_is_drawn_with_every_step_and_process() {
-    let said = mazurka(&[
+    let result = mazurka(&[
         "run",
         "examples/counter.maz",
         "--schedule",
@@ -38,8 +38,8 @@ fn a_run_is_drawn_with_every_step_and_process() {
         "--format",
         "svg",
     ]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let words = words(&said.out);
+    assert_eq!(result.code, 1, "{result:?}");
+    let words = words(&result.out);
     for part in [
         "process 0",
         "process 1",
@@ -57,9 +57,9 @@ fn a_run_is_drawn_with_every_step_and_process() {
 
 #[test]
 fn a_deadlock_names_what_is_held_and_waited_for() {
-    let said = mazurka(&["check", "examples/philosophers.maz", "--format", "svg"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let words = words(&said.out);
+    let result = mazurka(&["check", "examples/philosophers.maz", "--format", "svg"]);
+    assert_eq!(result.code, 1, "{result:?}");
+    let words = words(&result.out);
     for part in [
         "philosopher(0)",
         "philosopher(2)",
@@ -72,18 +72,19 @@ fn a_deadlock_names_what_is_held_and_waited_for() {
     }
     for fork in 0..3 {
         let bar = format!("<title>fork[{fork}] is held from step");
-        assert_eq!(said.out.matches(&bar).count(), 1, "{bar}");
+        assert_eq!(result.out.matches(&bar).count(), 1, "{bar}");
     }
 }
 
 #[test]
 fn a_lock_is_released_where_it_is() {
     let program = "lock m var x: int = 0 process p { lock(m); x := 1; unlock(m); x := 2 }";
-    let said = drawn("run", program, &[]);
+    let result = drawn("run", program, &[]);
     assert!(
-        said.out
+        result
+            .out
             .contains("<title>m is held from step 1 to step 3</title>"),
-        "{said:?}"
+        "{result:?}"
     );
     let atomic = "lock m var x: int = 0 process p { atomic { lock(m); x := 1; unlock(m) } }";
     assert!(
@@ -128,9 +129,9 @@ fn every_kind_of_violation_is_drawn() {
         ),
     ];
     for (program, part) in cases {
-        let said = drawn("check", program, &[]);
-        assert_eq!(said.code, 1, "{program}: {said:?}");
-        let words = words(&said.out);
+        let result = drawn("check", program, &[]);
+        assert_eq!(result.code, 1, "{program}: {result:?}");
+        let words = words(&result.out);
         says(&words, part);
         assert!(words.iter().any(|word| word == "p"), "{program}: {words:?}");
         let dot = with_input(&["check", "-", "--format", "dot"], program);
@@ -161,10 +162,10 @@ fn two_runs_are_one_below_the_other_with_what_differs() {
 #[test]
 fn without_a_counterexample_the_picture_says_so() {
     for format in ["svg", "dot"] {
-        let said = mazurka(&["check", "examples/counter-locked.maz", "--format", format]);
-        assert_eq!(said.code, 0, "{said:?}");
-        assert!(said.out.contains("verified: no failure"), "{said:?}");
-        assert!(said.out.contains("there is no run to draw"), "{said:?}");
+        let result = mazurka(&["check", "examples/counter-locked.maz", "--format", format]);
+        assert_eq!(result.code, 0, "{result:?}");
+        assert!(result.out.contains("verified: no failure"), "{result:?}");
+        assert!(result.out.contains("there is no run to draw"), "{result:?}");
     }
     let short = [
         "check",
@@ -174,9 +175,9 @@ fn without_a_counterexample_the_picture_says_so() {
         "--format",
         "svg",
     ];
-    let said = mazurka(&short);
-    assert_eq!(said.code, 2, "{said:?}");
-    says(&words(&said.out), "inconclusive");
+    let result = mazurka(&short);
+    assert_eq!(result.code, 2, "{result:?}");
+    says(&words(&result.out), "inconclusive");
 }
 
 #[test]
@@ -212,8 +213,8 @@ fn a_stored_record_is_drawn_as_it_was() {
 
 #[test]
 fn records_from_before_locks_were_told_replay_and_are_drawn() {
-    let said = mazurka(&["check", "examples/philosophers.maz", "--format", "json"]);
-    let mut record = said.json();
+    let result = mazurka(&["check", "examples/philosophers.maz", "--format", "json"]);
+    let mut record = result.json();
     let run = record["witnesses"][0]["runs"][0]
         .as_object_mut()
         .expect("a run");
@@ -226,9 +227,9 @@ fn records_from_before_locks_were_told_replay_and_are_drawn() {
                 .is_some()
         );
     }
-    let said = with_input(&["replay", "-", "--format", "svg"], &record.to_string());
-    assert_eq!(said.code, 1, "{said:?}");
-    says(&words(&said.out), "waits for lock `fork[1]`");
+    let result = with_input(&["replay", "-", "--format", "svg"], &record.to_string());
+    assert_eq!(result.code, 1, "{result:?}");
+    says(&words(&result.out), "waits for lock `fork[1]`");
 }
 
 #[test]
@@ -240,33 +241,33 @@ fn long_runs_and_many_processes_are_drawn() {
         assert!(words_of_many.contains(&name), "{name}");
     }
     let long = "var x: int = 0 process counter { for i in 0..200 { x := x + 1 } }";
-    let said = drawn("run", long, &[]);
+    let result = drawn("run", long, &[]);
     assert!(
-        words(&said.out).iter().any(|word| word == "200"),
+        words(&result.out).iter().any(|word| word == "200"),
         "{}",
-        said.err
+        result.err
     );
     let longer = long.replace("200", "3000");
-    let said = drawn("run", &longer, &[]);
+    let result = drawn("run", &longer, &[]);
     assert!(
-        said.err.contains("400 of 3000 steps are drawn"),
+        result.err.contains("400 of 3000 steps are drawn"),
         "{}",
-        said.err
+        result.err
     );
-    says(&words(&said.out), "… 2600 steps left out …");
+    says(&words(&result.out), "… 2600 steps left out …");
 }
 
 #[test]
 fn actors_have_lanes_for_their_tasks() {
     let file = "corpus/abs/philosophers/program.abs";
-    let said = mazurka(&["check", file, "--set", "seats=2", "--format", "svg"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let words = words(&said.out);
+    let result = mazurka(&["check", file, "--set", "seats=2", "--format", "svg"]);
+    assert_eq!(result.code, 1, "{result:?}");
+    let words = words(&result.out);
     says(&words, "✗ deadlock");
     says(&words, "waits for");
     says(&words, "Fork");
     let chart = mazurka(&["run", file, "--set", "seats=2", "--format", "svg"]);
-    is_sound(&chart.out);
+    assert_sound(&chart.out);
 }
 
 /// The processes of a run: those that have a name, make a step or could have made one.
@@ -314,19 +315,19 @@ fn the_corpus_is_drawn() {
             "--format",
         ];
         let told = mazurka(&[&run[..], &["json"]].concat());
-        let said = mazurka(&[&run[..], &["svg"]].concat());
+        let result = mazurka(&[&run[..], &["svg"]].concat());
         if told.code == 3 {
             // Its initial values must be given.
             assert!(
-                told.err.contains("requires") && said.out.is_empty(),
+                told.err.contains("requires") && result.out.is_empty(),
                 "{told:?}"
             );
             left_out += 1;
             continue;
         }
         let record = told.json();
-        assert!(said.code <= 2, "{name}: {said:?}");
-        let drawn = words(&said.out);
+        assert!(result.code <= 2, "{name}: {result:?}");
+        let drawn = words(&result.out);
         for process in processes(&record["run"]) {
             let own = |word: &String| *word == process || *word == format!("process {process}");
             assert!(
@@ -336,9 +337,9 @@ fn the_corpus_is_drawn() {
         }
         if at % 5 == 0 {
             let check = ["check", &file, "--max-steps", "20000", "--format", "svg"];
-            let said = mazurka(&check);
-            assert!(said.code <= 2, "{name}: {said:?}");
-            words(&said.out);
+            let result = mazurka(&check);
+            assert!(result.code <= 2, "{name}: {result:?}");
+            words(&result.out);
         }
     }
     assert!(left_out < 10, "{left_out} programs were not run");

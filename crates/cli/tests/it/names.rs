@@ -1,6 +1,6 @@
 //! Readable output: names, values, and lines that fit the terminal.
 
-use crate::support::{command, mazurka, said, with_input};
+use crate::support::{command, mazurka, run_command, with_input};
 
 const PHILOSOPHERS: &str = "examples/philosophers.maz";
 
@@ -134,7 +134,7 @@ fn in_columns(columns: Option<&str>, args: &[&str], source: &str) -> String {
     if let Some(columns) = columns {
         command.env("COLUMNS", columns);
     }
-    said(&mut command, source).out
+    run_command(&mut command, source).out
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The commands on the pages about the papers print what the pages show.
 
 use crate::support::{mazurka, root};
-use crate::wellformed::is_sound;
+use crate::wellformed::assert_sound;
 
 /// The commands of a page with the output that it shows; `…` stands for any lines.
 fn commands(page: &str) -> Vec<(Vec<String>, Vec<String>)> {
@@ -63,8 +63,8 @@ fn the_commands_of_the_page_about_unfolding_do_what_it_shows() {
     assert!(all.len() >= 8, "the commands were not found");
     for (args, shown) in all {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        let said = mazurka(&args);
-        assert!(is_shown(&said.out, &shown), "{args:?}\n{}", said.out);
+        let result = mazurka(&args);
+        assert!(is_shown(&result.out, &shown), "{args:?}\n{}", result.out);
     }
 }
 
@@ -96,9 +96,9 @@ fn files_that_the_page_about_unfolding_names_exist() {
 fn trees_with_inputs_have_a_node_for_each_branch() {
     let draw = |name: &str, flags: &[&str]| {
         let file = format!("corpus/maz/{name}/program.maz");
-        let said = mazurka(&[&["explore", &file][..], flags].concat());
-        assert!(said.code < 2, "{said:?}");
-        said.out
+        let result = mazurka(&[&["explore", &file][..], flags].concat());
+        assert!(result.code < 2, "{result:?}");
+        result.out
     };
     let naive = ["--algorithm", "naive", "--format", "dot"];
     let sequential = draw("thesis-fig2-1", &naive);
@@ -119,11 +119,11 @@ fn trees_with_inputs_have_a_node_for_each_branch() {
         "thesis-fig2-4",
         &["--algorithm", "naive", "--format", "svg"],
     );
-    is_sound(&picture);
+    assert_sound(&picture);
     let file = "corpus/maz/thesis-fig2-4/program.maz";
     let states = ["--algorithm", "stateful", "--format", "dot"];
-    let said = mazurka(&[&["explore", file][..], &states].concat());
-    assert_eq!(said.code, 3, "{said:?}");
+    let result = mazurka(&[&["explore", file][..], &states].concat());
+    assert_eq!(result.code, 3, "{result:?}");
 }
 
 /// Figures 7.3 and 7.4.
@@ -145,7 +145,7 @@ fn the_model_of_a_stateful_net_is_listed_and_drawn() {
     let dot = model(&["--format", "dot"]).out;
     assert_eq!(dot.matches("shape=circle").count(), 13, "{dot}");
     assert_eq!(dot.matches("shape=box").count(), 6, "{dot}");
-    is_sound(&model(&["--format", "svg"]).out);
+    assert_sound(&model(&["--format", "svg"]).out);
     let other = mazurka(&["unfold", file, "--model"]);
     assert_eq!(other.code, 3, "{other:?}");
 }

@@ -1,13 +1,13 @@
 //! `mazurka step`: scripted dialogues.
 
-use crate::support::{command, mazurka, root, said, with_input};
+use crate::support::{command, mazurka, root, run_command, with_input};
 
 /// A dialogue about a file: the answers to some lines.
 fn dialogue(args: &[&str], lines: &[&str]) -> String {
-    let said = with_input(&[&["step"], args].concat(), &lines.join("\n"));
-    assert_eq!(said.code, 0, "{said:?}");
-    assert_eq!(said.err, "", "{said:?}");
-    said.out
+    let result = with_input(&[&["step"], args].concat(), &lines.join("\n"));
+    assert_eq!(result.code, 0, "{result:?}");
+    assert_eq!(result.err, "", "{result:?}");
+    result.out
 }
 
 /// The same about a program given as text.
@@ -15,12 +15,12 @@ fn about(name: &str, source: &str, lines: &[&str]) -> String {
     let folder = folder(name);
     let file = folder.join("program.maz");
     std::fs::write(&file, source).expect("a place to write");
-    let said = said(
+    let result = run_command(
         command().current_dir(&folder).args(["step", "program.maz"]),
         &lines.join("\n"),
     );
-    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
-    said.out
+    assert_eq!((result.code, result.err.as_str()), (0, ""), "{result:?}");
+    result.out
 }
 
 fn folder(name: &str) -> std::path::PathBuf {
@@ -194,9 +194,9 @@ fn it_starts_where_it_is_told_to() {
         ("0 0 0", "step 3 of the schedule: 0 has ended"),
         ("nobody", "step 1 of the schedule"),
     ] {
-        let said = mazurka(&["step", file, "--schedule", schedule]);
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.err.contains(wrong), "{said:?}");
+        let result = mazurka(&["step", file, "--schedule", schedule]);
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.err.contains(wrong), "{result:?}");
     }
 }
 
@@ -237,9 +237,9 @@ fn finish_is_run_and_limits_hold() {
 
 #[test]
 fn the_program_must_be_a_file() {
-    let said = with_input(&["step", "-"], "var x: int = 0");
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("name the file"), "{said:?}");
+    let result = with_input(&["step", "-"], "var x: int = 0");
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("name the file"), "{result:?}");
 }
 
 /// Ctrl-C ends the dialogue, whatever it does.

@@ -44,7 +44,7 @@ fn it_can_be_switched_off() {
 
 #[test]
 fn it_is_for_one_engine() {
-    let said = explore(&["optimal", "--no-symmetry"]);
-    assert!(said.err.contains("--no-symmetry"), "{said:?}");
-    assert_ne!(said.code, 0);
+    let result = explore(&["optimal", "--no-symmetry"]);
+    assert!(result.err.contains("--no-symmetry"), "{result:?}");
+    assert_ne!(result.code, 0);
 }

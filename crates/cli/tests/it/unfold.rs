@@ -366,14 +366,17 @@ fn what_is_not_built_is_refused_with_the_reason() {
         (&["--keep-values"], "places have no values"),
     ];
     for (flags, why) in cases {
-        let said = mazurka(&[&["unfold", file], flags].concat());
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.err.contains(why), "{said:?}");
-        assert!(said.err.contains("docs/papers/unfolding.md"), "{said:?}");
+        let result = mazurka(&[&["unfold", file], flags].concat());
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.err.contains(why), "{result:?}");
+        assert!(
+            result.err.contains("docs/papers/unfolding.md"),
+            "{result:?}"
+        );
     }
     for flags in [&["--jobs", "1"][..], &["--cut-offs", "--net", "stateful"]] {
-        let said = mazurka(&[&["unfold", file], flags].concat());
-        assert_eq!(said.code, 0, "{said:?}");
+        let result = mazurka(&[&["unfold", file], flags].concat());
+        assert_eq!(result.code, 0, "{result:?}");
     }
 }
 
@@ -399,8 +402,8 @@ fn a_process_without_steps_can_be_waited_for() {
     for (program, code) in programs {
         let program = format!("var y: int = 0 {program}");
         for net in ["contextual", "replicated", "stateful"] {
-            let said = with_input(&["unfold", "-", "--net", net], &program);
-            assert_eq!(said.code, code, "{net}: {program} {said:?}");
+            let result = with_input(&["unfold", "-", "--net", net], &program);
+            assert_eq!(result.code, code, "{net}: {program} {result:?}");
         }
     }
 }

@@ -1,7 +1,6 @@
-//! Lanes as SVG.
-//!
-//! A lane is as wide as its content, and a row as high, so nothing overlaps. The bars of locks are
-//! to the left of the boxes of their lane, each in a track of its own while it is held.
+//! Lanes as SVG. A lane is as wide as its content, and a row as high, so nothing overlaps. The bars
+//! of locks are to the left of the boxes of their lane; locks held at the same time have separate
+//! tracks.
 
 use super::{Arrow, Cell, LaneRow, Lanes, LockBar, Panel, Style, Tone};
 use crate::clip;
@@ -105,7 +104,7 @@ pub(super) fn draw(lanes: &Lanes) -> String {
     sheet(right, y + MARGIN / 2.0) + &body + "</svg>\n"
 }
 
-/// Returns the meaning of the signs that occur.
+/// Returns the meanings of the signs that occur.
 fn legend(lanes: &Lanes) -> Vec<&'static str> {
     let mut lines = Vec::new();
     if !lanes.panels.is_empty() {
@@ -139,7 +138,7 @@ impl Text<'_> {
     }
 }
 
-/// Wraps text into lines of this many letters, at blanks, or within longer words.
+/// Wraps text into lines of at most this many letters, at blanks, and within longer words.
 fn broken(text: &str, letters: usize) -> Vec<String> {
     let most = letters as f64 * LETTER;
     let mut lines: Vec<String> = Vec::new();
@@ -169,7 +168,7 @@ fn broken(text: &str, letters: usize) -> Vec<String> {
 }
 
 impl PanelLayout {
-    /// Lays out a panel from this height on.
+    /// Lays out a panel below this height.
     fn new(panel: &Panel, top: f64) -> Self {
         let tracks = tracks(&panel.locks);
         let numbers = panel.rows.iter().filter_map(|row| row.number).max();
@@ -303,8 +302,8 @@ impl PanelLayout {
         titled(&format!("{label}: {}", arrow.title), &text)
     }
 
-    /// Returns the curve of an arrow, and the direction in which it ends: 1 is to the right. Within
-    /// a lane it leaves and comes back on the right side.
+    /// Returns the curve of an arrow, and the direction of its end: 1 is to the right. An arrow
+    /// within a lane starts and ends on the right side.
     fn curve(&self, panel: &Panel, at: usize) -> (Curve, f64) {
         let arrow = &panel.arrows[at];
         let ((_, from), (_, to)) = (arrow.from, arrow.to);
@@ -348,8 +347,8 @@ impl PanelLayout {
         top + height / 2.0 + (index as f64 - middle) * spread
     }
 
-    /// Returns the name of a lane, and its line: to its last box if the process has ended, else to
-    /// the end.
+    /// Returns the name of a lane, and its line: down to the last box if the process has ended,
+    /// else to the end of the panel.
     fn lane(&self, panel: &Panel, lane: usize) -> String {
         let (known, column) = (&panel.lanes[lane], self.columns[lane]);
         let name = clip(&known.name, NAME_WIDTH);
@@ -429,7 +428,7 @@ impl PanelLayout {
              stroke=\"{RACE}\" stroke-width=\"1.6\"/>\
              <path d=\"M{right:.1} {top:.1} l-6 -4 v8 Z\" fill=\"{RACE}\"/>"
         );
-        titled("the run goes back here, and on for ever", &line)
+        titled("the run returns here and repeats for ever", &line)
     }
 
     /// Returns the bar of a lock that is held.

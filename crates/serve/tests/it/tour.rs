@@ -1,7 +1,7 @@
 //! The page in a browser: the actions of a user, and what is shown.
 //!
 //! The tests use the page that `page/build` makes, with the command as WebAssembly, and the page of
-//! `mazurka serve`. Without a browser they say that they were skipped.
+//! `mazurka serve`. Without a browser they print that they were skipped.
 
 use std::process::Command;
 
@@ -176,7 +176,7 @@ async fn margins_and_engines(page: &Page) {
     )
     .await;
     page.go().await;
-    page.wait("document.querySelector('.seen.half')").await;
+    page.wait("document.querySelector('.coverage.half')").await;
     page.shoot("coverage").await;
 
     // Engines side by side.
@@ -266,7 +266,7 @@ async fn large_tree(page: &Page) {
         "{facts}"
     );
     let rows = page.count("#answer .tree *").await;
-    assert!(rows < 300, "{rows} elements for what is folded");
+    assert!(rows < 300, "{rows} elements, although the tree is folded");
     // A summary unfolds the alternatives that the search tried.
     page.click("#answer .tree summary").await;
     page.wait("document.querySelectorAll('#answer .tree details[open] > ol').length === 1")
@@ -423,10 +423,10 @@ fn a_report_opens_from_disk() {
                 .contains("before the first")
         );
         page.shoot("report").await;
-        let asked = page
+        let requests = page
             .js("return performance.getEntriesByType('resource').length")
             .await;
-        assert_eq!(asked, 0);
+        assert_eq!(requests, 0);
         page.client.close().await.expect("closed");
     });
 }

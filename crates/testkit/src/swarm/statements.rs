@@ -190,12 +190,12 @@ impl Maker {
         kinds.push(Kind::Spawn(handle.clone(), Child::Block(body)));
         self.handles.extend(handle.clone());
         if let Some(handle) = handle {
-            if self.wants(Feature::JoinOther, 30) && self.children > 0 {
+            if self.draws(Feature::JoinOther, 30) && self.children > 0 {
                 self.children -= 1;
                 let mut body = self.block(1, 0);
                 body.insert(0, Stmt::new(Kind::Join(Some(handle))));
                 kinds.push(Kind::Spawn(None, Child::Block(body)));
-            } else if self.wants(Feature::JoinHandle, 40) {
+            } else if self.draws(Feature::JoinHandle, 40) {
                 kinds.push(self.assignment());
                 kinds.push(Kind::Join(Some(handle)));
             }

@@ -18,7 +18,7 @@ use crate::show::{Format, exchanged, show};
 use crate::watch::watched;
 use crate::{native, output, values};
 
-/// The name of the server that means this process.
+/// The server name that selects this process.
 const HERE: &str = "here";
 
 /// Which machines explore.
@@ -72,7 +72,7 @@ pub(super) fn explore(
     algorithm: Algorithm,
 ) -> Result<Exit, Refusal> {
     if native::is_native(&args.program.file) {
-        let no = "other machines explore programs in .maz and .abs, and none in C";
+        let no = "other machines explore programs in .maz and .abs, but not in C";
         return Err(Refusal::Message(no.to_owned()));
     }
     let options = args.search.options(0)?;
@@ -82,7 +82,7 @@ pub(super) fn explore(
     let job = sources.job(&settings, algorithm).within(&options.limits);
     let job = job.with_budget(args.cluster.part_steps, args.cluster.part_pieces);
     let shared = Shared::open(&job, &options).map_err(|error| error.to_string())?;
-    let (record, told) = if url == HERE {
+    let (record, message) = if url == HERE {
         let explored = watched(&options.limits, args.output.quiet, |watch| {
             shared.explore_here(watch)
         })?;
@@ -96,7 +96,7 @@ pub(super) fn explore(
             .unwrap_or_else(|| mazurka_report::table(&record, &view(&options.limits))))
     })?;
     let exit = args.warnings.show(&program, &record, exit, &args.output);
-    told.iter().for_each(|told| output::complain(told));
+    message.iter().for_each(|message| output::complain(message));
     Ok(exit)
 }
 
@@ -148,10 +148,10 @@ fn together(
     let ended = ended.map_err(|error| error.to_string())?;
     let here = server.public_url();
     let go_on = format!(
-        "search {id} is still on the server: to go on, run the same command again; to give it up, run mazurka cluster {here} --cancel {}",
+        "search {id} is still on the server: to continue it, run the same command again; to cancel it, run mazurka cluster {here} --cancel {}",
         &id[..8]
     );
-    let (stopped_by, told) = match ended {
+    let (stopped_by, message) = match ended {
         Ended::Complete => (None, Vec::new()),
         Ended::Stopped => (Some(bound.unwrap_or(Bound::Interrupted)), vec![go_on]),
         Ended::Failed(mut why) => {
@@ -159,10 +159,10 @@ fn together(
             (Some(Bound::Interrupted), why)
         }
     };
-    Ok((plan.sum.record(stopped_by, start.elapsed()), told))
+    Ok((plan.sum.record(stopped_by, start.elapsed()), message))
 }
 
-/// The results of a search, put together.
+/// The combined results of a search.
 struct Results<'a> {
     shared: &'a Shared,
     sum: Sum<'a>,
