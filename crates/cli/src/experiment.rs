@@ -52,7 +52,7 @@ pub(crate) struct Listed {
 }
 
 impl Experiments {
-    /// Parses the text of a file. The error says where it is wrong.
+    /// Parses the text of a file. The error names the place of the mistake.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, String> {
         let list: Self = read(file, text)?;
         if list.programs.is_empty() {

@@ -142,7 +142,7 @@ pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String>
     }
 }
 
-/// Reads a `.maz` program. For other languages the error says what `cannot` be done.
+/// Reads a `.maz` program. For other languages the error names what `cannot` be done with them.
 pub(crate) fn maz_program(name: &str, cannot: &str) -> Result<String, String> {
     if crate::native::is_native(name) {
         return Err(crate::native::refusal(name));

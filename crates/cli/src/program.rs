@@ -278,7 +278,7 @@ pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, R
     Ok(Some(Arc::new(loaded)))
 }
 
-/// Loads a `.maz` program. For other languages the error says what `cannot` be done.
+/// Loads a `.maz` program. For other languages the error names what `cannot` be done with them.
 pub(crate) fn load_maz(
     file: &str,
     set: &[(String, String)],

@@ -16,7 +16,7 @@ pub(crate) struct PropertyArgs {
 }
 
 impl PropertyArgs {
-    /// Whether determinism was asked for.
+    /// Whether the flags select determinism.
     pub(crate) fn includes_determinism(&self) -> bool {
         let kinds = self.property.iter().filter_map(|word| Kinds::parse(word));
         kinds

@@ -9,7 +9,7 @@ use crate::args::SolverArgs;
 use crate::commands::Refusal;
 use crate::{files, watch};
 
-/// Returns the solver that was asked for. Fails if it is not installed.
+/// Returns the solver that the flags select. Fails if it is not installed.
 pub(crate) fn solver(args: &SolverArgs) -> Result<Solving, Refusal> {
     match args.solver {
         SolverChoice::External(program) if !program.is_present() => {

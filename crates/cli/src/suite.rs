@@ -127,7 +127,7 @@ pub(crate) struct Case {
 }
 
 impl Suite {
-    /// Parses the text of a file. The error says where it is wrong.
+    /// Parses the text of a file. The error names the place of the mistake.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, String> {
         let suite: Self = read(file, text)?;
         if suite.models.is_empty() {
@@ -219,13 +219,13 @@ impl Suite {
 }
 
 impl Verdicts {
-    /// Parses the text of a file. The error says where it is wrong.
+    /// Parses the text of a file. The error names the place of the mistake.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, String> {
         read(file, text)
     }
 }
 
-/// Parses the text of a file. The error says where it is wrong.
+/// Parses the text of a file. The error names the place of the mistake.
 pub(crate) fn read<T: for<'a> Deserialize<'a>>(file: &str, text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| format!("`{file}`: {error}").trim_end().to_owned())
 }

@@ -152,7 +152,8 @@ pub trait Plan {
     /// Returns the order for the whole search.
     fn root(&self) -> Vec<u8>;
 
-    /// Returns the orders for the children of a part. The error says why the result is invalid.
+    /// Returns the orders for the children of a part. The error is the reason why the result is
+    /// invalid.
     fn children(&self, result: &[u8]) -> Result<Vec<Vec<u8>>, String>;
 
     /// Forgets all added results.

@@ -7,7 +7,7 @@ use crate::{Paint, View};
 /// A column: its title, whether it is text, and its content for a row.
 type ReportColumn = (&'static str, bool, fn(&Measured) -> String);
 
-/// Returns the measurements, with the figures of other tools beside them and, if asked for, the
+/// Returns the measurements, with the figures of other tools beside them and, if requested, the
 /// targets.
 pub fn bench(benchmark: &Benchmark, targets: bool, view: &View) -> String {
     let clock = match benchmark.clock {

@@ -205,7 +205,7 @@ fn wrapped(text: &str, most: usize) -> Vec<String> {
 }
 
 const LEGEND: [&str; 2] = [
-    "▶ starts  ▷ goes on  ■ ends, with its result  … releases the object",
+    "▶ starts  ▷ continues  ■ ends, with its result  … releases the object",
     "┆ keeps the object  ✗ fails, or waits for ever  [0.1] a task  ┄ new object",
 ];
 
@@ -527,7 +527,7 @@ mod tests {
    6  │                                       ┃ ▶ bad [0.5] ✗ an assertion fails
       │                                       ┃ ✗ [0.1] waits for the cog, held
       │                                       ┃ by 0.3
-      ▶ starts  ▷ goes on  ■ ends, with its result  … releases the object
+      ▶ starts  ▷ continues  ■ ends, with its result  … releases the object
       ┆ keeps the object  ✗ fails, or waits for ever  [0.1] a task  ┄ new object
 ";
         let blank = |text: &str| text.replace([' ', '─', '┄'], "");
@@ -557,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_cut() {
+    fn long_texts_are_not_cut() {
         let long = "aVeryLongNameOfAMethodThatDoesNotFitAnywhereAndGoesOnBelow";
         let task = |object: &str, to: &str| {
             let sends = vec![message(to, long, "0.1"), message(object, "<&>", "0.9")];

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chosen_value_stands_beside_its_process() {
+    fn a_chosen_value_is_beside_its_process() {
         let mut chosen = step("0.1", "x := choose(0..3)", &[]);
         chosen.outcomes = vec![2];
         assert!(events(&[chosen], None, Paint::Plain).contains("0.1=2"));

@@ -242,7 +242,7 @@ fn results(record: &Record, permuted: &Permutations, view: &View) -> String {
         text += &format!("  {}  {classes}\n", pad(values, width.unwrap_or(0)));
     }
     if record.deterministic.is_none() && !permuted.complete {
-        text += "  other paths may end otherwise: --complete looks for them\n";
+        text += "  other paths may end differently: --complete explores them\n";
     }
     text
 }

@@ -18,11 +18,11 @@ pub struct OneRun<'a> {
     pub seed: Option<u64>,
     /// The processes that could make the next step.
     pub ready: &'a [String],
-    /// The run over symbolic initial values, if asked for.
+    /// The run over symbolic initial values, if it was requested.
     pub path: Option<&'a PathRecord>,
-    /// Its events, if asked for.
+    /// The events of the run, if they were requested.
     pub events: &'a [PathEvent],
-    /// Whether another run is equivalent, if asked for.
+    /// Whether another run is equivalent, if that was requested.
     pub compared: Option<&'a ComparedRuns>,
 }
 

@@ -60,7 +60,7 @@ fn lines_beside(state: &GraphState, at: usize) -> Vec<String> {
     let mut first = Vec::new();
     first.extend((at == 0).then_some("initial"));
     first.extend(state.mark.map(name));
-    first.extend(state.cut.then_some("goes on"));
+    first.extend(state.cut.then_some("continues"));
     let mut lines = vec![first.join(", ")];
     lines.push(bindings(&state.state));
     lines.extend(state.mishap.as_ref().map(|text| format!("✗ {text}")));

@@ -122,7 +122,8 @@ pub fn table(record: &Record, view: &View) -> String {
     text
 }
 
-/// Returns the description of a sample, and the estimated fraction of the traces that it has met.
+/// Returns the description of a sample, and the estimated fraction of the traces that it has
+/// visited.
 fn drawn(record: &Record) -> Vec<(&'static str, String, String)> {
     let Some(sample) = &record.sample else {
         return Vec::new();
@@ -164,7 +165,7 @@ pub(crate) fn is_partial(record: &Record) -> bool {
     !record.scope.bounds.is_empty()
 }
 
-/// Returns the number of states met per second, if states are merged.
+/// Returns the number of states visited per second, if states are merged.
 fn speed(record: &Record) -> Option<String> {
     let states = record.counts.states? as f64;
     let rate = states / record.seconds.max(0.000_001);

@@ -304,7 +304,7 @@ fn values_are_below_the_failure_and_names_in_the_command() {
 }
 
 #[test]
-fn what_follows_a_failure_that_does_not_count_was_not_explored() {
+fn the_part_after_an_uncounted_failure_is_reported_as_unexplored() {
     let mut found = record(Verdict::Verified, Vec::new(), Vec::new());
     let line = "not explored: what a process would do after a failure that does not count\n";
     assert!(!verdict(&found, &View::default()).contains(line));

@@ -13,7 +13,7 @@ use crate::{View, bounds, counted, orders, witness};
 /// If a search takes at least this many seconds, its speed is shown.
 const LONG: f64 = 2.0;
 
-/// Returns the verdict with its evidence. The first line is the answer; the last one says what to
+/// Returns the verdict with its evidence. The first line is the answer; the last line tells what to
 /// do next.
 pub fn verdict(record: &Record, view: &View) -> String {
     let mut text = headline(record, view);

@@ -96,7 +96,7 @@ fn is_plain(name: &str, ending: &[&str]) -> bool {
         && ending.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Returns the words of the command line. The error says what is wrong with the request.
+/// Returns the words of the command line. The error describes the problem of the request.
 ///
 /// ```
 /// use mazurka_serve::{FlagTable, Request, words};

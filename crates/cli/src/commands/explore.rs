@@ -345,7 +345,7 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     }
 }
 
-/// Explores without checkpoints, and makes the profile if asked.
+/// Explores without checkpoints, and makes the profile if it is requested.
 fn at_once(
     args: &ExploreArgs,
     program: &Program,

@@ -1,5 +1,5 @@
-//! The commands. Each has a file with its flags, its help and its code; this module has their
-//! common parts.
+//! The commands. Each has a file with its flags, its help and its code; this module has the common
+//! parts.
 
 #[cfg(not(target_family = "wasm"))]
 mod bench;

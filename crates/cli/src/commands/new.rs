@@ -37,7 +37,7 @@ enum Template {
     Channel,
     /// A bounded buffer with a lock and condition variables
     Monitor,
-    /// An object whose operations look like one step each
+    /// An object whose operations each appear as one step
     Object,
     /// Two writes and two reads with memory orders, for --memory rc11
     Litmus,

@@ -58,7 +58,7 @@ fn repaired(repair: &Repair) -> Repaired<'_> {
     }
 }
 
-/// Searches for changes, shows them, and writes one if asked.
+/// Searches for changes, shows them, and writes one if `--apply` is given.
 pub(super) fn repair(args: &RepairArgs) -> Result<Exit, Refusal> {
     let (file, set) = (args.program.only_file()?, &args.program.settings());
     if args.apply.is_some() && file == "-" {

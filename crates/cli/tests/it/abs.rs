@@ -51,7 +51,7 @@ fn different_results_are_shown_side_by_side() {
 }
 
 #[test]
-fn what_is_observed_decides() {
+fn the_observed_variables_decide() {
     let result = mazurka(&["check", BUFFER, "--observe", "Consumer,output"]);
     assert_eq!(result.code, 0, "{result:?}");
     assert!(!result.out.contains("initially"), "{result:?}");
@@ -95,8 +95,8 @@ fn every_engine_explores_them() {
     }
 }
 
-/// There are too many traces and too many states to count: only the engine that tries commuting
-/// orders once can decide.
+/// There are too many traces and states to count: only an engine that explores commuting orders
+/// once can decide this program.
 #[test]
 fn a_large_tree_of_actors_is_decided() {
     let args = [
@@ -126,7 +126,7 @@ fn a_chart_has_a_lane_for_each_object() {
 }
 
 #[test]
-fn what_is_left_out_is_named_with_its_line() {
+fn unsupported_constructs_are_named_with_their_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("clock.abs");
     let text = "module M;\n{ Int t = ms_since_model_start(); }\n";
@@ -146,7 +146,7 @@ fn what_is_left_out_is_named_with_its_line() {
 }
 
 #[test]
-fn commands_that_do_not_apply_say_so() {
+fn commands_without_support_for_abs_refuse() {
     for args in [
         &["reach", PI, "--property", "sum == 1"][..],
         &["symbolic", PI],
@@ -257,7 +257,7 @@ fn runs_of_actors_are_permuted() {
 }
 
 #[test]
-fn the_path_of_a_run_of_actors_is_told() {
+fn the_path_of_a_run_of_actors_is_shown() {
     let result = mazurka(&["run", BUFFER, "--set", "n=1", "--seed", "1", "--path"]);
     assert_eq!(result.code, 0, "{result:?}");
     for words in [
@@ -295,7 +295,7 @@ fn several_files_and_a_folder_are_one_model() {
         result.code == 3 && result.err.contains("main.abs:2:"),
         "{result:?}"
     );
-    // Lines are those of the file.
+    // Lines are numbered in each file.
     for model in [
         vec![&*library, &*main],
         vec![folder.path().to_str().expect("a name")],
@@ -358,7 +358,7 @@ fn written(text: &str) -> tempfile::NamedTempFile {
 }
 
 #[test]
-fn differences_are_told_by_name() {
+fn differences_are_shown_by_name() {
     let file = written(
         "module A; exception E1; interface I { Unit a(); Unit b(); }
 class K implements I {
@@ -411,7 +411,7 @@ class C implements I {
 }
 
 #[test]
-fn an_evil_type_or_value_is_soon_done_with() {
+fn a_huge_type_or_value_is_refused_quickly() {
     let synonyms: String = (1..30)
         .map(|n| format!("type T{n} = Pair<T{}, T{}>;\n", n - 1, n - 1))
         .collect();

@@ -19,7 +19,7 @@ fn refused(result: &CommandResult, words: &[&str]) {
 }
 
 #[test]
-fn files_that_are_none() {
+fn files_that_cannot_be_read_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     refused(
@@ -65,7 +65,7 @@ fn every_mistake_in_one_run_with_its_place() {
 }
 
 #[test]
-fn what_cannot_be_explored_yet_says_so() {
+fn unsupported_programs_are_refused() {
     let symbolic = with_input(&["permute", "-"], "var x: int\nprocess { x := x + 1 }");
     refused(&symbolic, &["`x`", "--set"]);
     let given = with_input(
@@ -106,7 +106,7 @@ fn schedules_that_do_not_fit() {
 }
 
 #[test]
-fn records_that_are_none() {
+fn files_that_are_not_records_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("bad.json");
     let path = path.to_string_lossy();
@@ -123,7 +123,7 @@ fn records_that_are_none() {
 }
 
 #[test]
-fn an_empty_program_is_no_crash() {
+fn an_empty_program_does_not_crash() {
     for text in ["", "\n", "\u{feff}", "\0", "}", "process", "▷", "/*"] {
         let result = with_input(&["check", "-"], text);
         assert!([0, 3].contains(&result.code), "{text:?}: {result:?}");
@@ -131,7 +131,7 @@ fn an_empty_program_is_no_crash() {
 }
 
 #[test]
-fn the_deepest_programs_are_no_crash() {
+fn the_deepest_programs_do_not_crash() {
     let nested = |open: &str, close: &str| {
         let (open, close) = (open.repeat(127), close.repeat(127));
         let head = "var x: i8 = 0 var b: bool = false";

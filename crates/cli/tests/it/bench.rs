@@ -3,7 +3,7 @@
 use crate::support::mazurka;
 
 #[test]
-fn a_quick_look_counts_exactly() {
+fn quick_measurements_count_exactly() {
     let result = mazurka(&["bench", "--quick", "--repeat", "1", "--format", "json"]);
     assert_eq!(result.code, 0, "{result:?}");
     let json = result.json();
@@ -34,14 +34,14 @@ fn the_table_names_the_clock_and_the_peers_and_if_asked_the_target() {
     for word in ["target", "50.0 k", "reached", "missed"] {
         assert!(!plain.out.contains(word), "`{word}` in {}", plain.out);
     }
-    let asked = mazurka(&[&args[..], &["--targets"]].concat());
+    let with_targets = mazurka(&[&args[..], &["--targets"]].concat());
     for word in ["Nidhugg 500", "target", "50.0 k", "targets: "] {
-        assert!(asked.out.contains(word), "no `{word}` in {}", asked.out);
+        assert!(with_targets.out.contains(word), "no `{word}` in {}", with_targets.out);
     }
 }
 
 #[test]
-fn what_takes_too_long_is_cut_and_says_so() {
+fn a_search_that_takes_too_long_is_cut() {
     let args = ["bench", "--algorithm", "naive", "--filter", "readers(16)"];
     let result = mazurka(&[&args[..], &["--time-limit", "50ms"]].concat());
     assert_eq!(result.code, 2, "{result:?}");
@@ -55,7 +55,7 @@ fn what_takes_too_long_is_cut_and_says_so() {
 }
 
 #[test]
-fn a_name_that_is_none_lists_those_there_are() {
+fn an_unknown_name_lists_the_known_ones() {
     let result = mazurka(&["bench", "--filter", "no such program"]);
     assert_eq!(result.code, 3);
     assert!(result.err.contains("writers(9)"), "{}", result.err);

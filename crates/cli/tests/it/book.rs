@@ -1,9 +1,9 @@
 //! Tests the book: a reader who writes its programs into an empty folder and types its commands
-//! gets what the book shows.
+//! gets the output that the book shows.
 //!
 //! A program follows a line that names its file, `Write this to `counter.maz`:`. A command is in a
-//! `console` block, after `$`, with its output below it. There `…` stands for anything: on a line
-//! of its own for any lines, within a line for any text. `.ci/tour` runs the `cargo` commands.
+//! `console` block, after `$`, with its output below it. In an output `…` matches any lines if it
+//! is alone on a line, and any text within a line. `.ci/tour` runs the `cargo` commands.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ fn words(command: &str) -> (Vec<String>, Option<String>) {
     }
 }
 
-/// Whether a line is as shown, where `…` stands for any text.
+/// Whether a line is as shown, where `…` matches any text.
 fn is_line(line: &str, shown: &str) -> bool {
     let mut parts = shown.split('…');
     let first = parts.next().unwrap_or("");
@@ -93,7 +93,7 @@ fn is_line(line: &str, shown: &str) -> bool {
     }
 }
 
-/// Whether an output is as shown, where `…` on a line of its own stands for any lines.
+/// Whether an output is as shown, where `…` alone on a line matches any lines.
 fn is_shown(output: &[&str], shown: &[&str]) -> bool {
     match shown.split_first() {
         None => output.is_empty(),
@@ -105,7 +105,7 @@ fn is_shown(output: &[&str], shown: &[&str]) -> bool {
 }
 
 #[test]
-fn dots_stand_for_anything() {
+fn dots_match_anything() {
     assert!(is_line("seconds  0.01", "seconds  …"));
     assert!(is_line("a b c", "a … c") && !is_line("a b d", "a … c"));
     assert!(is_line("same", "same") && !is_line("same", "sam"));

@@ -31,7 +31,7 @@ fn a_verdict_follows_from_its_certificate() {
 }
 
 #[test]
-fn a_program_with_loops_has_its_states_for_evidence() {
+fn the_evidence_for_a_program_with_loops_is_its_states() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = &path(folder.path(), "spin.cert");
     let spin = "var x: int = 0 process { while x == 0 { skip } } process { x := 1 }";
@@ -65,7 +65,7 @@ fn temporal_properties_follow_from_ranks() {
 }
 
 #[test]
-fn what_is_not_shown_has_no_certificate() {
+fn unverified_programs_have_no_certificate() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = &path(folder.path(), "none.cert");
     let cases = [

@@ -1,5 +1,5 @@
-//! Unbounded channels: every command says that it has hit the limit, and none takes what it has not
-//! explored for verified or for a deadlock.
+//! Unbounded channels: every command reports that it has hit the limit. No command reports
+//! unexplored runs as verified or as a deadlock.
 
 use crate::support::with_input;
 
@@ -38,7 +38,7 @@ fn the_limit_is_named_by_every_command() {
 }
 
 #[test]
-fn what_stays_within_the_limit_is_decided() {
+fn programs_within_the_limit_are_decided() {
     let result = with_input(&["check", "-", "--set", "N=3"], ENDLESS);
     assert_eq!(result.code, 1, "{result:?}");
     assert!(result.first_line().contains("deadlock"), "{result:?}");

@@ -5,7 +5,7 @@ use crate::support::{command, run_command};
 const WRITERS: &str = "corpus/maz/writers/program.maz";
 
 #[test]
-fn a_search_that_is_broken_off_goes_on() {
+fn a_stopped_search_can_be_continued() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("later.json");
     let explore = |more: &[&str], flag: &str| {
@@ -23,7 +23,7 @@ fn a_search_that_is_broken_off_goes_on() {
     assert!(first.err.contains("--resume"), "{}", first.err);
     let second = explore(&["--max-executions", "1500", "--jobs", "2"], "--resume");
     assert_eq!(second.code, 2, "{second:?}");
-    assert!(second.err.contains("to go on"), "{}", second.err);
+    assert!(second.err.contains("to continue"), "{}", second.err);
     let short = explore(&["--max-executions", "1"], "--resume");
     assert!(short.err.contains("no part"), "{}", short.err);
     let last = explore(&[], "--resume");
@@ -53,7 +53,7 @@ fn a_search_that_is_broken_off_goes_on() {
 }
 
 #[test]
-fn what_is_no_checkpoint_is_refused() {
+fn a_file_that_is_not_a_checkpoint_is_refused() {
     for (file, why) in [
         (WRITERS, "not a checkpoint"),
         ("corpus/maz", "directory"),
@@ -145,7 +145,7 @@ fn a_damaged_checkpoint_is_refused() {
 }
 
 #[test]
-fn a_limit_without_a_checkpoint_says_how_to_make_one() {
+fn a_limit_without_a_checkpoint_explains_how_to_make_one() {
     let mut limited = command();
     limited.args(["explore", WRITERS, "--set", "N=7", "--max-executions", "9"]);
     let limited = run_command(&mut limited, "");
@@ -154,7 +154,7 @@ fn a_limit_without_a_checkpoint_says_how_to_make_one() {
 }
 
 #[test]
-fn a_search_that_is_killed_goes_on_from_what_was_saved_last() {
+fn a_killed_search_continues_from_the_last_checkpoint() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("later.json");
     let explore = |flag: &str, more: &[&str]| {

@@ -25,12 +25,12 @@ fn unknown_values_are_the_same_in_both() {
     let other = N.replace("n > 3", "n >= 3");
     let result = compare(N, &other, &["--format", "json"]);
     assert_eq!(result.code, 1, "{result:?}");
-    let told = result.json();
-    assert_eq!(told["difference"]["of"], 1);
-    assert_eq!(told["difference"]["run"]["inputs"][0]["value"], "3");
+    let record = result.json();
+    assert_eq!(record["difference"]["of"], 1);
+    assert_eq!(record["difference"]["run"]["inputs"][0]["value"], "3");
     let result = compare(N, &other, &["--set", "n=4"]);
     assert_eq!(result.code, 0, "{result:?}");
-    // A value that only the other program asks for is shown.
+    // The value of an input that only the other program has is shown.
     let asks = "var x: int = 0  process { let a = input(bool); if a { x := 1 } }";
     let chooses = "var x: int = 0  process { x := choose(0..2) }";
     let result = compare(asks, chooses, &[]);
@@ -46,7 +46,7 @@ fn unknown_values_are_the_same_in_both() {
 }
 
 #[test]
-fn endings_are_told_apart() {
+fn endings_are_distinguished() {
     let ends = "var x: int = 0  process { x := 1 }";
     let fails = "var x: int = 0  process { x := 1; assert x != 1 }";
     let waits = "var x: int = 0  process { x := 1; await x == 0 }";

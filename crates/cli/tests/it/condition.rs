@@ -34,12 +34,12 @@ fn a_condition_is_short_and_has_runs() {
 }
 
 #[test]
-fn discarded_values_are_told_apart() {
+fn discarded_values_are_separate() {
     let asks = "var x: int = 0 process { let i = input(i8); assume i > 0; x := 1; assert i != 5 }";
     let record = ask(asks, "failure", &[]).json();
     assert_eq!(record["all_discarded"], "0#0 <= 0");
     assert_eq!(record["holds"], "0#0 == 5");
-    // Values for which nothing happens are not examined.
+    // Values for which all runs are discarded are not examined.
     assert_eq!(record["fails"], "0#0 != 5");
 }
 
@@ -57,7 +57,7 @@ fn a_bound_leaves_two_sides() {
 }
 
 #[test]
-fn what_is_no_property_is_refused() {
+fn a_text_that_is_not_a_property_is_refused() {
     for (property, why) in [
         ("at(0, 2)", "has no `at`"),
         ("nothing == 1", "nothing"),
@@ -65,16 +65,16 @@ fn what_is_no_property_is_refused() {
     ] {
         let result = ask(N, property, &[]);
         assert_eq!(result.code, 3, "{property}: {result:?}");
-        let told = result.out.clone() + &result.err;
-        assert!(told.contains(why), "{property}: {result:?}");
+        let messages = result.out.clone() + &result.err;
+        assert!(messages.contains(why), "{property}: {result:?}");
     }
     let result = mazurka(&["condition", "examples/counter.maz"]);
     assert_eq!(result.code, 3, "{result:?}");
 }
 
 #[test]
-fn what_the_initial_values_break_is_a_failure_for_these() {
-    // For n = 0 the last state is fine and the first is not.
+fn an_invariant_that_is_false_initially_is_a_failure() {
+    // For n = 0 the invariant holds in the last state, but not in the first.
     let broken = "var x, y: int = 0 var n: int var b: bool requires 0 <= n && n < 3
         invariant b || x != y
         process { y := 2; y := n - 1 }";
@@ -82,7 +82,7 @@ fn what_the_initial_values_break_is_a_failure_for_these() {
     let record = result.json();
     assert_eq!(record["holds"], "!b", "{result:?}");
     assert_eq!(record["fails"], "b", "{result:?}");
-    // It does not matter either that all runs are discarded later.
+    // The failure also counts if all runs are discarded later.
     let discarded = format!("{broken} process {{ assume x > 2 }}");
     let result = ask(&discarded, "failure", &[]);
     let record = result.json();

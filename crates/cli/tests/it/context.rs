@@ -38,7 +38,7 @@ fn the_switches_are_in_the_record() {
 }
 
 #[test]
-fn as_printed_it_verifies_nothing() {
+fn as_printed_the_engine_verifies_nothing() {
     let result = explore(LOSES, &["--paper"]);
     assert_eq!(result.code, 2, "{result:?}");
     assert!(result.out.contains("--paper loses states"), "{result:?}");
@@ -57,7 +57,7 @@ fn violations_are_found_and_replay() {
 }
 
 #[test]
-fn the_switches_are_of_this_engine_alone() {
+fn other_engines_refuse_the_switches() {
     for flag in ["--no-anticipate", "--no-guide", "--wakeup", "--paper"] {
         let result = mazurka(&["explore", LOSES, "--algorithm", "source", flag]);
         assert_eq!(result.code, 3, "{result:?}");
@@ -66,14 +66,14 @@ fn the_switches_are_of_this_engine_alone() {
 }
 
 #[test]
-fn it_cannot_be_saved() {
+fn context_has_no_checkpoints() {
     let result = explore(LOSES, &["--checkpoint", "nowhere.json"]);
     assert_eq!(result.code, 3, "{result:?}");
     assert!(result.err.contains("compares states"), "{result:?}");
 }
 
 #[test]
-fn it_can_be_drawn() {
+fn the_tree_of_context_is_drawn() {
     let result = explore(LOSES, &["--format", "dot"]);
     assert_eq!(result.code, 0, "{result:?}");
     assert!(result.out.starts_with("digraph"), "{result:?}");

@@ -13,7 +13,7 @@ process q { for i in 0..2 { count > 0 |> count := count - 1 } }
 ";
 
 #[test]
-fn what_is_never_reached_is_violated_and_what_was_explored_is_said() {
+fn an_unreached_cover_is_violated_with_the_explored_part() {
     for command in ["check", "explore"] {
         let result = with_input(&[command, "-"], QUEUE);
         assert_eq!(result.code, 1, "{result:?}");
@@ -153,8 +153,8 @@ fn values_that_are_not_known_are_found() {
     assert_eq!(record["covers"][1]["answer"], "unreached");
 }
 
-/// What happens in the same step as a false `assume` does not count. A failed process stops, but
-/// what it did before counts.
+/// A state in the same step as a false `assume` does not count. A failed process stops, but its
+/// earlier states count.
 #[test]
 fn assumptions_and_failures() {
     let answer = |body: &str| {
@@ -176,7 +176,7 @@ fn assumptions_and_failures() {
 }
 
 #[test]
-fn commands_without_it_say_so() {
+fn commands_without_covers_report_that() {
     for command in ["unfold", "permute", "symbolic"] {
         let result = with_input(&[command, "-"], QUEUE);
         assert_eq!(result.code, 2, "{command}: {result:?}");
@@ -211,7 +211,7 @@ fn a_record_without_a_run_has_nothing_to_replay() {
 }
 
 #[test]
-fn explorations_with_checkpoints_say_what_looks_for_it() {
+fn explorations_with_checkpoints_name_the_command_for_covers() {
     let folder = std::env::temp_dir().join(format!("mazurka-covers-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let file = |name: &str| folder.join(name).display().to_string();

@@ -1,4 +1,4 @@
-//! The examples in the documents show what really happens.
+//! The examples in the documents show the real output.
 
 use crate::support::{mazurka, root, with_input};
 
@@ -20,7 +20,7 @@ fn blocks(text: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_programs_of_the_language_reference_do_what_it_says() {
+fn the_programs_of_the_language_reference_have_the_stated_verdicts() {
     let mut tried = 0;
     let all = ["language", "temporal", "memory"];
     let all = all
@@ -193,7 +193,7 @@ fn arguments(command: &str) -> Vec<String> {
 }
 
 #[test]
-fn commands_say_what_their_pages_show() {
+fn commands_print_what_their_pages_show() {
     let pages = [
         ("docs/papers/guarded-commands.md", 10),
         ("docs/papers/sympaths.md", 10),

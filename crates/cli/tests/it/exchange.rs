@@ -97,8 +97,8 @@ fn sarif_has_every_violation_with_its_runs() {
                 }
             }
         }
-        let told = items(&run["invocations"][0], "toolExecutionNotifications");
-        assert_eq!(told.len(), 1 + items(&record["scope"], "bounds").len());
+        let notifications = items(&run["invocations"][0], "toolExecutionNotifications");
+        assert_eq!(notifications.len(), 1 + items(&record["scope"], "bounds").len());
     }
 }
 
@@ -258,7 +258,7 @@ fn itf_has_the_states_of_the_run() {
 }
 
 #[test]
-fn itf_goes_back_from_the_last_state_to_the_first() {
+fn itf_reconstructs_states_from_the_last_one() {
     let trace = with_input(&["check", "-", "--format", "itf"], RECORDS).json();
     let number = |n: i64| serde_json::json!({ "#bigint": n.to_string() });
     let first = &trace["states"][0];

@@ -123,11 +123,11 @@ fn an_answer_that_is_not_certain_may_be_allowed() {
         assert_eq!(strict.code, 2, "{args:?}: {strict:?}");
         let allowed = mazurka(&[args, &["--allow-inconclusive"]].concat());
         assert_eq!(allowed.code, 0, "{args:?}: {allowed:?}");
-        let told = |text: &str| {
+        let without_times = |text: &str| {
             let lines = text.lines().filter(|line| !line.contains("seconds"));
             lines.collect::<Vec<_>>().join("\n")
         };
-        assert_eq!(told(&allowed.out), told(&strict.out), "{args:?}");
+        assert_eq!(without_times(&allowed.out), without_times(&strict.out), "{args:?}");
     }
     // A certain answer keeps its exit code.
     let violated = ["check", "examples/counter.maz", "--allow-inconclusive"];
@@ -182,7 +182,7 @@ fn determinism_decides_when_nothing_else_does() {
 }
 
 #[test]
-fn a_reader_that_leaves_changes_nothing() {
+fn a_closed_pipe_does_not_change_the_exit_code() {
     // The output of a long run does not fit into a pipe without a reader.
     let program = "var x: int = 0 process { for i in 0..3000 { x := x + 1 } }";
     let mut child = command()
@@ -235,14 +235,14 @@ fn a_seed_always_names_the_same_run() {
     assert_eq!(run("5"), run("5"));
     let runs: std::collections::BTreeSet<String> =
         (0..10).map(|seed| run(&seed.to_string())).collect();
-    assert!(runs.len() > 3, "chance chooses among few runs only");
+    assert!(runs.len() > 3, "random seeds give only few different runs");
     let default = mazurka(&["run", "examples/philosophers.maz"]).out;
     assert!(default.contains("seed 0"), "{default}");
     assert_eq!(default, run("0"));
 }
 
 #[test]
-fn chance_reaches_every_value_of_a_choose() {
+fn random_runs_reach_every_value_of_a_choose() {
     let program = "var x: int = 0 process { x := 10 * choose(1..4) + choose(0..2) }";
     let mut seen = std::collections::BTreeSet::new();
     for seed in 0..40 {

@@ -140,7 +140,7 @@ fn a_folder_that_cannot_be_written_loses_no_result() {
     for (args, program, code, result) in commands {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("file"), "kept").expect("written");
-        // First the folder cannot be made; then it exists, but the names in it are taken.
+        // First the folder cannot be created; then it exists, but its names are taken.
         let taken = folder.path().join("taken");
         for name in ["1.json", "000001.smt2"] {
             std::fs::create_dir_all(taken.join(name)).expect("a folder");
@@ -240,7 +240,7 @@ fn devices_stay_devices() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn output_that_cannot_be_written_is_told() {
+fn output_that_cannot_be_written_is_reported() {
     let run = |args: &[&str], program: &str| {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
         let mut child = command()

@@ -45,7 +45,7 @@ fn files_and_folders_are_written_in_place() {
 }
 
 #[test]
-fn a_file_with_mistakes_stays_as_it_is_and_the_others_are_laid_out() {
+fn a_file_with_mistakes_is_not_changed_but_others_are_formatted() {
     let folder = tempfile::tempdir().expect("a folder");
     let wrong = "process{x:=}\n";
     for (name, text) in [("a.maz", wrong), ("b.maz", UGLY)] {
@@ -62,7 +62,7 @@ fn a_file_with_mistakes_stays_as_it_is_and_the_others_are_laid_out() {
 }
 
 #[test]
-fn what_is_no_program_is_refused() {
+fn a_file_that_is_not_a_program_is_refused() {
     for (name, words) in [
         ("README.md", "not a `.maz` file"),
         ("no-such-file.maz", "no-such-file.maz"),
@@ -76,7 +76,7 @@ fn what_is_no_program_is_refused() {
 }
 
 #[test]
-fn a_file_that_may_not_be_written_is_told() {
+fn a_read_only_file_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.maz");
     fs::write(&path, UGLY).expect("written");
@@ -89,7 +89,7 @@ fn a_file_that_may_not_be_written_is_told() {
 }
 
 #[test]
-fn a_file_that_includes_another_is_laid_out_without_it() {
+fn only_the_including_file_is_formatted() {
     let result = with_input(&["fmt", "-"], "include  \"lib/none.maz\"\nprocess{skip}");
     assert_eq!(result.code, 0, "{result:?}");
     assert_eq!(result.out, "include \"lib/none.maz\"\nprocess { skip }\n");

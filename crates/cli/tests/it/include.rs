@@ -31,7 +31,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A leftover folder does no harm.
+        // A leftover folder is harmless.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -95,7 +95,7 @@ fn mistakes_are_shown_in_their_file() {
 }
 
 #[test]
-fn what_cannot_be_included_is_refused() {
+fn files_that_cannot_be_included_are_refused() {
     let folder = Folder::new(
         "refused",
         &[("in/main.maz", ""), ("out.maz", "var x: int = 0")],
@@ -213,7 +213,7 @@ fn a_run_of_several_files_is_linearised() {
 }
 
 #[test]
-fn lines_are_told_with_their_file() {
+fn lines_are_shown_with_their_file() {
     let folder = Folder::new(
         "lines",
         &[

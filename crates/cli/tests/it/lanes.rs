@@ -16,7 +16,7 @@ fn words(svg: &str) -> Vec<String> {
 }
 
 #[track_caller]
-fn says(words: &[String], part: &str) {
+fn assert_contains(words: &[String], part: &str) {
     let result = words.iter().any(|line| line.contains(part));
     assert!(result, "`{part}` is not in {words:#?}");
 }
@@ -48,7 +48,7 @@ fn a_run_is_drawn_with_every_step_and_process() {
         "◀ races with step 3",
         "✗ failure: ensures `both_counted`",
     ] {
-        says(&words, part);
+        assert_contains(&words, part);
     }
     for number in ["1", "2", "3", "4"] {
         assert!(words.iter().any(|word| word == number), "{words:?}");
@@ -68,7 +68,7 @@ fn a_deadlock_names_what_is_held_and_waited_for() {
         "✗ deadlock",
         "◀ crosses steps",
     ] {
-        says(&words, part);
+        assert_contains(&words, part);
     }
     for fork in 0..3 {
         let bar = format!("<title>fork[{fork}] is held from step");
@@ -132,7 +132,7 @@ fn every_kind_of_violation_is_drawn() {
         let result = drawn("check", program, &[]);
         assert_eq!(result.code, 1, "{program}: {result:?}");
         let words = words(&result.out);
-        says(&words, part);
+        assert_contains(&words, part);
         assert!(words.iter().any(|word| word == "p"), "{program}: {words:?}");
         let dot = with_input(&["check", "-", "--format", "dot"], program);
         assert_eq!(dot.code, 1, "{program}");
@@ -154,13 +154,13 @@ fn two_runs_are_one_below_the_other_with_what_differs() {
         "the other run",
         "x = 2 in the one, 1 in the other",
     ] {
-        says(&words, part);
+        assert_contains(&words, part);
     }
     assert_eq!(words.iter().filter(|word| *word == "q").count(), 2);
 }
 
 #[test]
-fn without_a_counterexample_the_picture_says_so() {
+fn without_a_counterexample_the_picture_reports_that() {
     for format in ["svg", "dot"] {
         let result = mazurka(&["check", "examples/counter-locked.maz", "--format", format]);
         assert_eq!(result.code, 0, "{result:?}");
@@ -177,7 +177,7 @@ fn without_a_counterexample_the_picture_says_so() {
     ];
     let result = mazurka(&short);
     assert_eq!(result.code, 2, "{result:?}");
-    says(&words(&result.out), "inconclusive");
+    assert_contains(&words(&result.out), "inconclusive");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_stored_record_is_drawn_as_it_was() {
     let again = mazurka(&["replay", name, "--format", "svg"]);
     assert_eq!(again.code, 1, "{again:?}");
     let again = words(&again.out);
-    says(&again, "replayed: deadlock");
+    assert_contains(&again, "replayed: deadlock");
     // Everything except the heading is the same.
     let boxes = |words: &[String]| -> Vec<String> {
         let from = words.iter().position(|word| word == "philosopher(0)");
@@ -208,11 +208,11 @@ fn a_stored_record_is_drawn_as_it_was() {
     std::fs::write(&file, run.out).expect("written");
     let calm = mazurka(&["replay", name, "--format", "svg"]);
     assert_eq!(calm.code, 0, "{calm:?}");
-    says(&words(&calm.out), "final: every process has ended");
+    assert_contains(&words(&calm.out), "final: every process has ended");
 }
 
 #[test]
-fn records_from_before_locks_were_told_replay_and_are_drawn() {
+fn older_records_without_locks_replay_and_are_drawn() {
     let result = mazurka(&["check", "examples/philosophers.maz", "--format", "json"]);
     let mut record = result.json();
     let run = record["witnesses"][0]["runs"][0]
@@ -229,7 +229,7 @@ fn records_from_before_locks_were_told_replay_and_are_drawn() {
     }
     let result = with_input(&["replay", "-", "--format", "svg"], &record.to_string());
     assert_eq!(result.code, 1, "{result:?}");
-    says(&words(&result.out), "waits for lock `fork[1]`");
+    assert_contains(&words(&result.out), "waits for lock `fork[1]`");
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn long_runs_and_many_processes_are_drawn() {
         "{}",
         result.err
     );
-    says(&words(&result.out), "… 2600 steps left out …");
+    assert_contains(&words(&result.out), "… 2600 steps left out …");
 }
 
 #[test]
@@ -263,14 +263,14 @@ fn actors_have_lanes_for_their_tasks() {
     let result = mazurka(&["check", file, "--set", "seats=2", "--format", "svg"]);
     assert_eq!(result.code, 1, "{result:?}");
     let words = words(&result.out);
-    says(&words, "✗ deadlock");
-    says(&words, "waits for");
-    says(&words, "Fork");
+    assert_contains(&words, "✗ deadlock");
+    assert_contains(&words, "waits for");
+    assert_contains(&words, "Fork");
     let chart = mazurka(&["run", file, "--set", "seats=2", "--format", "svg"]);
     assert_sound(&chart.out);
 }
 
-/// The processes of a run: those that have a name, make a step or could have made one.
+/// Returns the processes of a run: those that have a name, make a step or could have made a step.
 fn processes(run: &Value) -> BTreeSet<String> {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -285,7 +285,7 @@ fn processes(run: &Value) -> BTreeSet<String> {
     all
 }
 
-/// A picture of each program of the corpus, and of a violation of every fifth.
+/// Draws a run of each program of the corpus, and a violation of every fifth program.
 #[test]
 fn the_corpus_is_drawn() {
     let folder = root().join("corpus/maz");
@@ -314,18 +314,18 @@ fn the_corpus_is_drawn() {
             "60",
             "--format",
         ];
-        let told = mazurka(&[&run[..], &["json"]].concat());
+        let json = mazurka(&[&run[..], &["json"]].concat());
         let result = mazurka(&[&run[..], &["svg"]].concat());
-        if told.code == 3 {
+        if json.code == 3 {
             // Its initial values must be given.
             assert!(
-                told.err.contains("requires") && result.out.is_empty(),
-                "{told:?}"
+                json.err.contains("requires") && result.out.is_empty(),
+                "{json:?}"
             );
             left_out += 1;
             continue;
         }
-        let record = told.json();
+        let record = json.json();
         assert!(result.code <= 2, "{name}: {result:?}");
         let drawn = words(&result.out);
         for process in processes(&record["run"]) {

@@ -7,11 +7,11 @@ use crate::support::{CommandResult, command, with_input};
 /// Far too many interleavings to wait for, each a separate trace.
 const ENDLESS: &str =
     "var x: int = 0 ensures x >= 0 process (p in 0..12) { x := p * p; x := 2; x := 1 }";
-/// A process that never ends, in ever new states.
+/// A process that never ends and always reaches new states.
 const LOOP: &str = "var x: i64 = 0 ensures x >= 0 process { while x >= 0 { x := x + 1 } }";
 
 #[track_caller]
-fn cut(result: &CommandResult, name: &str) {
+fn assert_cut(result: &CommandResult, name: &str) {
     assert_eq!(result.code, 2, "{result:?}");
     assert!(
         result.first_line().starts_with("inconclusive: "),
@@ -27,7 +27,7 @@ fn cut(result: &CommandResult, name: &str) {
 #[track_caller]
 fn names(flags: &[&str], program: &str, text: &str, bound: &str, value: Option<u64>) {
     let args = [&["check", "-"], flags].concat();
-    cut(&with_input(&args, program), text);
+    assert_cut(&with_input(&args, program), text);
     let args = [&args[..], &["--format", "json"]].concat();
     let record = with_input(&args, program).json();
     assert_eq!(record["verdict"], "inconclusive");
@@ -123,7 +123,7 @@ fn time_with_much_local_work() {
           for k in 0..50 { x := k; let i = 0; while i < 100000 { i := i + 1 } }
         }";
     let start = Instant::now();
-    cut(
+    assert_cut(
         &with_input(&["check", "-", "--time-limit", "0.5"], program),
         "--time-limit",
     );
@@ -211,7 +211,7 @@ fn send(child: &std::process::Child, signal: &str) {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_search_tells_what_it_knows() {
+fn an_interrupted_search_reports_its_findings() {
     use std::io::Write;
     use std::process::Stdio;
 

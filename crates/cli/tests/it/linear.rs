@@ -85,8 +85,8 @@ fn a_history_is_shown_and_replayed() {
     std::fs::remove_file(&file).expect("the file");
 }
 
-/// This would be right if operations of different clients had no order: a `get` that is called
-/// after an `add` has ended does not see it.
+/// This would be linearizable if operations of different clients had no order: a `get` that is
+/// called after an `add` has returned does not see its effect.
 #[test]
 fn time_orders_the_operations_of_different_clients() {
     let stale = counter(RIGHT).replace("{ return x }", "{ return 0 }");

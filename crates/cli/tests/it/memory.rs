@@ -105,7 +105,7 @@ process receiver { await flag.load(relaxed); assert data == 42 }
 }
 
 #[test]
-fn what_has_no_weak_executions_is_refused() {
+fn programs_without_weak_executions_are_refused() {
     let statements = "var x: int = 0 process { x := 1 }";
     let invariant = "atomicity access var x: int = 0 invariant x < 2 process { x := 1 }";
     let guard = "atomicity access var x, y: int = 0 process { await x == 0 && y == 0 }";
@@ -183,7 +183,7 @@ process main {
         program,
     );
     assert_eq!(result.code, 1, "{result:?}");
-    // Three writes in any order, and three values to choose from.
+    // There are three writes in any order, and three values to choose from.
     assert_eq!(result.json()["executions"], 18);
     let sc = with_input(&["explore", "-", "--format", "json"], program);
     assert_eq!(sc.json()["executions"], 18);
@@ -263,7 +263,7 @@ process { let r = y.load(relaxed); assert r != 2 }
 }
 
 #[test]
-fn what_no_weak_execution_reaches_is_warned_about() {
+fn unreachable_code_under_a_weak_model_is_a_warning() {
     let program = "atomicity access
 var x, y: atomic int = 0
 process { x.store(1, ORDER); y.store(1, ORDER) }
@@ -297,7 +297,7 @@ process { if y.load(ORDER) == 1 { if x.load(ORDER) == 0 { assert y == 1 } } }
 }
 
 #[test]
-fn orders_are_told_as_text_and_json() {
+fn orders_are_shown_as_text_and_json() {
     let program = sb("relaxed");
     let result = with_input(&["orders", "-", "--memory", "rc11"], &program);
     assert_eq!(result.code, 1, "{result:?}");
@@ -367,7 +367,7 @@ process { y.store(1, release); let r = x.load(acquire); b := if r > 0 then 1 els
         program,
     );
     assert_eq!(run.code, 1, "{run:?}");
-    // A sample without a violation says little.
+    // A sample without a violation is inconclusive.
     let fine = program
         .replace("release", "seq_cst")
         .replace("acquire", "seq_cst");
@@ -458,7 +458,7 @@ process { x.store(2, relaxed) }
 
 /// A variable that is not accessed keeps its value.
 #[test]
-fn what_is_not_accessed_is_as_it_was() {
+fn unaccessed_variables_keep_their_values() {
     for memory in ["rc11", "ra", "tso"] {
         for (expected, code) in [("x == 1", 0), ("x == 0", 1)] {
             let program = format!(
@@ -475,8 +475,8 @@ fn what_is_not_accessed_is_as_it_was() {
     }
 }
 
-/// Processes are numbered in the order in which they are met, and a run cut at its failure meets
-/// fewer.
+/// Processes are numbered in the order in which they are found, and a run that is cut at its
+/// failure finds fewer.
 #[test]
 fn failures_of_processes_that_others_start() {
     let program = "atomicity access var x: atomic int = 0
@@ -492,7 +492,7 @@ fn failures_of_processes_that_others_start() {
 }
 
 #[test]
-fn a_race_that_does_not_count_verifies_nothing_behind_it() {
+fn nothing_is_verified_after_an_uncounted_race() {
     let program = "atomicity access var p: int = 0 lock a, b
         process { p := 1; lock(a); lock(b); unlock(b); unlock(a) }
         process { p := 2; lock(b); lock(a); unlock(a); unlock(b) }";
@@ -575,7 +575,7 @@ fn release_sequences_of_seq_cst_stores() {
     assert_eq!(result.code, 0, "{result:?}");
 }
 
-/// A failure beside a false assumption counts, and where it does not count it is not denied.
+/// A failure beside a false assumption counts. If failures do not count, the text does not deny it.
 #[test]
 fn a_failure_beside_a_false_assumption() {
     let program = "atomicity access var x, y: atomic int = 0
@@ -665,7 +665,7 @@ fn failing_events_are_counted_once() {
             assert_eq!(record["failures"], failures, "{how:?} {processes}");
         }
     }
-    // Two ways to the racing read, and two orders of the steps of other processes.
+    // There are two ways to the racing read, and two orders of the steps of other processes.
     let races = "atomicity access
 var d: int = 0
 var x, y: atomic int = 0
@@ -685,7 +685,7 @@ process { y := 2 }
 
 /// The message about a schedule that does not fit uses the names and numbers of the source.
 #[test]
-fn schedules_that_do_not_fit_are_told_in_the_programs_names() {
+fn schedules_that_do_not_fit_are_reported_with_the_programs_names() {
     let program = "atomicity access
 var x: atomic int = 0
 lock m

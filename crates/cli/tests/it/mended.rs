@@ -1,4 +1,4 @@
-//! Minimal programs for defects that an attack on `check` found.
+//! Minimal programs for defects that adversarial tests of `check` have found.
 
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn a_bound_leaves_open_what_was_not_found() {
     let record = check(&program, &flags).json();
     assert_eq!(shown(&record), ["failure", "failure"]);
     assert_eq!(record["kinds"]["open"], json!(["deadlock", "livelock"]));
-    // The flag is given already, and would not help.
+    // The flag --keep-going is given already, so the advice does not name it.
     let text = with_input(
         &["check", "-", "--keep-going", "--max-depth", "2"],
         &program,
@@ -83,7 +83,7 @@ fn an_engine_that_leaves_properties_out_leaves_them_open() {
 }
 
 #[test]
-fn a_server_may_fail() {
+fn a_failing_server_has_no_livelock() {
     for program in [
         "var x: int = 0  process server { while true { if x == 5 { error } x := 1 - x } }",
         "var x: int = 0  proc test() { if x == 5 { error } }
@@ -158,7 +158,7 @@ fn headline(program: &str, more: &[&str]) -> String {
 }
 
 #[test]
-fn headlines_say_what_counts() {
+fn headlines_name_what_counts() {
     let failing = "var x: int = 0  process { x := 1; error }";
     let line = headline(failing, &["--property", "deadlock"]);
     assert!(
@@ -184,7 +184,7 @@ fn a_title_that_several_witnesses_have_is_there_once() {
 }
 
 #[test]
-fn properties_that_are_not_there_are_not_asked_for() {
+fn properties_that_do_not_exist_cannot_be_named() {
     let result = check(
         "var x: int = 0  process { x := 1 }",
         &["--property", "property"],
@@ -199,7 +199,7 @@ fn properties_that_are_not_there_are_not_asked_for() {
 }
 
 #[test]
-fn standard_input_is_no_file_to_write_to() {
+fn standard_input_cannot_be_written() {
     let result = with_input(&["replay", "-"], "{}");
     assert_eq!(result.code, 3, "{result:?}");
     assert!(!result.err.contains("--witness -"), "{result:?}");
@@ -247,7 +247,7 @@ fn a_loop_over_an_unknown_value_comes_back_to_its_state() {
 }
 
 #[test]
-fn a_loop_that_check_does_not_see_the_end_of_is_for_another_engine() {
+fn an_unfinished_loop_is_referred_to_another_engine() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("livelock.maz");
     let program = "var i: bool  var x: i8 = 0

@@ -3,7 +3,7 @@
 use crate::support::{mazurka, root};
 use crate::wellformed::assert_sound;
 
-/// The commands of a page with the output that it shows; `…` stands for any lines.
+/// The commands of a page with the output that it shows; `…` matches any lines.
 fn commands(page: &str) -> Vec<(Vec<String>, Vec<String>)> {
     let text = std::fs::read_to_string(root().join(page)).expect("the page");
     let mut found = Vec::new();
@@ -179,7 +179,7 @@ fn both_methods_find_deadlocks() {
 /// Example 5, Figure 2.7: with the first thread first, DPOR without sleep sets runs one of the two
 /// traces twice. Example 6: with sleep sets it does not.
 #[test]
-fn without_sleep_sets_dpor_meets_a_trace_twice() {
+fn without_sleep_sets_dpor_explores_a_trace_twice() {
     let file = "corpus/maz/thesis-fig2-6/program.maz";
     let explore = ["explore", file, "--format", "json", "--algorithm"];
     let counts = |flags: &[&str]| {

@@ -77,7 +77,7 @@ fn the_picture_of_a_class() {
 }
 
 #[test]
-fn long_lists_are_cut_and_say_so() {
+fn long_lists_are_cut_with_a_note() {
     let writers = "var x: int = 0 process (k in 0..5) { x := k }";
     let result = with_input(&["permute", "-", "--classes", "3"], writers);
     assert!(
@@ -93,7 +93,7 @@ fn long_lists_are_cut_and_say_so() {
 }
 
 #[test]
-fn run_tells_the_path_condition() {
+fn run_shows_the_path_condition() {
     let schedule = "0 0 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.0 0.1 0.1";
     let run = |more: &[&str]| {
         let mut all = vec![

@@ -92,7 +92,7 @@ fn svg_shows_what_there_is() {
 }
 
 #[test]
-fn what_is_too_large_is_refused_with_advice() {
+fn pictures_that_are_too_large_are_refused_with_advice() {
     for format in ["dot", "svg"] {
         let flags = ["--algorithm", "naive", "--format", format];
         let result = mazurka(&[&["explore", "examples/philosophers.maz"], &flags[..]].concat());
@@ -110,7 +110,7 @@ fn what_is_too_large_is_refused_with_advice() {
 }
 
 #[test]
-fn what_was_not_explored_is_shown_as_cut() {
+fn unexplored_parts_are_shown_as_cut() {
     let flags = ["--max-depth", "3", "--format", "dot"];
     let result = mazurka(&[&["explore", "examples/counter.maz"], &flags[..]].concat());
     assert_eq!(result.code, 2, "{result:?}");
@@ -174,7 +174,7 @@ fn the_graph_of_states_has_each_state_once() {
 }
 
 #[test]
-fn states_say_in_a_word_what_they_are() {
+fn states_are_labelled_with_their_kind() {
     let word = |program: &str, word: &str| {
         let flags = ["explore", "-", "--algorithm", "stateful", "--format", "svg"];
         let result = with_input(&flags, program);
@@ -206,7 +206,7 @@ fn states_say_in_a_word_what_they_are() {
 }
 
 #[test]
-fn a_large_graph_of_states_is_cut_and_says_so() {
+fn a_large_graph_of_states_is_cut_with_a_message() {
     let args = [
         "explore",
         "examples/philosophers.maz",
@@ -259,7 +259,7 @@ fn a_net_marks_where_processes_wait_for_ever() {
 }
 
 #[test]
-fn nothing_of_other_pictures_is_outside_the_paper() {
+fn other_pictures_are_within_their_area() {
     for args in [
         &["unfold", "corpus/maz/thesis-fig5-6/program.maz"][..],
         &["symbolic", "corpus/maz/sympaths-fig8/program.maz"],

@@ -65,7 +65,7 @@ fn every_execution_of_optimal_has_its_reversal() {
     }
 }
 
-/// A search whose runs are longer than its sets starts again, and forgets what it has counted.
+/// A search whose runs are longer than its sets starts again, and discards its counts.
 #[test]
 fn long_runs_are_counted_once() {
     let program = "var x, y: int = 0
@@ -83,14 +83,14 @@ fn a_profile_changes_nothing_else() {
         let args = ["explore", "corpus/maz/readers/program.maz", "--set", "N=4"];
         let args = [&args[..], &["--algorithm", algorithm, "--format", "json"]].concat();
         let mut plain = mazurka(&[&args[..], &["--jobs", "1"]].concat()).json();
-        let mut asked = mazurka(&[&args[..], &["--profile"]].concat()).json();
-        for record in [&mut plain, &mut asked] {
+        let mut with_profile = mazurka(&[&args[..], &["--profile"]].concat()).json();
+        for record in [&mut plain, &mut with_profile] {
             let record = record.as_object_mut().expect("a record");
             for different in ["seconds", "profile", "options"] {
                 record.remove(different);
             }
         }
-        assert_eq!(plain, asked, "{algorithm}");
+        assert_eq!(plain, with_profile, "{algorithm}");
     }
 }
 
@@ -131,7 +131,7 @@ fn the_table_names_the_steps() {
 }
 
 #[test]
-fn a_lock_that_was_waited_for_is_a_pair_too() {
+fn waiting_for_a_lock_is_a_pair_too() {
     let found = pairs(
         "optimal",
         "lock m, n
@@ -146,7 +146,7 @@ process { lock(n);
 }
 
 #[test]
-fn what_has_no_profile_says_so() {
+fn engines_without_a_profile_refuse() {
     for (algorithm, says) in [
         (
             "stateful",

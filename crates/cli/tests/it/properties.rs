@@ -9,8 +9,8 @@ fn json(program: &str, property: &str, more: &[&str]) -> CommandResult {
     run_command(&mut command, program)
 }
 
-/// The first step breaks `even`. The second breaks `small`, but the process makes it only if `even`
-/// does not halt it.
+/// The first step violates `even`. The second step violates `small`, but it is made only if `even`
+/// does not halt the process.
 const STEPS: &str = "var x: int = 0
     invariant even: x % 2 == 0
     invariant small: x < 2
@@ -35,8 +35,8 @@ fn each_property_counts_alone() {
         let shown = record["witnesses"].as_array().expect("an array");
         assert_eq!(shown.len(), messages.len(), "{property}: {shown:?}");
         for (witness, message) in shown.iter().zip(messages) {
-            let told = witness["message"].as_str().expect("a message");
-            assert!(told.contains(message), "{property}: {told}");
+            let shown_message = witness["message"].as_str().expect("a message");
+            assert!(shown_message.contains(message), "{property}: {shown_message}");
         }
     }
     let all = json(STEPS, "small,even,one", &["--keep-going"]).json();
@@ -58,7 +58,7 @@ fn a_property_that_does_not_count_halts_no_process() {
 }
 
 #[test]
-fn what_follows_a_failure_that_does_not_count_is_named() {
+fn the_part_after_an_uncounted_failure_is_reported() {
     let program = "var x: int = 0
         invariant small: x < 2
         process { assert x == 1; x := 2 }";
@@ -95,8 +95,8 @@ fn the_failure_that_counts_is_found_beside_one_that_does_not() {
 }
 
 #[test]
-fn a_search_does_not_end_at_what_does_not_count() {
-    // The first step breaks `a`; `b` breaks after many more steps than the limit.
+fn a_search_does_not_end_at_an_uncounted_violation() {
+    // The first step violates `a`; `b` is violated after many more steps than the limit.
     let program = "var x: int = 0
         invariant a: x == 0
         invariant b: x < 100000
@@ -134,7 +134,7 @@ fn the_run_that_is_shown_can_be_made_again() {
 }
 
 #[test]
-fn what_can_be_named_is_listed() {
+fn the_names_of_properties_are_listed() {
     let result = json(STEPS, "evens", &[]);
     assert_eq!(result.code, 3, "{result:?}");
     let kinds = "failure, property, deadlock, livelock, deterministic and all";

@@ -19,7 +19,7 @@ fn path(folder: &Path, name: &str) -> String {
 }
 
 #[test]
-fn what_is_proved_passes_the_checker() {
+fn proofs_pass_the_checker() {
     let folder = tempfile::tempdir().expect("a folder");
     let proof = &path(folder.path(), "peterson.proof");
     let result = mazurka(&["prove", PETERSON, "--proof", proof, "--tree"]);
@@ -37,7 +37,7 @@ fn what_is_proved_passes_the_checker() {
         "{result:?}"
     );
     assert!(result.out.contains("no state deadlocks"), "{result:?}");
-    // A weaker proof says so.
+    // A weaker proof is reported as weaker.
     mazurka(&["prove", PETERSON, "--no-deadlock", "--proof", proof]);
     let result = mazurka(&["check-proof", proof]);
     assert!(
@@ -113,7 +113,7 @@ fn the_search_explores_what_symbolic_execution_explores() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_invariants_are_reported() {
     let weak = "var c, n: i8 requires c == 0 && n >= 0
         process { while c < n invariant true { c := c + 1 } } ensures c == n";
     let result = prove(weak, &[]);
@@ -223,7 +223,7 @@ fn the_limit_of_a_loop_is_hidden() {
 }
 
 #[test]
-fn a_file_that_is_no_proof_is_rejected() {
+fn a_file_that_is_not_a_proof_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let (proof, program) = (
         &path(folder.path(), "a.proof"),
@@ -242,7 +242,7 @@ fn a_file_that_is_no_proof_is_rejected() {
         mazurka(&["check-proof", proof])
     };
     assert_eq!(check(&good).code, 0);
-    // A proof of something else is not accepted.
+    // A proof of another formula is not accepted.
     for (from, to) in [
         ("\"ASSIGN\"", "\"COND\""),
         ("\"proved\"", "{\"unknown\": \"\"}"),
@@ -306,8 +306,8 @@ fn accesses_are_refused_or_proved_as_steps() {
     assert!(result.err.contains("atomicity statement"), "{result:?}");
 }
 
-/// Everything follows from a contradiction, so nothing is shown: the answer is that of every other
-/// command.
+/// Everything follows from a contradiction, so a proof would be worthless: `prove` refuses, like
+/// every other command.
 #[test]
 fn nothing_follows_from_a_false_requires() {
     let given = "var c: int = 0 requires c > 0 ensures c == 99 process { c := 7 }";
@@ -327,9 +327,9 @@ fn nothing_follows_from_a_false_requires() {
     }
 }
 
-/// What was proved for some goals says nothing about goals that were not examined.
+/// Proofs of some goals show nothing about goals that were not examined.
 #[test]
-fn freedom_from_deadlocks_is_said_only_where_it_is_proved() {
+fn freedom_from_deadlocks_is_claimed_only_if_it_is_proved() {
     let freedom = |program: &str, args: &[&str]| {
         let record = prove(program, &[args, &["--format", "json"]].concat()).json();
         record["goals"][0]["deadlock_free"].clone()
@@ -353,7 +353,7 @@ fn freedom_from_deadlocks_is_said_only_where_it_is_proved() {
 /// A goal that is not about all runs may hold in a program that deadlocks: neither command claims
 /// more.
 #[test]
-fn a_goal_about_some_runs_says_nothing_of_the_others() {
+fn a_goal_about_some_runs_claims_nothing_about_others() {
     let folder = tempfile::tempdir().expect("a folder");
     let proof = &path(folder.path(), "part.proof");
     let source = &path(folder.path(), "part.maz");
@@ -388,9 +388,9 @@ fn a_long_local_loop_leaves_the_goal_open() {
     }
 }
 
-/// A search that was stopped saves no more than can be read, and no proof.
+/// A search that was stopped saves a record of limited size, and no proof.
 #[test]
-fn what_is_cut_is_short() {
+fn a_stopped_search_saves_little() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = &path(folder.path(), "cut.proof");
     let adders =
@@ -426,7 +426,7 @@ fn paths_may_choose_values_of_different_types() {
 }
 
 #[test]
-fn a_proof_that_is_not_checked_to_its_end_is_neither() {
+fn a_partly_checked_proof_is_neither_accepted_nor_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("adds.maz");
     let text = "atomicity statement var x: int = 0
@@ -547,7 +547,7 @@ fn elements_that_are_known_to_differ_commute_in_proofs_too() {
     let first = format!("{known} {}", bodies[0]);
     let proof = prove(&first, &["--goal", "[*] a[i] == 1", "--format", "json"]).json();
     assert_eq!(proof["goals"][0]["leaves"], 1, "{proof}");
-    // The checker trusts none of it, and asks the solver again.
+    // The checker does not trust the proof, and queries the solver again.
     let folder = tempfile::tempdir().expect("a folder");
     let (file, proof) = (
         path(folder.path(), "alias.maz"),
@@ -561,7 +561,7 @@ fn elements_that_are_known_to_differ_commute_in_proofs_too() {
 }
 
 #[test]
-fn boxes_may_stand_everywhere() {
+fn boxes_may_be_anywhere_in_a_formula() {
     // Definition 5. Each formula is valid, by reasoning.
     let program = "var x: i8 var b: bool
         process p { x := x + 1 } process q { if b { x := 0 } } process w { await x > 0 }

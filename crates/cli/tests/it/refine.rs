@@ -128,7 +128,7 @@ const N = 1 var M: int = 1 var x: int = 0 requires M > 0 process { x := N; x := 
 }
 
 #[test]
-fn what_cannot_be_compared_is_said() {
+fn programs_that_cannot_be_compared_are_reported() {
     let wrong = |spec: &str, text: &str| {
         let folder = Folder::with("wrong", &[("specs/spec.maz", spec), ("a.maz", text)]);
         let found = mazurka(&["check", &folder.file("a.maz")]);

@@ -127,9 +127,9 @@ fn one_version_is_named_everywhere() {
     }
 }
 
-/// Every published crate has the metadata that a registry wants.
+/// Every published crate has the metadata that a registry requires.
 #[test]
-fn every_crate_that_is_published_says_what_it_is() {
+fn every_published_crate_has_its_metadata() {
     let mut published = 0;
     for entry in fs::read_dir(root().join("crates")).expect("the crates") {
         let folder = entry.expect("an entry").path();

@@ -147,7 +147,7 @@ fn nothing_is_written_unless_asked() {
 }
 
 #[test]
-fn what_no_change_mends_is_said() {
+fn a_program_that_no_change_repairs_is_reported() {
     let wrong = "var x: int = 0 ensures x == 3 process { x := 1 } process { x := 2 }";
     let result = with_input(&["repair", "-"], wrong);
     assert_eq!(result.code, 1, "{result:?}");

@@ -112,7 +112,7 @@ fn records_replay() {
 }
 
 #[test]
-fn a_harmless_run_replays_as_harmless() {
+fn a_run_without_a_violation_replays() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.json");
     let run = mazurka(&["run", "examples/handover.maz", "--format", "json"]);
@@ -123,7 +123,7 @@ fn a_harmless_run_replays_as_harmless() {
 }
 
 #[test]
-fn nothing_is_saved_where_nothing_is_wrong() {
+fn without_a_violation_nothing_is_saved() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("none.json");
     let check = mazurka(&[

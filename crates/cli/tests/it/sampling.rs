@@ -31,7 +31,7 @@ fn without_time(result: &CommandResult) -> serde_json::Value {
 }
 
 #[test]
-fn they_find_what_is_wrong() {
+fn sampling_methods_find_violations() {
     for algorithm in METHODS {
         let result = explore(PHILOSOPHERS, algorithm, &[]);
         assert_eq!(result.code, 1, "{result:?}");
@@ -65,7 +65,7 @@ fn numbers_out_of_range_say_which_range() {
 }
 
 #[test]
-fn they_verify_nothing() {
+fn sampling_methods_verify_nothing() {
     for algorithm in METHODS {
         let result = explore(COUNTER, algorithm, &[]);
         assert_eq!(result.code, 2, "{result:?}");
@@ -86,7 +86,7 @@ fn they_verify_nothing() {
 }
 
 #[test]
-fn a_seed_names_what_is_drawn() {
+fn a_seed_determines_the_executions() {
     for algorithm in METHODS {
         let draw = |seed| {
             let flags = ["--seed", seed, "--max-executions", "20"];
@@ -107,7 +107,7 @@ fn a_seed_names_what_is_drawn() {
 }
 
 #[test]
-fn the_first_one_is_that_of_run() {
+fn the_first_execution_is_that_of_run() {
     for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {
         let flags = ["--seed", seed, "--max-executions", "1", "--format", "json"];
         let args = [&["explore", "-", "--algorithm", "random"], &flags[..]].concat();
@@ -121,7 +121,7 @@ fn the_first_one_is_that_of_run() {
 }
 
 #[test]
-fn time_and_steps_end_them() {
+fn time_and_steps_end_samples() {
     for algorithm in METHODS {
         let result = explore(COUNTER, algorithm, &["--time-limit", "0.2"]);
         assert_eq!(result.code, 2, "{result:?}");
@@ -161,7 +161,7 @@ fn inputs_are_drawn_too() {
 }
 
 #[test]
-fn flags_are_of_these_engines_alone() {
+fn flags_are_only_for_these_engines() {
     for (algorithm, flag) in [
         ("optimal", "--seed"),
         ("naive", "--depth"),
@@ -261,7 +261,7 @@ fn a_sample_may_end_before_its_first_step() {
 }
 
 #[test]
-fn a_sample_says_how_much_it_has_seen() {
+fn a_sample_reports_its_estimated_coverage() {
     for method in METHODS {
         let result = sample(COUNTER, method, &["--runs", "400"]);
         assert_eq!(result.code, 2, "{result:?}");

@@ -119,7 +119,7 @@ fn verdicts_may_be_apart_and_models_elsewhere() {
 }
 
 #[test]
-fn a_limit_is_not_a_wrong_verdict() {
+fn a_limit_is_inconclusive_not_wrong() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let long = "const N = 40 var x: int = 0\nprocess { for i in 0..N { x := x + 1 } }\n\

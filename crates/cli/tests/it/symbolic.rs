@@ -26,7 +26,7 @@ fn final_states_say_for_which_values_they_are_reached() {
 }
 
 #[test]
-fn what_is_possible_is_told_from_what_is_not() {
+fn possible_failures_are_distinguished_from_impossible_ones() {
     let fails = "var x: i32 process { assert x != 7 }";
     let result = with_input(&["symbolic", "-", "--solver", "embedded"], fails);
     assert_eq!(result.code, 1, "{result:?}");
@@ -70,7 +70,7 @@ fn limits_are_honoured_and_named() {
     assert!(result.out.contains("--max-depth"), "{result:?}");
 }
 
-/// Checks a program; if it is violated, also that the violation replays.
+/// Checks a program. If it is violated, also checks that the violation replays.
 fn checked(program: &str) -> (i32, serde_json::Value) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("program.maz");
@@ -87,14 +87,14 @@ fn checked(program: &str) -> (i32, serde_json::Value) {
     (result.code, record)
 }
 
-/// Checks a program that is right if and only if its results agree.
+/// Checks a program that is verified if and only if its results agree.
 fn assert_deterministic(program: &str, expected: bool) {
     let (code, record) = checked(program);
     assert_eq!(code, i32::from(!expected), "{record}");
     assert_eq!(record["deterministic"], expected, "{record}");
 }
 
-/// Checks a program that is wrong, and that its first witness is of this kind.
+/// Checks a violated program, and that its first witness is of this kind.
 fn assert_violated_by(program: &str, kind: &str) {
     let (code, record) = checked(program);
     assert_eq!(code, 1, "{record}");
@@ -203,9 +203,9 @@ fn explore_takes_all_initial_values_at_once() {
     }
 }
 
-/// A missing initial value is an input under another name.
+/// A missing initial value is like an input with another name.
 #[test]
-fn every_command_knows_initial_values_that_are_left_out() {
+fn every_command_supports_missing_initial_values() {
     let fails = "var x: u8 process { assert x != 7 } process { x := x + 1 }";
     for net in ["replicated", "contextual", "stateful"] {
         let result = with_input(&["unfold", "-", "--net", net], fails);
@@ -285,7 +285,7 @@ fn explore_shows_every_failure_with_its_own_initial_values() {
     }
 }
 
-/// The first words of the text claim no more than the record.
+/// The headline of the text claims no more than the record.
 #[test]
 fn explore_claims_everything_only_where_it_was_exhaustive() {
     let bound = "var x: int process { assert x + x + x != 7500000000 }";
@@ -332,7 +332,7 @@ const HARD: &str = "var x, y: u64 requires 1 < x && x < 4294967296 && 1 < y && y
     process { assert x * y != 4611686018427387847 }";
 
 #[test]
-fn a_query_is_broken_off_at_the_time_limit() {
+fn a_query_is_stopped_at_the_time_limit() {
     let mut solvers = vec!["embedded", "auto"];
     solvers.extend(mazurka::solving::second_solver().map(|program| program.name()));
     for solver in solvers {
@@ -404,7 +404,7 @@ fn solvers_are_compared() {
 
 #[test]
 fn a_witness_for_one_choice_of_values_replays() {
-    // With terms both sides of `||` are evaluated, with numbers the left one decides.
+    // With terms both sides of `||` are evaluated; with numbers the left side decides.
     let program = "var x: i8 ensures x > x process { let l = 0; if l < 1 || x != x { } }";
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| {
@@ -457,8 +457,8 @@ fn holds(condition: &str, x: i64, y: i64) -> bool {
     answer.expect("a value")["value"] == "true"
 }
 
-/// Compares the text of each condition with the conditions that it consists of.
-fn reads_again(text: &str, parts: &[String]) {
+/// Compares the text of a conjunction with its conjuncts.
+fn assert_conjunction(text: &str, parts: &[String]) {
     let text = text.replace("&amp;", "&").replace("&lt;", "<");
     let text = text.replace("&gt;", ">");
     for (x, y) in [(0, 0), (0, 2), (1, 0), (1, 2), (3, 0), (0, 9), (4, 4)] {
@@ -494,7 +494,7 @@ fn a_printed_condition_reads_as_its_conjunction() {
     assert_eq!(lines.len(), listed.len(), "{text}");
     assert!(lines.len() >= 4, "{text}");
     for (line, state) in lines.iter().zip(listed) {
-        reads_again(line, &parts(&state["path_condition"]));
+        assert_conjunction(line, &parts(&state["path_condition"]));
     }
     // The same for the open goals of a proof, its tree and its page.
     let goal = ["--goal", "[*] false", "--max-steps", "4"];
@@ -513,7 +513,7 @@ fn a_printed_condition_reads_as_its_conjunction() {
     let open: Vec<Vec<String>> = open.filter(|parts| !parts.is_empty()).collect();
     assert!(!open.is_empty(), "{record}");
     for (line, parts) in lines.iter().zip(&open) {
-        reads_again(line, parts);
+        assert_conjunction(line, parts);
     }
     let page = prove(&["--format", "html"]).out;
     let shown = page.split("⌈φ⌉</span> <code>").skip(1);
@@ -535,7 +535,7 @@ fn a_printed_condition_reads_as_its_conjunction() {
 }
 
 #[test]
-fn paths_are_told_event_by_event() {
+fn paths_are_shown_event_by_event() {
     // Example 2 of the SymPaths paper: the four paths that it prints.
     let example2 = "var x, y, z: int process { y := x } process { z := x } process { x := 2 }";
     let result = with_input(&["symbolic", "-", "--paths"], example2);

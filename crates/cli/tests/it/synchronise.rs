@@ -5,9 +5,9 @@ use crate::support::with_input;
 const READERS: &str = "rwlock l  var x: int = 0  \
     process p { read_lock(l); let t = x; x := t + 1; read_unlock(l) }";
 
-/// The lock once took two copies of a process for one: `[p || p] x == 2` was proved.
+/// The lock once treated two copies of a process as one: `[p || p] x == 2` was proved.
 #[test]
-fn prove_takes_no_goal_of_its_own_where_processes_are_told_apart() {
+fn prove_refuses_goals_if_processes_are_distinguished() {
     let written = "[p || proc { read_unlock(l) }] true";
     for goal in ["[p || p] x == 2", "[p] x == 1", written] {
         let result = with_input(&["prove", "-", "--goal", goal], READERS);
@@ -19,7 +19,7 @@ fn prove_takes_no_goal_of_its_own_where_processes_are_told_apart() {
     assert_eq!(result.code, 0, "{result:?}");
 }
 
-/// `release(s)` was once taken to acquire, too, so that a data race was not seen.
+/// `release(s)` once acquired, too, so that a data race was not found.
 #[test]
 fn memory_models_have_no_rule_for_objects() {
     let program = "atomicity access  semaphore s = 0  var x: int = 0  \
@@ -42,7 +42,7 @@ fn a_run_with_objects_is_not_linearised() {
 /// The variables of an object were once placed between those of the program and the points of the
 /// property.
 #[test]
-fn reach_knows_lines_beside_objects() {
+fn reach_finds_lines_beside_objects() {
     for object in [
         "cond c",
         "rwlock c",

@@ -102,7 +102,7 @@ fn nets_states_and_verdicts_are_experiments_too() {
 }
 
 #[test]
-fn states_are_looked_for() {
+fn states_are_searched_for() {
     let flags = ["table", "-", "--set", "N=1,2", "--command", "reach"];
     let states = ["--property", "r[0] == 1", "--property", "r[0] == 2"];
     let more = ["--method", "search,smt", "--format", "csv", "--quiet"];
@@ -121,7 +121,7 @@ fn states_are_looked_for() {
 }
 
 #[test]
-fn a_search_that_is_cut_is_told() {
+fn a_search_that_is_cut_is_reported() {
     let flags = [
         "table",
         "-",
@@ -142,7 +142,7 @@ fn a_search_that_is_cut_is_told() {
 }
 
 #[test]
-fn bad_usage_is_told() {
+fn bad_usage_is_reported() {
     for (flags, words) in [
         (&["--set", "N=5..2"][..], "NAME=2..6"),
         (&["--set", "N=0..100000"], "at most"),

@@ -30,7 +30,7 @@ fn the_record_has_the_lasso() {
 }
 
 #[test]
-fn a_run_that_ends_says_so() {
+fn a_finite_run_is_reported_as_finite() {
     let program = "var x: int = 0 eventually x == 2 process { x := 1 }";
     let result = with_input(&["check", "-"], program);
     assert_eq!(result.code, 1, "{result:?}");

@@ -1,9 +1,9 @@
-//! What the embedded solver cannot decide is left open, and the verdict says so: it decides `int`
-//! only within a range, and stops after a number of conflicts.
+//! The embedded solver decides `int` only within a range, and stops after a number of conflicts.
+//! The verdict reports what it left open.
 
 use crate::support::{CommandResult, mazurka, with_input};
 
-/// Has a solution, but beyond the range of the embedded solver.
+/// A condition with a solution beyond the range of the embedded solver.
 const LARGE: &str = "x + x + x == 7500000000";
 
 /// The factors are 1000000007 and 1000000009.
@@ -71,7 +71,7 @@ fn a_proof_needs_initial_values_that_are_known() {
 
 /// Terms are unbounded, runs are not: a run in which a value leaves 64 bits cannot be shown.
 #[test]
-fn what_leaves_64_bits_is_a_bound_and_no_internal_error() {
+fn leaving_64_bits_is_a_bound_not_an_internal_error() {
     let large = "assume a > 4000000000000000000";
     let sum = format!("var y: int = 0 process {{ let a = input(int); {large}; y := a + a + a");
     let fails = format!("{sum} }} ensures y < 0");

@@ -1,4 +1,4 @@
-//! What `check` says if there are several violations, and which of them count.
+//! The answers of `check` if there are several violations, and which violations count.
 
 use crate::support::{CommandResult, command, run_command, with_input};
 
@@ -30,7 +30,7 @@ fn a_deadlock_does_not_hide_behind_different_results() {
 }
 
 #[test]
-fn the_user_says_what_counts() {
+fn the_user_chooses_what_counts() {
     let expected: [(&[&str], i32, &[&str]); 5] = [
         (&["--property", "failure"], 0, &[]),
         (&["--property", "deadlock"], 1, &["deadlock"]),
@@ -46,7 +46,7 @@ fn the_user_says_what_counts() {
 }
 
 #[test]
-fn the_file_says_what_counts() {
+fn the_file_states_what_counts() {
     let expected: [(&str, i32, &[&str]); 4] = [
         ("allows deadlock", 1, &["nondeterminism"]),
         ("allows nondeterminism", 1, &["deadlock"]),
@@ -67,7 +67,7 @@ fn the_file_says_what_counts() {
 }
 
 #[test]
-fn what_does_not_count_is_not_denied() {
+fn uncounted_violations_are_not_denied() {
     let program = "allows failure, deadlock, livelock, nondeterminism
         var x: int = 0 process { x := 1; error }";
     let result = with_input(&["check", "-"], program);
@@ -82,7 +82,7 @@ const LARGE: &str = "var x, y: int = 0
     process { for i in 0..90 { x := 2 * y } }";
 
 #[test]
-fn what_was_not_looked_for_to_the_end_is_said() {
+fn incomplete_searches_are_reported() {
     let said_json = check(LARGE, &[]);
     assert_eq!(kinds(&said_json), ["nondeterminism"]);
     let open = &said_json.json()["kinds"]["open"];

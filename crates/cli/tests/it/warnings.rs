@@ -7,7 +7,7 @@ const VACUOUS: &str =
     "var x: int = 0 process { x := 1 } process { if x > 1 { x := 5 } } allows nondeterminism";
 
 #[test]
-fn warnings_are_told_beside_the_result() {
+fn warnings_are_shown_beside_the_result() {
     for command in ["check", "explore"] {
         let result = with_input(&[command, "-"], UNUSED);
         assert_eq!(result.code, 0, "{result:?}");
@@ -30,7 +30,7 @@ fn warnings_are_told_beside_the_result() {
 }
 
 #[test]
-fn denied_warnings_are_exit_code_1_where_the_result_is_verified() {
+fn denied_warnings_are_exit_code_1_if_the_result_is_verified() {
     for (command, source, code) in [
         ("check", UNUSED, 1),
         ("check", VACUOUS, 1),
@@ -130,7 +130,7 @@ fn mistakes_are_json_for_programs_that_ask_for_it() {
 
 /// A property without a value is different from a false one.
 #[test]
-fn a_property_that_cannot_be_computed_says_why() {
+fn a_property_that_cannot_be_computed_has_a_reason() {
     for (property, why) in [
         (
             "invariant a[n] == 0",

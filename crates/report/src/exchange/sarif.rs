@@ -47,7 +47,7 @@ const KINDS: [(Kind, &str, &str); 5] = [
 /// Returns the findings and warnings of a search, as a log of one run.
 ///
 /// The verdict is a notification of the invocation, with the bounds that were hit: a log without
-/// results does not prove that there is nothing to find.
+/// results does not prove that there are no violations.
 pub fn sarif(record: &Record) -> String {
     let program = &record.program;
     let mut rules = Rules::default();

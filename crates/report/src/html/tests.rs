@@ -30,7 +30,7 @@ fn nasty() -> (Record, String) {
 }
 
 #[test]
-fn nothing_of_a_program_is_markup() {
+fn no_text_of_a_program_is_markup() {
     let (record, json) = nasty();
     let figures = evidence_figures(&record);
     let page = html(&Page {

@@ -49,7 +49,7 @@ pub struct Lanes {
 
 impl Lanes {
     /// Makes a picture of the evidence of `check` or `replay`: every run of every witness. A record
-    /// without a witness has no run, and the picture says so.
+    /// without a witness has no run, and the picture reports that.
     pub fn of_evidence(record: &Record) -> Self {
         let view = View::default();
         let answer = match record.command.as_str() {

@@ -276,9 +276,9 @@ impl Panel {
             (None, false) => Style::Plain,
         };
         full.extend(halted.map(|(_, text)| (Tone::Bad, format!("✗ {text}"))));
-        let who = &self.lanes[lane].name;
+        let process = &self.lanes[lane].name;
         let title = format!(
-            "step {} of {who}, line {}\n{}",
+            "step {} of {process}, line {}\n{}",
             at + 1,
             step.line,
             joined(&full, "\n")

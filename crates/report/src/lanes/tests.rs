@@ -207,7 +207,7 @@ fn a_lasso_has_a_stem_and_a_line_back() {
 }
 
 #[test]
-fn nothing_breaks_the_picture() {
+fn hostile_texts_keep_the_picture_valid() {
     let nasty = "<a & \"b\"> \u{7}\u{ffff} 漢字 ".repeat(20);
     let mut steps: Vec<Step> = (0..200).map(|at| step(at % 30, &nasty)).collect();
     for at in (0..200).step_by(7) {
@@ -248,7 +248,7 @@ fn nothing_breaks_the_picture() {
 }
 
 #[test]
-fn a_very_long_run_is_cut_and_says_so() {
+fn a_very_long_run_is_cut_with_a_note() {
     let mut steps: Vec<Step> = (0..5000).map(|at| step(at % 900, "x := 1")).collect();
     for at in (0..5000).step_by(2) {
         steps[at] = locks(steps[at].clone(), "m", at % 4 == 0);

@@ -263,7 +263,7 @@ impl Page {
         self.visit(&link).await;
     }
 
-    /// Saves a screenshot, if asked.
+    /// Saves a screenshot, if the environment requests it.
     pub async fn shoot(&self, name: &str) {
         let Ok(folder) = std::env::var("MAZURKA_SCREENSHOTS") else {
             return;

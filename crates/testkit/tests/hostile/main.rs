@@ -77,7 +77,7 @@ fn undecided_conditions_are_not_assumed_impossible() {
         "process { let a = input(int); assert a * 7 != 4906614995898 }",
     ];
     for text in all {
-        let fault = commands::quiet(|| tour::anything_wrong(text));
+        let fault = commands::quiet(|| tour::any_mistake(text));
         let wrong = fault.map(|fault| format!("{}: {}", fault.command, fault.what));
         assert_eq!(wrong, None, "{text}");
     }

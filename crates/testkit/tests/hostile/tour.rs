@@ -191,7 +191,7 @@ fn wrong_with(
 }
 
 /// Returns a mistake of any command about a text.
-pub fn anything_wrong(text: &str) -> Option<Fault> {
+pub fn any_mistake(text: &str) -> Option<Fault> {
     // The seed decides which commands are run.
     (0..60).find_map(|seed| wrong(text, seed, "", None))
 }

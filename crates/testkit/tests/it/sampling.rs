@@ -452,7 +452,7 @@ fn workers_stop_at_the_failure_of_the_first_batch_that_has_one() {
 }
 
 #[test]
-fn a_program_that_was_seen_is_covered() {
+fn enough_samples_cover_a_program() {
     let text = "var x, y: int = 0
         process { x := 1; y := 1 }  process { x := 2; y := 2 }";
     let there = truth(text, Limit::default()).expect("a small program");
