@@ -106,8 +106,8 @@ struct Text<'a> {
 
 impl<'a> Text<'a> {
     fn new(source: &'a str) -> Self {
-        let behind = source.match_indices('\n').map(|(at, _)| at + 1);
-        let lines = std::iter::once(0).chain(behind).collect();
+        let line_starts = source.match_indices('\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0).chain(line_starts).collect();
         Self { source, lines }
     }
 
@@ -120,8 +120,8 @@ impl<'a> Text<'a> {
             (first.min(place.start), last.max(place.end))
         });
         let line = self.lines.partition_point(|&line| line <= first).max(1);
-        let behind = self.lines.partition_point(|&line| line <= last);
-        let end = self.lines.get(behind).copied();
+        let line_starts = self.lines.partition_point(|&line| line <= last);
+        let end = self.lines.get(line_starts).copied();
         let end = end.unwrap_or(self.source.len());
         (self.lines[line - 1]..end, line)
     }

@@ -62,8 +62,8 @@ impl Experiments {
             let named = |error: String| format!("program `{}`: {error}", program.name);
             stays_inside(&program.file).map_err(named)?;
             if crate::native::is_native(&program.file) {
-                let no = "it would be compiled and executed, which is not allowed in a list";
-                return Err(named(no.to_owned()));
+                let refusal = "it would be compiled and executed, which is not allowed in a list";
+                return Err(named(refusal.to_owned()));
             }
         }
         Ok(list)

@@ -317,12 +317,12 @@ pub(crate) struct Folder {
 impl Folder {
     /// Creates the folder, unless it exists.
     pub(crate) fn new(what: &'static str, path: &Path) -> Self {
-        let made = fs::create_dir_all(path);
-        let made = made.map_err(|error| note(problem(what, path, &error)));
+        let created = fs::create_dir_all(path);
+        let created = created.map_err(|error| note(problem(what, path, &error)));
         Self {
             path: path.to_owned(),
             what,
-            broken: made.is_err(),
+            broken: created.is_err(),
         }
     }
 
@@ -372,8 +372,8 @@ fn write_pieces(
 ) -> io::Result<()> {
     let streams = ["/dev/std", "/dev/fd", "/proc"];
     let named = path.as_os_str().to_string_lossy();
-    let there = fs::metadata(path);
-    match &there {
+    let metadata = fs::metadata(path);
+    match &metadata {
         Ok(old) if old.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         Ok(old) if old.permissions().readonly() => {
             return Err(io::ErrorKind::PermissionDenied.into());
@@ -390,7 +390,7 @@ fn write_pieces(
     let _saving = guard(&SAVING);
     let saved = File::create(&beside).and_then(|file| {
         write(&file)?;
-        if let Ok(old) = there {
+        if let Ok(old) = metadata {
             file.set_permissions(old.permissions())?;
         }
         if sync { file.sync_all() } else { Ok(()) }

@@ -321,9 +321,9 @@ pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) ->
     let own = |mistake: &mazurka::Diagnostic| {
         let mut own = mistake.clone();
         // A mistake about something missing at the end may have a place after the text.
-        let behind = (parts.len() == 1).then_some(mistake.span);
+        let moved_span = (parts.len() == 1).then_some(mistake.span);
         if own.span != outside {
-            own.span = part.span(mistake.span).or(behind)?;
+            own.span = part.span(mistake.span).or(moved_span)?;
         }
         let related = mistake.related.iter();
         let related = related.filter_map(|(span, words)| Some((part.span(*span)?, words)));

@@ -34,8 +34,8 @@ impl PropertyArgs {
         for word in &self.property {
             match Kinds::parse(word) {
                 Some(_) if word == Kind::Property.name() && !program.states_property() => {
-                    let no = "the file states no temporal property and no `cover`, so --property property has nothing to check";
-                    return Err(no.to_owned().into());
+                    let refusal = "the file states no temporal property and no `cover`, so --property property has nothing to check";
+                    return Err(refusal.to_owned().into());
                 }
                 Some(kinds) => counted = counted.or(kinds),
                 None if known.iter().any(|(name, _)| name == word) => {

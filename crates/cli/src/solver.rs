@@ -13,12 +13,12 @@ use crate::{files, watch};
 pub(crate) fn solver(args: &SolverArgs) -> Result<Solving, Refusal> {
     match args.solver {
         SolverChoice::External(program) if !program.is_present() => {
-            let no = "is not on the path; install it, or use --solver embedded";
-            return Err(Refusal::Message(format!("`{}` {no}", program.name())));
+            let refusal = "is not on the path; install it, or use --solver embedded";
+            return Err(Refusal::Message(format!("`{}` {refusal}", program.name())));
         }
         _ if args.cross_check && second_solver().is_none() => {
-            let no = "--cross-check needs z3 or cvc5 on the path to compare with";
-            return Err(Refusal::Message(no.to_owned()));
+            let refusal = "--cross-check needs z3 or cvc5 on the path to compare with";
+            return Err(Refusal::Message(refusal.to_owned()));
         }
         _ => {}
     }

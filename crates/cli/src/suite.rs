@@ -147,8 +147,8 @@ impl Suite {
                 return Err(format!("model `{}`: a name is one line", model.file));
             }
             if all.iter().any(|other| other.name == case.name) {
-                let no = "give one of them a `name`";
-                return Err(format!("two models are called `{}`: {no}", case.name));
+                let refusal = "give one of them a `name`";
+                return Err(format!("two models are called `{}`: {refusal}", case.name));
             }
             all.push(case);
         }

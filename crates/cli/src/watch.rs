@@ -129,9 +129,9 @@ impl Watcher {
     /// the program. Fails if the memory limit cannot be enforced.
     fn new(memory: Option<u64>, quiet: bool) -> Result<Self, String> {
         if memory.is_some() && used().is_none() {
-            let no =
+            let refusal =
                 "this system does not report how much memory is used; leave out --memory-limit";
-            return Err(no.to_owned());
+            return Err(refusal.to_owned());
         }
         REPORTING.store(false, Ordering::SeqCst);
         listen();

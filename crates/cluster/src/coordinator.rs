@@ -177,9 +177,9 @@ impl<'a> Coordinator<'a> {
         plan: &mut dyn Plan,
         progress: &RefCell<Progress>,
     ) -> Result<Option<Ended>, Error> {
-        let mut news = false;
+        let mut has_news = false;
         while let Some(written) = self.ledger.next_result(self.results + 1).await? {
-            news = true;
+            has_news = true;
             if !written.value.is_empty() && !self.tree.is_done(&written.path) {
                 let result = self.ledger.whole(&written.path, &written.value).await?;
                 self.record_result(written.path, result, plan).await?;
@@ -204,7 +204,7 @@ impl<'a> Coordinator<'a> {
             self.send_lost(plan).await?;
             self.searched = Some(Instant::now());
         }
-        if !news {
+        if !has_news {
             tokio::time::sleep(RESULT_INTERVAL).await;
         }
         Ok(None)

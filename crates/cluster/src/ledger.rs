@@ -118,8 +118,8 @@ pub(crate) async fn bucket(
         num_replicas: 1,
         ..Config::default()
     };
-    let made = connection.context.get_or_create_stream(config).await;
-    made.map_err(Error::server)?;
+    let created = connection.context.get_or_create_stream(config).await;
+    created.map_err(Error::server)?;
     let store = connection.context.get_key_value(name).await;
     store.map_err(Error::server)
 }
@@ -160,8 +160,8 @@ impl Ledger {
 
     /// Returns the creation time, which distinguishes this ledger from others of the same name.
     pub fn run(&self) -> String {
-        let made = self.store.stream.cached_info().created;
-        format!("{made:?}").replace(' ', "")
+        let created = self.store.stream.cached_info().created;
+        format!("{created:?}").replace(' ', "")
     }
 
     /// Whether the ledger still exists.

@@ -253,8 +253,8 @@ impl WorkerState {
                 () = tokio::time::sleep(EXTENSION) => {
                     // If this message is lost, another worker explores the same part.
                     let _ = order.message.ack_with(AckKind::Progress).await;
-                    let there = order.ledger.exists(&self.connection, &order.id).await;
-                    if there == Ok(false) {
+                    let exists = order.ledger.exists(&self.connection, &order.id).await;
+                    if exists == Ok(false) {
                         stop.store(true, Ordering::SeqCst);
                     }
                 }
@@ -278,8 +278,8 @@ impl WorkerState {
                     false
                 }
                 Err(Error::Server(_)) => {
-                    let there = order.ledger.exists(&self.connection, &order.id).await;
-                    there != Ok(false) && start.elapsed() < PATIENCE && !self.is_over()
+                    let exists = order.ledger.exists(&self.connection, &order.id).await;
+                    exists != Ok(false) && start.elapsed() < PATIENCE && !self.is_over()
                 }
                 Err(error) => {
                     return self.refuse(order, &error.to_string()).await;

@@ -28,11 +28,11 @@ pub fn states_left_out(record: &Record, graph: &StateGraph) -> Option<String> {
         return None;
     }
     let drawn = graph.states.len() as u64;
-    let met = record.counts.states.unwrap_or(drawn).max(drawn);
+    let visited = record.counts.states.unwrap_or(drawn).max(drawn);
     let all = if record.scope.bounds.is_empty() {
-        met.to_string()
+        visited.to_string()
     } else {
-        format!("at least {met}")
+        format!("at least {visited}")
     };
     Some(format!(
         "{drawn} of {all} states are drawn, those nearest to the initial one"

@@ -136,8 +136,8 @@ fn plot(curve: &[(u64, u64)]) -> String {
             let here = eighths.saturating_sub(row as u128 * 8).min(8) as usize;
             text.push([' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'][here]);
         }
-        let kept = text.trim_end().len();
-        text.truncate(kept);
+        let trimmed = text.trim_end().len();
+        text.truncate(trimmed);
         text.push('\n');
     }
     let line = "─".repeat(columns);

@@ -261,10 +261,10 @@ pub(crate) fn title(evidence: &Witness) -> String {
 
 /// Returns the number of visited states, and the number of states that they represent.
 pub(crate) fn states(counts: &Counts) -> Option<String> {
-    let met = counted(counts.states?, "state", "states");
+    let visited = counted(counts.states?, "state", "states");
     Some(match counts.permuted_states {
-        Some(all) => format!("{met} up to permutations (of {})", permuted(all)),
-        None => met,
+        Some(all) => format!("{visited} up to permutations (of {})", permuted(all)),
+        None => visited,
     })
 }
 

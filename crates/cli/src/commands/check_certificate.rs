@@ -136,21 +136,21 @@ pub(super) fn certify(
     exit: Exit,
 ) -> Result<Exit, Refusal> {
     if cfg!(target_family = "wasm") {
-        let no = "--certificate writes a file, which is impossible in a browser";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "--certificate writes a file, which is impossible in a browser";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     if record.verdict != Verdict::Verified {
         output::print_error("no certificate: only `verified` has one\n");
         return Ok(exit);
     }
-    let made = watched(&options.limits, true, |watch| {
+    let certificate = watched(&options.limits, true, |watch| {
         program.certify(options, watch)
     })?;
-    match made {
-        Ok(made) => {
-            if files::save_bytes("the certificate", path, &made.certificate.to_bytes()) {
-                let evidence = evidence(made.certificate.kind, &made.facts);
-                let added = match made.added {
+    match certificate {
+        Ok(certificate) => {
+            if files::save_bytes("the certificate", path, &certificate.certificate.to_bytes()) {
+                let evidence = evidence(certificate.certificate.kind, &certificate.facts);
+                let added = match certificate.added {
                     0 => String::new(),
                     added => format!(", {added} of them beyond those of `optimal`"),
                 };

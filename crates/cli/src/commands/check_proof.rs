@@ -110,7 +110,7 @@ fn read(
     limits: &Limits,
     watch: &mut Watch<'_>,
 ) -> Result<ControlFlow<Bound, Result<ProofFile, ProofProblem>>, Refusal> {
-    let look = &mut || match limits.time {
+    let check_limits = &mut || match limits.time {
         Some(most) if start.elapsed() >= most => {
             ControlFlow::Break(Bound::TimeLimit(most.as_millis() as u64))
         }
@@ -127,7 +127,7 @@ fn read(
         let file: Result<ProofFile, _> = serde_json::from_reader(file);
         file.map_err(ProofProblem::from)
     };
-    Ok(files::proof(name, look, parse)?)
+    Ok(files::proof(name, check_limits, parse)?)
 }
 
 /// Returns what the proofs show, one line each.

@@ -297,9 +297,9 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         message,
     } = match (save, tests_folder) {
         (Some(_), Some(_)) => {
-            let no =
+            let refusal =
                 "tests are written by a whole exploration; leave out --checkpoint and --resume";
-            return Err(Refusal::Message(no.to_owned()));
+            return Err(Refusal::Message(refusal.to_owned()));
         }
         (None, Some(folder)) => tests(args, folder, &program, algorithm, &options)?,
         (Some(path), None) => saving(args, path, &program, algorithm, &options)?,
@@ -382,11 +382,11 @@ fn saving(
     options: &Options,
 ) -> Result<Explored, Refusal> {
     let resumed = args.resume.as_deref().map(checkpoint).transpose()?;
-    let mut keeper = CheckpointWriter::default();
+    let mut writer = CheckpointWriter::default();
     let saving = Saving {
         from: resumed.as_ref(),
         every: args.checkpoint_every,
-        save: &mut |checkpoint: Checkpoint| keeper.keep(path, &checkpoint),
+        save: &mut |checkpoint: Checkpoint| writer.save(path, &checkpoint),
     };
     let explored = watched(&options.limits, args.output.quiet, |watch| {
         program.explore_saving(saving, algorithm, options, watch)
@@ -406,7 +406,7 @@ fn saving(
             saved.then_some(go_on)
         }
         // A finished search needs no checkpoint.
-        None if keeper.saved && args.resume.is_none() => {
+        None if writer.saved && args.resume.is_none() => {
             files::remove(path);
             None
         }
@@ -478,13 +478,13 @@ fn draw(
 ) -> Result<Exit, Refusal> {
     let merges = algorithm.merging().is_some();
     if !program.unknowns().is_empty() && merges {
-        let no = "a program with inputs or without initial values has no state graph: its states have values for all inputs at once; --algorithm naive draws the tree";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "a program with inputs or without initial values has no state graph: its states have values for all inputs at once; --algorithm naive draws the tree";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let besides = args.checkpoint.is_some() || args.resume.is_some() || args.tests.is_some();
     if besides || args.profile {
-        let no = "a picture shows a whole exploration; --checkpoint, --resume, --tests and --profile are for --format text and json";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "a picture shows a whole exploration; --checkpoint, --resume, --tests and --profile are for --format text and json";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     if merges {
         return draw_states(args, program, options);

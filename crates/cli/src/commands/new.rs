@@ -78,31 +78,31 @@ pub(super) fn new(args: &NewArgs) -> Result<Exit, Refusal> {
         Some("abs") => Template::Actors,
         Some("toml") => Template::Suite,
         _ => {
-            let no = format!(
+            let refusal = format!(
                 "`{}` should end with .maz (a model), .abs (actors) or .toml (a list of models)",
                 args.file
             );
-            return Err(no.into());
+            return Err(refusal.into());
         }
     };
     let template = args.template.unwrap_or(usual);
     if template.ending() != usual.ending() {
-        let no = format!(
+        let refusal = format!(
             "that template is for files that end with .{}",
             template.ending()
         );
-        return Err(no.into());
+        return Err(refusal.into());
     }
     let opened = OpenOptions::new().write(true).create_new(true).open(path);
     let written = opened.and_then(|mut file| file.write_all(template.text().as_bytes()));
     if let Err(error) = written {
-        let no = match error.kind() {
+        let refusal = match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
                 format!("`{}` exists already, and was not changed", args.file)
             }
             _ => format!("cannot write `{}`: {error}", args.file),
         };
-        return Err(no.into());
+        return Err(refusal.into());
     }
     let next = match template {
         Template::Suite => format!("mazurka test {}", args.file),

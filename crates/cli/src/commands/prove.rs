@@ -177,8 +177,8 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
 /// Draws the proof, if there is only one.
 fn picture(proofs: &[Proof]) -> Result<String, Refusal> {
     let [proof] = proofs else {
-        let no = "a picture shows one proof; choose it with --goal";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "a picture shows one proof; choose it with --goal";
+        return Err(Refusal::Message(refusal.to_owned()));
     };
     mazurka_report::proof_svg(proof).ok_or_else(|| {
         Refusal::Message(format!(

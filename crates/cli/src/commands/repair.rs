@@ -62,8 +62,8 @@ fn repaired(repair: &Repair) -> Repaired<'_> {
 pub(super) fn repair(args: &RepairArgs) -> Result<Exit, Refusal> {
     let (file, set) = (args.program.only_file()?, &args.program.settings());
     if args.apply.is_some() && file == "-" {
-        let no = "--apply needs a file: standard input cannot be changed";
-        return Err(no.to_owned().into());
+        let refusal = "--apply needs a file: standard input cannot be changed";
+        return Err(refusal.to_owned().into());
     }
     let source = files::maz_program(file, "repaired")?;
     let program = load_source(file, &source, set)?;

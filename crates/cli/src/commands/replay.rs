@@ -93,8 +93,8 @@ fn load_native(
     set: &[(String, String)],
 ) -> Result<Program, Refusal> {
     if args.witness == "-" && args.native.is_none() {
-        let no = "a record of a program in C is read twice, so it cannot come from standard input: save it in a file";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "a record of a program in C is read twice, so it cannot come from standard input: save it in a file";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let names: Vec<&str> = file.split(mazurka::FILES_JOINED_BY).collect();
     NativeArgs::recorded(set, args.native.clone())?.load(&names, &[], false)

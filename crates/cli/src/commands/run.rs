@@ -108,8 +108,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     let program = args.program.load_any(&args.native, false)?;
     let plan = plan(&program, args.schedule.as_ref(), args.seed)?;
     if !args.inputs.is_empty() && program.unknowns().is_empty() {
-        let no = "this program asks for no inputs; leave out --inputs";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "this program asks for no inputs; leave out --inputs";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let mut options = args.limits.options(1);
     options.inputs.clone_from(&args.inputs);
@@ -128,8 +128,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
             .find(|(interleaving_flags, _)| *interleaving_flags),
         options.memory.is_some(),
     ) {
-        let no = format!("{flag} describes interleavings: leave out --memory");
-        return Err(Refusal::Message(no));
+        let refusal = format!("{flag} describes interleavings: leave out --memory");
+        return Err(Refusal::Message(refusal));
     }
     if let (Some((_, flag)), true) = (
         interleaving_flags
@@ -137,8 +137,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
             .find(|(interleaving_flags, _)| *interleaving_flags),
         program.is_native(),
     ) {
-        let no = format!("{flag} is not for programs in C and C++");
-        return Err(Refusal::Message(no));
+        let refusal = format!("{flag} is not for programs in C and C++");
+        return Err(Refusal::Message(refusal));
     }
     let run = |plan: &Plan| {
         let done = watched(&options.limits, args.output.quiet, |watch| {
@@ -154,8 +154,10 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     let bad_schedule =
         |error: ReplayError| Refusal::Message(format!("the schedule does not fit: {error}"));
     if args.canonical {
-        let made = schedule(&whole.run.schedule)?;
-        let normal = program.canonical(&made, &options).map_err(bad_schedule)?;
+        let recorded = schedule(&whole.run.schedule)?;
+        let normal = program
+            .canonical(&recorded, &options)
+            .map_err(bad_schedule)?;
         whole = run(&Plan::Schedule(normal))?;
     }
     if args.linearise {
@@ -167,8 +169,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         whole.events = events.map_err(|error| format!("--events: {error}"))?;
     }
     if let Some(other) = &args.equivalent {
-        let (made, other) = (schedule(&whole.run.schedule)?, schedule(other)?);
-        let compared = program.compare_runs(&made, &other, &options);
+        let (recorded, other) = (schedule(&whole.run.schedule)?, schedule(other)?);
+        let compared = program.compare_runs(&recorded, &other, &options);
         whole.compared = Some(compared.map_err(bad_schedule)?);
     }
     if args.path {

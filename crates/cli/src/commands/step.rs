@@ -91,8 +91,8 @@ const COMMANDS: [Offered; 11] = [
 /// Runs the dialogue about one execution.
 pub(super) fn step(args: &StepArgs) -> Result<Exit, Refusal> {
     if args.program.file == "-" {
-        let no = "`step` reads its commands from standard input; name the file of the program";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "`step` reads its commands from standard input; name the file of the program";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let limits = Limits {
         depth: args.max_depth,
@@ -110,8 +110,8 @@ pub(super) fn step(args: &StepArgs) -> Result<Exit, Refusal> {
         }
     };
     if !options.inputs.is_empty() && program.unknowns().is_empty() {
-        let no = "this program asks for no inputs; leave out --inputs";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "this program asks for no inputs; leave out --inputs";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let schedule = program.schedule(&start).map_err(|e| e.to_string())?;
     let stepper = program.stepper(&options);
@@ -235,8 +235,8 @@ impl Dialogue<'_, '_> {
         let known = self.stepper.steps_made();
         match command {
             "again" => {
-                let made = self.stepper.redo(number(command, rest)?);
-                self.show_steps(known, made.map(|_| ()))
+                let steps_made = self.stepper.redo(number(command, rest)?);
+                self.show_steps(known, steps_made.map(|_| ()))
             }
             "back" => {
                 self.stepper.back(number(command, rest)?);
@@ -278,8 +278,8 @@ impl Dialogue<'_, '_> {
             }
         })?;
         let known = self.stepper.steps_made();
-        let made = self.stepper.make(&schedule);
-        self.show_steps(known, made)
+        let steps_made = self.stepper.make(&schedule);
+        self.show_steps(known, steps_made)
     }
 
     fn go_to(&mut self, text: &str) -> Result<String, String> {
@@ -316,9 +316,9 @@ impl Dialogue<'_, '_> {
     fn show_steps(
         &mut self,
         known: usize,
-        made: Result<(), StepProblem>,
+        steps_made: Result<(), StepProblem>,
     ) -> Result<String, String> {
-        match made {
+        match steps_made {
             Ok(()) => Ok(self.situation_text(known)),
             // Show the steps that were made, then why there are no more.
             Err(problem) if self.stepper.steps_made() > known => {

@@ -131,9 +131,9 @@ fn compare(all: &[SymbolicRecord], args: &SymbolicArgs) -> Result<Exit, Refusal>
         return Err(Refusal::Message("--por: no reduction".to_owned()));
     };
     if matches!(args.output.format, Format::Json | Format::Html) {
-        let no =
+        let refusal =
             "a record has the states of one reduction: name one with --por, or use --format svg";
-        return Err(Refusal::Message(no.to_owned()));
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let all: Vec<_> = all.iter().map(|one| (&one.record, &one.states)).collect();
     show(last, last.record.verdict.into(), &args.output, |format| {

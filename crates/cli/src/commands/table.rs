@@ -165,8 +165,9 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
     };
     let searches: usize = planned.iter().map(|one| one.ways.len()).sum();
     if searches > MOST_SEARCHES {
-        let no = format!("these are {searches} searches, but at most {MOST_SEARCHES} are allowed");
-        return Err(no.into());
+        let refusal =
+            format!("these are {searches} searches, but at most {MOST_SEARCHES} are allowed");
+        return Err(refusal.into());
     }
     let options = args.search.options(jobs(Some(1)))?;
     let mut found: Vec<SearchResult> = Vec::new();
@@ -290,8 +291,8 @@ fn refuse_lost_figures(list: &Experiments) -> Result<(), Refusal> {
     for program in &list.programs {
         let mut engines = program.published.values().flat_map(|all| all.keys());
         if let Some(name) = engines.find(|name| !is_engine(name)) {
-            let no = format!("program `{}`: there is no engine `{name}`", program.name);
-            return Err(no.into());
+            let refusal = format!("program `{}`: there is no engine `{name}`", program.name);
+            return Err(refusal.into());
         }
     }
     Ok(())
@@ -431,8 +432,8 @@ impl TableArgs {
         let engines = !self.algorithm.is_empty() || !self.net.is_empty() || !self.por.is_empty();
         let states = !self.property.is_empty() || !self.method.is_empty();
         if flags || engines || states || self.files.len() > 1 {
-            let no = "a list names the programs, settings and engines: give it without other files and flags";
-            return Err(no.to_owned().into());
+            let refusal = "a list names the programs, settings and engines: give it without other files and flags";
+            return Err(refusal.to_owned().into());
         }
         let file = &self.files[0];
         Ok(Some(Experiments::parse(file, &files::program(file)?)?))
@@ -459,8 +460,8 @@ impl TableArgs {
         let ways = ways.all()?;
         let settings = combinations(&self.set);
         if self.files.len() * settings.len() * ways.len() > MOST_SEARCHES {
-            let no = format!("at most {MOST_SEARCHES} searches are allowed");
-            return Err(no.into());
+            let refusal = format!("at most {MOST_SEARCHES} searches are allowed");
+            return Err(refusal.into());
         }
         let planned = self.files.iter().flat_map(|file| {
             settings.iter().map(|set| Planned {

@@ -120,20 +120,20 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
     let picture = format.is_drawing()
         || format == Format::Html && !args.naive && args.tests.is_none() && args.from.is_empty();
     if args.tests.is_some() && (args.naive || picture) {
-        let no = "--tests is for nets and --format text or json";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "--tests is for nets and --format text or json";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     if args.naive && (args.net != NetKind::Stateful || picture) {
-        let no = "--naive is for --net stateful, and draws nothing: it builds no net";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "--naive is for --net stateful, and draws nothing: it builds no net";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     if args.model && args.net != NetKind::Stateful {
-        let no = "--model is for --net stateful: the other nets have no model";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "--model is for --net stateful: the other nets have no model";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     if picture && !args.from.is_empty() {
-        let no = "--from is for --format text and json: the net is the same whatever it starts from, so draw it without --from";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "--from is for --format text and json: the net is the same whatever it starts from, so draw it without --from";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     if picture || args.model {
         return draw(args, &program, &options);

@@ -140,7 +140,7 @@ impl Explorer {
         let shared = self.open(task).map_err(shape)?;
         let order = std::str::from_utf8(task.order).map_err(|error| shape(error.to_string()))?;
         let order = Checkpoint::parse(order)?;
-        let mut look = |_: &Progress| {
+        let mut watch_stop = |_: &Progress| {
             if task.stop.load(Ordering::SeqCst) || watch::interrupted() {
                 ControlFlow::Break(Bound::Interrupted)
             } else if watch::full() {
@@ -150,7 +150,7 @@ impl Explorer {
                 ControlFlow::Continue(())
             }
         };
-        let result = shared.explore(&order, self.most_steps, &mut look)?;
+        let result = shared.explore(&order, self.most_steps, &mut watch_stop)?;
         let text = |error: serde_json::Error| shape(error.to_string());
         let children = orders(&result).map_err(text)?;
         Ok(PartResult {

@@ -115,8 +115,8 @@ pub struct Nats {
 impl Nats {
     /// Starts a server, if one is installed.
     pub fn start(words: &[&str]) -> Option<Self> {
-        let there = Command::new("nats-server").arg("--version").output();
-        if there.is_err() {
+        let version = Command::new("nats-server").arg("--version").output();
+        if version.is_err() {
             println!("skipped: nats-server missing");
             return None;
         }

@@ -36,7 +36,11 @@ fn the_table_names_the_clock_and_the_peers_and_if_asked_the_target() {
     }
     let with_targets = mazurka(&[&args[..], &["--targets"]].concat());
     for word in ["Nidhugg 500", "target", "50.0 k", "targets: "] {
-        assert!(with_targets.out.contains(word), "no `{word}` in {}", with_targets.out);
+        assert!(
+            with_targets.out.contains(word),
+            "no `{word}` in {}",
+            with_targets.out
+        );
     }
 }
 

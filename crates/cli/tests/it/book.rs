@@ -317,17 +317,17 @@ fn every_page_is_in_the_book() {
         .map(str::to_owned)
         .collect();
     listed.sort();
-    let mut there: Vec<String> = Vec::new();
+    let mut files: Vec<String> = Vec::new();
     for folder in ["", "tutorial/", "howto/", "papers/", "proofs/"] {
         for page in pages(&format!("docs/{folder}")) {
             let name = page.file_name().expect("a name").to_string_lossy();
             if name != "SUMMARY.md" {
-                there.push(format!("{folder}{name}"));
+                files.push(format!("{folder}{name}"));
             }
         }
     }
-    there.sort();
-    assert_eq!(listed, there);
+    files.sort();
+    assert_eq!(listed, files);
 }
 
 /// Links in the book lead to existing files and headings.

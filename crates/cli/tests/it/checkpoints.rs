@@ -85,10 +85,10 @@ fn a_checkpoint_of_another_format_is_refused() {
     let file = folder.path().join("later.json");
     let explore = saved(&file);
     let text = std::fs::read_to_string(&file).expect("a checkpoint");
-    let made: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(made["checkpoint"], 3);
+    let saved_json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(saved_json["checkpoint"], 3);
     for (version, why) in [(1, "(format 1)"), (2, "(format 2)"), (999, "(format 999)")] {
-        let mut other = made.clone();
+        let mut other = saved_json.clone();
         other["checkpoint"] = version.into();
         std::fs::write(&file, other.to_string()).expect("it can be written");
         let refused = explore("--resume");

@@ -98,7 +98,10 @@ fn sarif_has_every_violation_with_its_runs() {
             }
         }
         let notifications = items(&run["invocations"][0], "toolExecutionNotifications");
-        assert_eq!(notifications.len(), 1 + items(&record["scope"], "bounds").len());
+        assert_eq!(
+            notifications.len(),
+            1 + items(&record["scope"], "bounds").len()
+        );
     }
 }
 

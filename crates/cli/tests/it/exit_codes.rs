@@ -127,7 +127,11 @@ fn an_answer_that_is_not_certain_may_be_allowed() {
             let lines = text.lines().filter(|line| !line.contains("seconds"));
             lines.collect::<Vec<_>>().join("\n")
         };
-        assert_eq!(without_times(&allowed.out), without_times(&strict.out), "{args:?}");
+        assert_eq!(
+            without_times(&allowed.out),
+            without_times(&strict.out),
+            "{args:?}"
+        );
     }
     // A certain answer keeps its exit code.
     let violated = ["check", "examples/counter.maz", "--allow-inconclusive"];

@@ -275,9 +275,11 @@ fn processes(run: &Value) -> BTreeSet<String> {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let steps = list(&run["steps"]);
-    let made = steps.iter().map(|step| text(&step["process"]));
+    let stepping = steps.iter().map(|step| text(&step["process"]));
     let could = steps.iter().flat_map(|step| list(&step["enabled"]));
-    let mut all: BTreeSet<String> = made.chain(could.map(|process| text(&process))).collect();
+    let mut all: BTreeSet<String> = stepping
+        .chain(could.map(|process| text(&process)))
+        .collect();
     for pair in list(&run["names"]) {
         all.remove(&text(&pair[0]));
         all.insert(text(&pair[1]));

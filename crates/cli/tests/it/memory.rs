@@ -243,21 +243,21 @@ process (i in 0..4) { let r = x.fetch_add(1, relaxed); y.store(r, relaxed) }
 process { let r = y.load(relaxed); assert r != 2 }
 ";
     for command in [&["explore"][..], &["check"], &["check", "--keep-going"]] {
-        let result = |jobs: &str| {
+        let run = |jobs: &str| {
             let more = ["-", "--memory", "rc11", "--format", "json", "--jobs", jobs];
             let mut json = with_input(&[command, &more[..]].concat(), program).json();
             json["seconds"] = 0.into();
             json["options"]["jobs"] = 0.into();
             json
         };
-        let one = run_command("1");
+        let one = run("1");
         assert_eq!(one["verdict"], "violated");
         if command[0] == "explore" {
             // The updates in any order, the stores in any order, and what the load reads.
             assert_eq!(one["executions"], 24 * 24 * 5);
         }
         for jobs in ["2", "3"] {
-            assert_eq!(one, run_command(jobs), "{command:?}");
+            assert_eq!(one, run(jobs), "{command:?}");
         }
     }
 }
@@ -269,7 +269,7 @@ var x, y: atomic int = 0
 process { x.store(1, ORDER); y.store(1, ORDER) }
 process { if y.load(ORDER) == 1 { if x.load(ORDER) == 0 { assert y == 1 } } }
 ";
-    let result = |order: &str, memory: &str| {
+    let run = |order: &str, memory: &str| {
         let program = program.replace("ORDER", order);
         with_input(
             &["check", "-", "--memory", memory, "--format", "json"],
@@ -285,13 +285,10 @@ process { if y.load(ORDER) == 1 { if x.load(ORDER) == 0 { assert y == 1 } } }
             .filter(|code| code.starts_with("W02"))
             .collect()
     };
-    let (relaxed, ordered) = (
-        run_command("relaxed", "rc11"),
-        run_command("seq_cst", "rc11"),
-    );
+    let (relaxed, ordered) = (run("relaxed", "rc11"), run("seq_cst", "rc11"));
     assert!(codes(&relaxed).is_empty(), "{relaxed}");
     assert!(!codes(&ordered).is_empty(), "{ordered}");
-    let sc = run_command("seq_cst", "sc");
+    let sc = run("seq_cst", "sc");
     assert_eq!(codes(&sc), codes(&ordered));
     assert_eq!(sc["coverage"], ordered["coverage"]);
 }

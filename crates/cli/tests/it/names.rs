@@ -121,7 +121,8 @@ fn a_failure_shows_its_values() {
     let record = with_input(&["check", "-", "--format", "json"], source).json();
     let values = serde_json::json!([{"name": "s", "value": "4"}]);
     assert_eq!(record["witnesses"][0]["values"], values);
-    let program = "var x: int = 4 process p (me in 3..4) { assert x == 0, \"client {me} saw {x}\" }";
+    let program =
+        "var x: int = 4 process p (me in 3..4) { assert x == 0, \"client {me} saw {x}\" }";
     let found = with_input(&["check", "-"], program);
     let message = "failure: assertion failed: client 3 saw 4";
     assert!(found.first_line().contains(message), "{found:?}");

@@ -81,10 +81,10 @@ fn files_that_the_page_about_unfolding_names_exist() {
             "crates/testkit/tests/it",
         ];
         if word.ends_with(".rs") || word.starts_with("corpus/") {
-            let there = bases
+            let exists = bases
                 .iter()
                 .any(|base| root().join(base).join(word).exists());
-            assert!(there, "{word}");
+            assert!(exists, "{word}");
             found += 1;
         }
     }
@@ -162,8 +162,8 @@ fn both_methods_find_deadlocks() {
         let stuck = ask("philosophers", "deadlock", method);
         assert_eq!(stuck.code, 1, "{stuck:?}");
         // A philosopher waits in line 12, for the second fork, and never in line 13.
-        let there = ask("philosophers", "deadlock && at(0, 12) && at(1, 12)", method);
-        assert_eq!(there.code, 1, "{there:?}");
+        let exists = ask("philosophers", "deadlock && at(0, 12) && at(1, 12)", method);
+        assert_eq!(exists.code, 1, "{exists:?}");
         let elsewhere = ask("philosophers", "at(0, 13) && deadlock", method);
         assert_eq!(elsewhere.code, 0, "{elsewhere:?}");
         let never = ask("philosophers-ordered", "deadlock", method);

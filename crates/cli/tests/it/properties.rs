@@ -36,7 +36,10 @@ fn each_property_counts_alone() {
         assert_eq!(shown.len(), messages.len(), "{property}: {shown:?}");
         for (witness, message) in shown.iter().zip(messages) {
             let shown_message = witness["message"].as_str().expect("a message");
-            assert!(shown_message.contains(message), "{property}: {shown_message}");
+            assert!(
+                shown_message.contains(message),
+                "{property}: {shown_message}"
+            );
         }
     }
     let all = json(STEPS, "small,even,one", &["--keep-going"]).json();

@@ -167,9 +167,9 @@ fn every_template_is_verified_and_none_is_overwritten() {
     let folder = folder.path();
     for template in ["counter", "channel", "monitor", "object", "litmus"] {
         let file = format!("{template}.maz");
-        let made = within(folder, &["new", &file, "--template", template]);
-        assert_eq!(made.code, 0, "{made:?}");
-        let next = made.last_line().strip_prefix("next: mazurka ");
+        let created = within(folder, &["new", &file, "--template", template]);
+        assert_eq!(created.code, 0, "{created:?}");
+        let next = created.last_line().strip_prefix("next: mazurka ");
         let next: Vec<&str> = next.expect("a command").split(' ').collect();
         let checked = within(folder, &next);
         assert_eq!(checked.code, 0, "{checked:?}");

@@ -217,8 +217,8 @@ fn listing(source: &str, coverage: Option<&Coverage>) -> String {
         let branches = coverage.into_iter().flat_map(|all| &all.branches);
         let here =
             branches.filter(|branch| branch.place.line == at + 1 && branch.place.file.is_none());
-        let seen = here.map(|branch| (branch.held, branch.failed));
-        let mark = seen.reduce(|a, b| (a.0 && b.0, a.1 && b.1));
+        let sides = here.map(|branch| (branch.held, branch.failed));
+        let mark = sides.reduce(|a, b| (a.0 && b.0, a.1 && b.1));
         let mark = mark.map_or("", |(held, failed)| match (held, failed) {
             (true, true) => " class=\"both\" title=\"the condition held, and failed to hold\"",
             (true, false) => " class=\"half\" title=\"the condition always held\"",

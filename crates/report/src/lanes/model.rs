@@ -467,10 +467,10 @@ fn ends(run: &Run, evidence: &[&Witness]) -> Vec<ProcessEnd> {
         .flat_map(|witness| &witness.waiting)
         .collect();
     let named = run.names.iter().map(|(number, _)| number);
-    let made = run.steps.iter().map(|step| &step.process);
-    let could = run.steps.iter().flat_map(|step| &step.enabled);
+    let stepping = run.steps.iter().map(|step| &step.process);
+    let enabled = run.steps.iter().flat_map(|step| &step.enabled);
     let stuck = waiting.iter().map(|waiting| &waiting.process);
-    let mut all: Vec<&String> = named.chain(made).chain(could).chain(stuck).collect();
+    let mut all: Vec<&String> = named.chain(stepping).chain(enabled).chain(stuck).collect();
     all.sort_by_key(|process| numbers(process));
     all.dedup();
     let end = |process: &String| {

@@ -266,15 +266,15 @@ fn a_very_long_run_is_cut_with_a_note() {
         compared: None,
     };
     let picture = Lanes::of_run(&record("long.maz", Vec::new()), one);
-    let said = picture.left_out().expect("it is cut");
+    let left_out = picture.left_out().expect("it is cut");
     assert_eq!(
-        said,
+        left_out,
         "402 of 5000 steps are drawn, 400 of 900 processes are drawn"
     );
     let words = words(&picture.svg());
     assert!(
-        contains(&words, &said) && contains(&words, "… 2300 steps left out …"),
-        "{said}"
+        contains(&words, &left_out) && contains(&words, "… 2300 steps left out …"),
+        "{left_out}"
     );
     for number in ["1", "200", "2501", "2601", "5000"] {
         assert!(words.iter().any(|word| word == number), "{number}");

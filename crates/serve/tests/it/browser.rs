@@ -236,8 +236,8 @@ impl Page {
                 .then(KeyAction::Down { value: '\u{e004}' })
                 .then(KeyAction::Up { value: '\u{e004}' });
             self.client.perform_actions(tab).await.expect("Tab");
-            let there = format!("return document.activeElement.matches({selector:?})");
-            if self.js(&there).await == true {
+            let has_focus = format!("return document.activeElement.matches({selector:?})");
+            if self.js(&has_focus).await == true {
                 return;
             }
         }

@@ -29,7 +29,7 @@ async fn programs(page: &Page) {
         ),
     ] {
         page.program(text, command, json!({})).await;
-        page.go().await;
+        page.run_command().await;
         assert_unharmed(page, command).await;
     }
     // Mistakes are marked a moment after the text has changed.
@@ -37,7 +37,7 @@ async fn programs(page: &Page) {
         .await;
     // The markup is shown as text.
     page.program(MARKUP, "check", json!({})).await;
-    page.go().await;
+    page.run_command().await;
     let shown = page.text("#answer").await;
     assert!(shown.contains("<svg onload="), "{shown}");
 
@@ -68,7 +68,7 @@ async fn programs(page: &Page) {
     ] {
         page.program(&text, "check", json!({"time-limit": "5s"}))
             .await;
-        page.go().await;
+        page.run_command().await;
         let text = page.text("#answer").await;
         assert!(!text.is_empty(), "{text:.60}");
         assert_unharmed(page, &text[..text.len().min(20)]).await;
@@ -98,7 +98,7 @@ async fn links(page: &Page) {
     ] {
         let link = page.link(&program(odd.clone())).await;
         page.visit(&link).await;
-        page.go().await;
+        page.run_command().await;
         assert_unharmed(page, &odd.to_string()).await;
         let words = page.text("#words").await;
         assert!(
@@ -123,7 +123,7 @@ async fn links(page: &Page) {
         "btoa('['.repeat(500000))",
         "'A'.repeat(1900000)",
     ] {
-        let made = page
+        let fragment = page
             .client
             .execute_async(
                 &format!("const done = arguments[0]; (async () => done({code}))()"),
@@ -131,7 +131,7 @@ async fn links(page: &Page) {
             )
             .await
             .expect("a link");
-        let plain = made
+        let plain = fragment
             .as_str()
             .expect("text")
             .replace('+', "-")
@@ -219,7 +219,7 @@ async fn run_attacks(page: &Page) {
     links(page).await;
     records(page).await;
     // The browser reports the refusals of the server.
-    page.is_quiet(Some(
+    page.assert_quiet(Some(
         "/api/search - Failed to load resource: the server responded with a status of 400",
     ))
     .await;

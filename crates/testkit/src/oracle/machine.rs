@@ -117,7 +117,7 @@ struct Branch {
 
 /// The effect of an instruction on a branch.
 enum Flow {
-    Go,
+    Continue,
     /// The step is not possible.
     Blocked,
     /// The process stops here, and its step ends.

@@ -179,10 +179,10 @@ impl Parser {
             Some((second, _)) => (Some(first), second),
         };
         self.need(":")?;
-        let (fields, of) = self.message_type()?;
+        let (fields, kind) = self.message_type()?;
         self.known.objects.insert(name.clone(), "chan".into());
-        if let Some(of) = of {
-            self.known.messages.insert(name.clone(), of);
+        if let Some(kind) = kind {
+            self.known.messages.insert(name.clone(), kind);
         }
         Ok(vec![ItemKind::Channel(name, size, capacity, fields)])
     }
@@ -207,7 +207,7 @@ impl Parser {
             let place = self.path()?;
             let places = match self.known.messages.get(&channel.name).cloned() {
                 None => vec![place],
-                Some(of) => self.whole_place(&of, &place)?,
+                Some(kind) => self.whole_place(&kind, &place)?,
             };
             return Ok(Some(Kind::Receive(channel, places)));
         }
@@ -217,10 +217,10 @@ impl Parser {
 
     /// Parses `len(c)`, if it is next.
     pub(super) fn length(&mut self) -> Parsed<Option<Expr>> {
-        let of = self
+        let kind = self
             .word_after(2)
             .and_then(|name| self.known.objects.get(name));
-        if self.word_after(0) != Some("len") || of.is_none_or(|word| word != "chan") {
+        if self.word_after(0) != Some("len") || kind.is_none_or(|word| word != "chan") {
             return Ok(None);
         }
         self.at += 2;
@@ -268,7 +268,11 @@ impl Parser {
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);
         };
-        if self.known.objects.get(&word).is_some_and(|of| of == "chan")
+        if self
+            .known
+            .objects
+            .get(&word)
+            .is_some_and(|kind| kind == "chan")
             && let Some(kind) = self.channel_statement()?
         {
             return Ok(Some(kind));

@@ -704,13 +704,13 @@ impl Parser {
         }
         self.need("}")?;
         self.known.hidden += 1;
-        let kept = format!("match {}", self.known.hidden);
+        let hidden_name = format!("match {}", self.known.hidden);
         let (_, mut all) = cases.pop().ok_or("a match without cases")?;
         while let Some((members, body)) = cases.pop() {
-            let test = self.is_member(&Expr::Name(kept.clone()), &members)?;
+            let test = self.is_member(&Expr::Name(hidden_name.clone()), &members)?;
             all = vec![Stmt::new(Kind::If(test, body, all))];
         }
-        let keep = Kind::Let(kept, Some(Ty::Int), None, Init::One(value));
+        let keep = Kind::Let(hidden_name, Some(Ty::Int), None, Init::One(value));
         all.insert(0, Stmt::new(keep));
         Ok(Kind::Seq(all))
     }

@@ -62,10 +62,10 @@ impl Maker {
 
     /// Returns a variable of this type, if there is one.
     fn variable(&mut self, ty: Ty) -> Option<Expr> {
-        let of = |names: &[Name]| -> Vec<Name> {
+        let of_type = |names: &[Name]| -> Vec<Name> {
             names.iter().filter(|name| name.ty == ty).cloned().collect()
         };
-        let (mut shared, locals) = (of(&self.shared), of(&self.locals));
+        let (mut shared, locals) = (of_type(&self.shared), of_type(&self.locals));
         if !locals.is_empty() && self.rng.percent(50) {
             shared = locals;
         }

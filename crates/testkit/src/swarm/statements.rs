@@ -52,13 +52,13 @@ impl Maker {
     fn statement(&mut self, depth: usize, body: &mut Vec<Stmt>) {
         let mut kinds = vec![self.assignment()];
         if self.rng.percent(self.shape.rich) {
-            let there: Vec<_> = STATEMENTS
+            let available: Vec<_> = STATEMENTS
                 .into_iter()
                 .filter(|(feature, _)| self.has(*feature))
                 .collect();
-            let weights: Vec<_> = there.iter().map(|(_, weight)| *weight).collect();
-            if !there.is_empty() {
-                let (feature, _) = there[self.rng.weighted(&weights)];
+            let weights: Vec<_> = available.iter().map(|(_, weight)| *weight).collect();
+            if !available.is_empty() {
+                let (feature, _) = available[self.rng.weighted(&weights)];
                 kinds = self.special(feature, depth).unwrap_or(kinds);
             }
         }

@@ -288,14 +288,14 @@ pub fn attempt(
 /// proof.
 fn planted(command: &Command, loaded: &Loaded, plant: &Plant) -> Outcome {
     let mut outcome = run(command, loaded);
-    let mut made = Box::new(CommandAnswer::nothing());
+    let mut refused = Box::new(CommandAnswer::nothing());
     let answer = match &mut outcome {
         Outcome::Answer(answer) => answer,
-        Outcome::Refused(_) => &mut made,
+        Outcome::Refused(_) => &mut refused,
     };
     plant(command, &loaded.text, answer);
-    match made.proof {
-        Some(_) => Outcome::Answer(made),
+    match refused.proof {
+        Some(_) => Outcome::Answer(refused),
         None => outcome,
     }
 }

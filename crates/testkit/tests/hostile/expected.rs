@@ -129,8 +129,8 @@ impl Expected {
             (Violation::Livelock, self.livelock),
             (Violation::Nondeterminism, self.deterministic == Some(false)),
         ];
-        let there = all.into_iter().filter(|(_, there)| *there);
-        there.map(|(kind, _)| kind).collect()
+        let present = all.into_iter().filter(|(_, present)| *present);
+        present.map(|(kind, _)| kind).collect()
     }
 
     /// The kinds of violations that `check` counts.

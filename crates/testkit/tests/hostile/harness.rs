@@ -286,13 +286,13 @@ pub fn trace() -> bool {
 /// Returns a refusal that is wrong. Only the commands whose documentation says so may refuse a
 /// program.
 fn wrongly_refused(command: &Command, why: &str, truth: &Expected) -> Option<String> {
-    let may = match command {
+    let may_refuse = match command {
         Command::Prove { .. } | Command::Reach(..) | Command::PermuteAny(_) => true,
         Command::Installed(command) => return wrongly_refused(command, why, truth),
         Command::Permute(_) | Command::Resume(..) | Command::Run(_) => truth.open(),
         _ => false,
     };
-    (!may).then(|| format!("refused: {why}"))
+    (!may_refuse).then(|| format!("refused: {why}"))
 }
 
 /// Returns a wrong answer of `reach`, which must find a state if and only if it is reachable.
@@ -333,8 +333,8 @@ fn miscounted(
         return None;
     }
     let known = *counted.get_or_insert(answer.counts);
-    let of = |counts: &Counts| (counts.traces, counts.deadlocks, counts.final_states);
-    let (one, other) = (of(&known), of(&answer.counts));
+    let figures = |counts: &Counts| (counts.traces, counts.deadlocks, counts.final_states);
+    let (one, other) = (figures(&known), figures(&answer.counts));
     if one != other {
         return Some(format!(
             "(traces, deadlocks, final states) is {other:?}, and {one:?} by another engine"

@@ -60,13 +60,13 @@ fn difference(record: &Record, truth: &Expected, counted: Kinds) -> Option<Strin
         .iter()
         .map(|witness| witness.kind)
         .collect();
-    let there = truth.kinds().and(counted);
-    if shown != there {
+    let present = truth.kinds().and(counted);
+    if shown != present {
         let all = |kinds: Kinds| kinds.iter().collect::<Vec<_>>();
         return Some(format!(
             "shows {:?} instead of {:?}",
             all(shown),
-            all(there)
+            all(present)
         ));
     }
     let of_kind = |kind| record.witnesses.iter().filter(move |w| w.kind == kind);

@@ -38,9 +38,9 @@ fn caught(name: &str, only: &str, plant: &Plant) {
     let Some((generator, (after, finding))) = found else {
         panic!("{name}: not caught by half of the programs of CI");
     };
-    let of = ci(generator);
-    println!("{name}: caught after {after} programs of {of} of {generator}\n{finding}");
-    assert!(after * 2 <= of);
+    let total = ci(generator);
+    println!("{name}: caught after {after} programs total {total} total {generator}\n{finding}");
+    assert!(after * 2 <= total);
 }
 
 fn remove_results(answer: &mut CommandAnswer) {
@@ -95,11 +95,11 @@ fn a_failure_dropped_with_a_discarded_test_is_caught() {
         else {
             return;
         };
-        let mut kept: BTreeMap<_, bool> = BTreeMap::new();
+        let mut reported: BTreeMap<_, bool> = BTreeMap::new();
         let sink = &mut |_: u64, test: &RunRecord| {
             for step in failing(&test.run) {
                 let counts = test.run.ending != Ending::Discarded;
-                kept.entry(step).or_insert(counts);
+                reported.entry(step).or_insert(counts);
             }
         };
         let (kind, seed) = (*kind, *seed);
@@ -111,7 +111,7 @@ fn a_failure_dropped_with_a_discarded_test_is_caught() {
                 sink,
             )
             .expect("a record");
-        if !kept.is_empty() && kept.values().all(|kept| !kept) && !answer.deadlock {
+        if !reported.is_empty() && reported.values().all(|reported| !reported) && !answer.deadlock {
             remove_results(answer);
         }
     });
@@ -137,8 +137,8 @@ fn assumes_first(text: &str) -> bool {
     let starts = |body: &[Stmt]| {
         let is_input = |kind: &Kind| matches!(kind, Kind::Let(.., Init::One(Expr::Input(_))));
         let mut rest = body.iter().skip_while(|stmt| is_input(&stmt.kind));
-        let asks = body.first().is_some_and(|stmt| is_input(&stmt.kind));
-        asks && matches!(rest.next().map(|stmt| &stmt.kind), Some(Kind::Assume(_)))
+        let has_input = body.first().is_some_and(|stmt| is_input(&stmt.kind));
+        has_input && matches!(rest.next().map(|stmt| &stmt.kind), Some(Kind::Assume(_)))
     };
     let mut items = program.items.iter();
     items.any(|item| matches!(&item.kind, ItemKind::Process(.., body) if starts(body)))

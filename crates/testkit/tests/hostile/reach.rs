@@ -63,8 +63,8 @@ pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, 
             }) as i128;
             let mut wanted = ended.clone();
             wanted.push(format!("{name} == {}", literal(name, other, &truth.stated)));
-            let there = |state: &&State| state.iter().any(|(n, v)| n == name && *v == other);
-            ask(wanted.join(" && "), finals.iter().any(there));
+            let holds = |state: &&State| state.iter().any(|(n, v)| n == name && *v == other);
+            ask(wanted.join(" && "), finals.iter().any(holds));
             break;
         }
     }

@@ -65,8 +65,8 @@ fn independent_neighbours_commute() {
             let depth = run.len();
             let (one, other) = (run[depth - 2].clone(), run[depth - 1].clone());
             for enabling in &other.enabled_by {
-                let made = run[..depth - 1].iter().rev();
-                let mut own = made.filter(|event| event.process == enabling.process);
+                let earlier_events = run[..depth - 1].iter().rev();
+                let mut own = earlier_events.filter(|event| event.process == enabling.process);
                 let found = own.nth(enabling.back as usize - 1);
                 assert!(found.is_some_and(|event| enabling.is(event)), "{text}");
             }

@@ -78,8 +78,8 @@ pub fn follow<E: Execution>(program: &mut E, schedule: &Schedule) {
     for step in &schedule.0 {
         let process = program.processes().find(&step.process);
         let process = process.expect("it is met");
-        let made = program.step(process, &step.outcomes);
-        made.expect("it is possible");
+        let stepped = program.step(process, &step.outcomes);
+        stepped.expect("it is possible");
     }
 }
 

@@ -226,11 +226,11 @@ fn fault_from_any_start(text: &str, chance: u64, compared: &mut u64) -> Option<S
     let permute = permuting(&schedule, Extent::default(), limits);
     let watch = &mut |_: &_| ControlFlow::Continue(());
     let found = permute.run(&mut program, watch, &mut outlooks);
-    let doubts = program.doubts();
+    let undecided = program.doubts();
     if program.varies() || !found.findings.bounds.is_empty() {
         return None;
     }
-    if doubts.within.is_some() || doubts.undecided.is_some() {
+    if undecided.within.is_some() || undecided.undecided.is_some() {
         return None;
     }
     for other in 0..6 {

@@ -455,15 +455,20 @@ fn workers_stop_at_the_failure_of_the_first_batch_that_has_one() {
 fn enough_samples_cover_a_program() {
     let text = "var x, y: int = 0
         process { x := 1; y := 1 }  process { x := 2; y := 2 }";
-    let there = truth(text, Limit::default()).expect("a small program");
+    let possible = truth(text, Limit::default()).expect("a small program");
     for method in Method::ALL {
         let mut recording = Recording::default();
         let found = sample(text, Sample { method, seed: 3 }, 3000, &mut recording);
-        assert_eq!(recording.finish().traces, there.traces, "{}", method.name());
+        assert_eq!(
+            recording.finish().traces,
+            possible.traces,
+            "{}",
+            method.name()
+        );
         let estimate = found
             .and_then(|found| found.estimate())
             .expect("an estimate");
-        let traces = there.traces.len() as u64;
+        let traces = possible.traces.len() as u64;
         assert_eq!((estimate.covered(), estimate.at_least), (1.0, traces));
     }
 }

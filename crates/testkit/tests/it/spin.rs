@@ -224,10 +224,14 @@ fn compare_with_spin(step: usize) {
         std::fs::create_dir_all(&folder).expect("a folder");
         let file = folder.join("program.pml");
         std::fs::copy(pair.folder.join("program.pml"), file).expect("a copy");
-        let made = output_of(&folder, "spin", &["-a", "program.pml"]).expect("spin");
+        let generated = output_of(&folder, "spin", &["-a", "program.pml"]).expect("spin");
         let built = output_of(&folder, "cc", &["-O0", "-w", "-o", "pan", "pan.c"]).expect("cc");
-        let there = folder.join("pan").exists();
-        assert!(there, "{}:\n{made}{built}", pair.folder.display());
+        let has_verifier = folder.join("pan").exists();
+        assert!(
+            has_verifier,
+            "{}:\n{generated}{built}",
+            pair.folder.display()
+        );
         for expected in &pair.expected {
             let args: &[&str] = match expected {
                 Expected::Safety(_) => &["-noclaim", "-m100000"],

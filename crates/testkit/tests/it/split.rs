@@ -234,8 +234,8 @@ fn explored(code: &Arc<Code>, algorithm: Algorithm, split: bool) -> Option<(BTre
     };
     let watch = &mut |_: &_| ControlFlow::Continue(());
     let found = search.run(&mut machine, watch, &mut ends);
-    let doubts = machine.doubts();
-    let sure = doubts.within.is_none() && doubts.undecided.is_none();
+    let undecided = machine.doubts();
+    let sure = undecided.within.is_none() && undecided.undecided.is_none();
     (found.stopped == StopReason::Complete && sure).then_some((ends.ends, found.counts.executions))
 }
 

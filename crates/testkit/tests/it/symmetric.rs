@@ -65,7 +65,7 @@ fn wrong_runs(text: &str, found: &Findings) -> Option<String> {
     let mut program = machine(text).ok()?;
     for failure in &found.failures {
         let site = failure.mishap?.site;
-        let made = replay(&mut program, &failure.schedule);
+        let replayed = replay(&mut program, &failure.schedule);
         let mut shown: Vec<u32> = Vec::new();
         match program.events().last() {
             Some(last) => shown.extend(last.mishaps.iter().map(|mishap| mishap.site)),
@@ -74,7 +74,7 @@ fn wrong_runs(text: &str, found: &Findings) -> Option<String> {
         if program.is_final() {
             shown.extend(program.final_mishaps().iter().map(|mishap| mishap.site));
         }
-        if made.is_none() || !shown.contains(&site) {
+        if replayed.is_none() || !shown.contains(&site) {
             return Some(format!("does not show {site}: {failure:?}"));
         }
     }

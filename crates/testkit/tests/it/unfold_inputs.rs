@@ -41,8 +41,8 @@ fn machine_for_nets(code: &Arc<Code>) -> SymbolicMachine {
 }
 
 fn is_sure(machine: &SymbolicMachine) -> bool {
-    let doubts = machine.doubts();
-    doubts.within.is_none() && doubts.undecided.is_none()
+    let undecided = machine.doubts();
+    undecided.within.is_none() && undecided.undecided.is_none()
 }
 
 /// The trace of the current run, and how it ends.

@@ -72,8 +72,8 @@ pub(super) fn explore(
     algorithm: Algorithm,
 ) -> Result<Exit, Refusal> {
     if native::is_native(&args.program.file) {
-        let no = "other machines explore programs in .maz and .abs, but not in C";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "other machines explore programs in .maz and .abs, but not in C";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let options = args.search.options(0)?;
     refuse(args, &options)?;
@@ -120,7 +120,7 @@ fn together(
         sum: shared.sum(),
     };
     let ended = watched(limits, args.output.quiet, |watch| {
-        let mut look = |far: &mazurka_cluster::Progress| {
+        let mut watch_search = |far: &mazurka_cluster::Progress| {
             let mut progress = Progress {
                 counts: Default::default(),
                 elapsed: start.elapsed(),
@@ -138,7 +138,7 @@ fn together(
                 None => ControlFlow::Continue(()),
             }
         };
-        coordinate(&server, &search, &mut plan, &mut look)
+        coordinate(&server, &search, &mut plan, &mut watch_search)
     })?;
     if let (Err(Error::Connect { .. }), Some(bound)) = (&ended, bound) {
         // There was no server, so no search can be continued.
@@ -146,9 +146,9 @@ fn together(
         return Ok((record, Vec::new()));
     }
     let ended = ended.map_err(|error| error.to_string())?;
-    let here = server.public_url();
+    let public_url = server.public_url();
     let go_on = format!(
-        "search {id} is still on the server: to continue it, run the same command again; to cancel it, run mazurka cluster {here} --cancel {}",
+        "search {id} is still on the server: to continue it, run the same command again; to cancel it, run mazurka cluster {public_url} --cancel {}",
         &id[..8]
     );
     let (stopped_by, message) = match ended {
