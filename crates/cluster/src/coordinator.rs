@@ -68,16 +68,16 @@ pub fn coordinate(
         let mut coordinator = None;
         loop {
             let ended = {
-                let work_once = work_once(
+                let round = work_once(
                     &mut coordinator,
                     (&connection, &id, search),
                     plan,
                     &progress,
                 );
-                tokio::pin!(work_once);
+                tokio::pin!(round);
                 loop {
                     tokio::select! {
-                        ended = &mut work_once => break Some(ended),
+                        ended = &mut round => break Some(ended),
                         () = tokio::time::sleep(WATCH_INTERVAL) => {
                             if watch(&progress.borrow()).is_break() {
                                 break None;
@@ -253,7 +253,7 @@ impl<'a> Coordinator<'a> {
                 continue;
             };
             let children = match &result {
-                Some((head, Some(body))) if head.of == expected_order => plan.children(body),
+                Some((head, Some(body))) if head.order == expected_order => plan.children(body),
                 Some((_, Some(_))) => Err("its result belongs to another order".to_owned()),
                 _ => Err("its result is damaged".to_owned()),
             };
@@ -306,7 +306,7 @@ impl<'a> Coordinator<'a> {
                 Some((parent, number)) => {
                     if siblings
                         .as_ref()
-                        .is_none_or(|(expected_order, _)| *expected_order != parent)
+                        .is_none_or(|(known, _)| *known != parent)
                     {
                         let orders = self.orders_of(&parent, plan).await?;
                         siblings = orders.map(|orders| (parent, orders));
@@ -375,7 +375,7 @@ impl<'a> Coordinator<'a> {
             }
             let expected_order = self.tree.order_of(&path);
             let added = match result? {
-                Some((head, Some(body))) if Some(&head.of) == expected_order => {
+                Some((head, Some(body))) if Some(&head.order) == expected_order => {
                     match plan.children(&body) {
                         Ok(now) if now.len() == children => plan.add(&body),
                         Ok(_) => Err("its result has changed".to_owned()),

@@ -34,7 +34,8 @@ pub(crate) fn checksum(bytes: &[u8]) -> String {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResultHead {
     /// The checksum of the order.
-    pub of: String,
+    #[serde(rename = "of")]
+    pub order: String,
     /// The checksum of the body, and its size.
     pub checksum: String,
     pub bytes: u64,
@@ -55,7 +56,7 @@ impl ResultHead {
     fn fits(&self) -> bool {
         let digits = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let sizes = self.bytes <= MOST_RESULT_BYTES && (self.piece == 0 || self.piece >= 512);
-        digits(&self.of) && digits(&self.checksum) && sizes
+        digits(&self.order) && digits(&self.checksum) && sizes
     }
 
     /// Splits a value into the head and the bytes after it.
@@ -187,7 +188,7 @@ impl Ledger {
     pub async fn put_result(
         &self,
         path: &PartPath,
-        of: &str,
+        order: &str,
         (body, executions): (&[u8], u64),
     ) -> Result<(), Error> {
         if body.len() as u64 > MOST_RESULT_BYTES {
@@ -197,15 +198,15 @@ impl Ledger {
                 most: MOST_RESULT_BYTES,
             });
         }
-        self.put(&format!("head.{path}"), of, body, executions)
+        self.put(&format!("head.{path}"), order, body, executions)
             .await
     }
 
-    async fn put(&self, key: &str, of: &str, body: &[u8], executions: u64) -> Result<(), Error> {
+    async fn put(&self, key: &str, order: &str, body: &[u8], executions: u64) -> Result<(), Error> {
         let piece = self.most_bytes;
         let small = body.len() <= INLINE.min(piece / 2);
         let head = ResultHead {
-            of: of.to_owned(),
+            order: order.to_owned(),
             checksum: checksum(body),
             bytes: body.len() as u64,
             piece: if small { 0 } else { piece as u64 },
@@ -272,11 +273,11 @@ impl Ledger {
     }
 
     /// Whether an order has a result.
-    pub async fn has_result(&self, path: &PartPath, of: &str) -> Result<bool, Error> {
+    pub async fn has_result(&self, path: &PartPath, order: &str) -> Result<bool, Error> {
         let entry = self.store.get(format!("head.{path}")).await;
         let value = entry.map_err(Error::server)?;
         let head = value.as_deref().and_then(ResultHead::read);
-        Ok(head.is_some_and(|(head, _)| head.of == of))
+        Ok(head.is_some_and(|(head, _)| head.order == order))
     }
 
     /// Deletes a result.
@@ -370,7 +371,7 @@ mod tests {
 
     fn head() -> ResultHead {
         ResultHead {
-            of: checksum(b"order"),
+            order: checksum(b"order"),
             checksum: checksum(b"body"),
             bytes: 4,
             piece: 0,

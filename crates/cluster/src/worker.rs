@@ -108,8 +108,8 @@ struct Order {
     message: Message,
     id: SearchId,
     path: PartPath,
-    /// The checksum of the order.
-    of: String,
+    /// The checksum of the message.
+    checksum: String,
     ledger: Ledger,
 }
 
@@ -177,15 +177,15 @@ impl WorkerState {
             Err(Error::Gone) => return end(&message, AckKind::Term).await,
             other => other?,
         };
-        let of = checksum(&message.payload);
-        if ledger.has_result(&path, &of).await? {
+        let checksum = checksum(&message.payload);
+        if ledger.has_result(&path, &checksum).await? {
             return end(&message, AckKind::Ack).await;
         }
         let order = Order {
             message,
             id,
             path,
-            of,
+            checksum,
             ledger,
         };
         if let Some(why) = self.refusal_reason(&order) {
@@ -217,8 +217,8 @@ impl WorkerState {
         let run = order.ledger.run();
         {
             let cached = self.job.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((id, of, job)) = &*cached
-                && (id, of) == (&order.id, &run)
+            if let Some((id, known_run, job)) = &*cached
+                && (id, known_run) == (&order.id, &run)
             {
                 return Ok(Some(Arc::clone(job)));
             }
@@ -304,7 +304,7 @@ impl WorkerState {
         let children = children.map(|(k, child)| (path.child(k), child.clone()));
         queue.send(id, (&order.ledger.run(), 0), children).await?;
         let result = (&done.result[..], done.executions);
-        order.ledger.put_result(path, &order.of, result).await?;
+        order.ledger.put_result(path, &order.checksum, result).await?;
         end(&order.message, AckKind::Ack).await
     }
 
@@ -332,14 +332,14 @@ impl WorkerState {
     async fn announce_regularly(self: Arc<Self>) {
         while !self.is_over() {
             let (busy, done) = (&self.busy, &self.done);
-            let sign = crate::WorkerStatus {
+            let status = crate::WorkerStatus {
                 name: self.name.clone(),
                 jobs: self.jobs,
                 busy: busy.load(Ordering::SeqCst),
                 done: done.load(Ordering::SeqCst),
             };
             // The announcement is for display only, and may be lost.
-            let _ = announce(&self.connection, &sign).await;
+            let _ = announce(&self.connection, &status).await;
             tokio::time::sleep(ANNOUNCE_INTERVAL).await;
         }
     }
