@@ -60,7 +60,7 @@ fn canonical(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 /// Returns the canonical name of a file or folder; the empty name is the current folder.
-fn real(path: &Path) -> std::io::Result<PathBuf> {
+fn canonical_or_current(path: &Path) -> std::io::Result<PathBuf> {
     if path.as_os_str().is_empty() {
         canonical(Path::new("."))
     } else {
@@ -72,8 +72,8 @@ fn real(path: &Path) -> std::io::Result<PathBuf> {
 /// folder, or if there is no such file.
 pub(crate) fn below(folder: &Path, file: &Path) -> Result<PathBuf, String> {
     let shown = file.display().to_string();
-    let real_file = real(file).map_err(|error| unread(&shown, &error))?;
-    let real_folder = real(folder).map_err(|error| unread(&shown, &error))?;
+    let real_file = canonical_or_current(file).map_err(|error| read_problem(&shown, &error))?;
+    let real_folder = canonical_or_current(folder).map_err(|error| read_problem(&shown, &error))?;
     if real_file.starts_with(real_folder) {
         Ok(real_file)
     } else {
@@ -95,7 +95,7 @@ fn included(
     if !real_file.is_file() {
         return Err(format!("`{shown}` is not a file"));
     }
-    if real(program).is_ok_and(|program| program == real_file) {
+    if canonical_or_current(program).is_ok_and(|program| program == real_file) {
         return Err(format!("the program `{shown}` includes itself"));
     }
     if let Some((_, name)) = known.iter().find(|(file, _)| *file == real_file) {
@@ -117,8 +117,8 @@ pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String>
     let mut pending = vec![PathBuf::from(name)];
     while let Some(folder) = pending.pop() {
         let shown = folder.display().to_string();
-        for entry in fs::read_dir(&folder).map_err(|error| unread(&shown, &error))? {
-            let path = entry.map_err(|error| unread(&shown, &error))?.path();
+        for entry in fs::read_dir(&folder).map_err(|error| read_problem(&shown, &error))? {
+            let path = entry.map_err(|error| read_problem(&shown, &error))?.path();
             // A link to a folder may lead back to it.
             if path.is_dir() && !path.is_symlink() {
                 pending.push(path);
@@ -174,7 +174,7 @@ pub(crate) fn certificate(name: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let file = open(name, "a certificate")?;
     let read = file.take(MOST_RECORD_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| unread(name, &error))?;
+    read.map_err(|error| read_problem(name, &error))?;
     if bytes.len() as u64 > MOST_RECORD_BYTES {
         Err(format!("`{name}` is too large to be a certificate"))
     } else {
@@ -226,9 +226,9 @@ impl Read for PiecewiseRead<'_> {
 /// Saves a text atomically: the old contents stay until the new text is complete. Returns whether
 /// it was saved; if not, [`unwritten`] reports it after the result.
 pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
-    let saved = put(path, text, true);
+    let saved = write_text(path, text, true);
     saved
-        .map_err(|error| note(problem(what, path, &error)))
+        .map_err(|error| record_problem(problem(what, path, &error)))
         .is_ok()
 }
 
@@ -236,7 +236,7 @@ pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
 pub(crate) fn save_bytes(what: &str, path: &Path, bytes: &[u8]) -> bool {
     let saved = write_pieces(path, true, |mut file| file.write_all(bytes));
     saved
-        .map_err(|error| note(problem(what, path, &error)))
+        .map_err(|error| record_problem(problem(what, path, &error)))
         .is_ok()
 }
 
@@ -250,13 +250,13 @@ pub(crate) fn save_json(what: &str, path: &Path, record: &impl Serialize) -> boo
         file.flush()
     });
     saved
-        .map_err(|error| note(problem(what, path, &error)))
+        .map_err(|error| record_problem(problem(what, path, &error)))
         .is_ok()
 }
 
 /// Saves a file that will be saved again, like [`save`], but returns the error at once.
 pub(crate) fn save_for_now(what: &str, path: &Path, text: &str) -> Result<(), String> {
-    put(path, text, true).map_err(|error| problem(what, path, &error))
+    write_text(path, text, true).map_err(|error| problem(what, path, &error))
 }
 
 /// Replaces the contents of a file, unless they are no longer `old`.
@@ -266,7 +266,7 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
         return Err(format!("`{shown}` is not a file, so it is not changed"));
     }
     let mut changed = false;
-    let put = write_pieces(path, true, |mut file| {
+    let written = write_pieces(path, true, |mut file| {
         file.write_all(new.as_bytes())?;
         // There must be no slow work between this check and the change.
         file.sync_all()?;
@@ -277,7 +277,7 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
             Ok(())
         }
     });
-    put.map_err(|error| {
+    written.map_err(|error| {
         if changed {
             format!("`{shown}` has changed since it was read, so it was not overwritten")
         } else {
@@ -296,11 +296,11 @@ pub(crate) fn remove(path: &Path) {
 
 /// Returns the errors of writing since the last call.
 pub(crate) fn unwritten() -> Vec<String> {
-    std::mem::take(&mut *guard(&UNWRITTEN))
+    std::mem::take(&mut *lock(&UNWRITTEN))
 }
 
 /// Waits for a file that is being saved, for a limited time; used before the program exits.
-pub(crate) fn settle() {
+pub(crate) fn wait_for_save() {
     let until = Instant::now() + MOST_WAITING;
     while SAVING.try_lock().is_err() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(2));
@@ -318,7 +318,7 @@ impl Folder {
     /// Creates the folder, unless it exists.
     pub(crate) fn new(what: &'static str, path: &Path) -> Self {
         let created = fs::create_dir_all(path);
-        let created = created.map_err(|error| note(problem(what, path, &error)));
+        let created = created.map_err(|error| record_problem(problem(what, path, &error)));
         Self {
             path: path.to_owned(),
             what,
@@ -327,12 +327,12 @@ impl Folder {
     }
 
     /// Writes a file into it, unless an earlier one failed.
-    pub(crate) fn put(&mut self, name: &str, text: &str) {
+    pub(crate) fn write(&mut self, name: &str, text: &str) {
         if self.broken {
             return;
         }
         let path = self.path.join(name);
-        if let Err(error) = put(&path, text, false) {
+        if let Err(error) = write_text(&path, text, false) {
             self.fail(&problem(self.what, &path, &error));
         }
     }
@@ -340,7 +340,7 @@ impl Folder {
     /// Records why a file was not written.
     pub(crate) fn fail(&mut self, why: &str) {
         if !std::mem::replace(&mut self.broken, true) {
-            note(format!("{why} (this one and all after it are missing)"));
+            record_problem(format!("{why} (this one and all after it are missing)"));
         }
     }
 
@@ -350,16 +350,16 @@ impl Folder {
     }
 }
 
-fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn note(problem: String) {
-    guard(&UNWRITTEN).push(problem);
+fn record_problem(problem: String) {
+    lock(&UNWRITTEN).push(problem);
 }
 
 /// Writes a text into a file.
-fn put(path: &Path, text: &str, sync: bool) -> io::Result<()> {
+fn write_text(path: &Path, text: &str, sync: bool) -> io::Result<()> {
     write_pieces(path, sync, |mut file| file.write_all(text.as_bytes()))
 }
 
@@ -387,7 +387,7 @@ fn write_pieces(
     let mut beside = target.clone().into_os_string();
     // Another process may save the same file, and a file with this name may exist already.
     beside.push(format!(".{}.new", std::process::id()));
-    let _saving = guard(&SAVING);
+    let _saving = lock(&SAVING);
     let saved = File::create(&beside).and_then(|file| {
         write(&file)?;
         if let Ok(old) = metadata {
@@ -437,7 +437,7 @@ fn shown(name: &str) -> &str {
 }
 
 /// Returns why a file cannot be read.
-fn unread(name: &str, error: &io::Error) -> String {
+fn read_problem(name: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("there is no file `{name}`"),
         io::ErrorKind::PermissionDenied => format!("`{name}` may not be read: permission denied"),
@@ -451,7 +451,7 @@ fn open(name: &str, what: &str) -> Result<Box<dyn Read>, String> {
         _ if Path::new(name).is_dir() => Err(format!("`{name}` is a directory; name {what} in it")),
         _ => match File::open(name) {
             Ok(file) => Ok(Box::new(file)),
-            Err(error) => Err(unread(name, &error)),
+            Err(error) => Err(read_problem(name, &error)),
         },
     }
 }
@@ -460,7 +460,7 @@ fn text(name: &str, most: u64, what: &str) -> Result<String, String> {
     let mut bytes = Vec::new();
     let shown = shown(name);
     let read = open(name, what)?.take(most + 1).read_to_end(&mut bytes);
-    read.map_err(|error| unread(name, &error))?;
+    read.map_err(|error| read_problem(name, &error))?;
     if bytes.len() as u64 > most {
         return Err(format!(
             "{shown} is larger than {} MB; that is not {what}",

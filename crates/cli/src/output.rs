@@ -62,7 +62,7 @@ pub(crate) fn print(text: &str, exit: Exit) -> Exit {
 }
 
 /// Writes a part of a dialogue; fails if the output is closed.
-pub(crate) fn say(text: &str) -> io::Result<()> {
+pub(crate) fn try_print(text: &str) -> io::Result<()> {
     write_all(&mut anstream::stdout().lock(), text)
 }
 

@@ -25,7 +25,7 @@ impl PropertyArgs {
     }
 
     /// Sets the options by these names; refuses a name that the program does not have.
-    pub(crate) fn ask(&self, program: &Program, options: &mut Options) -> Result<(), Refusal> {
+    pub(crate) fn apply(&self, program: &Program, options: &mut Options) -> Result<(), Refusal> {
         if self.property.is_empty() {
             return Ok(());
         }

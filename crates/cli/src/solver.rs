@@ -38,7 +38,7 @@ fn dump(folder: &Path) -> QueryLog {
     let mut number = 0u64;
     let write = move |query: &str| {
         number += 1;
-        folder.put(&format!("{number:06}.smt2"), query);
+        folder.write(&format!("{number:06}.smt2"), query);
     };
     Arc::new(Mutex::new(write))
 }

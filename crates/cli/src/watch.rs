@@ -82,9 +82,9 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 
-/// Whether the limit of memory was reached.
+/// Whether the memory limit was exceeded.
 #[cfg(feature = "cluster")]
-pub(crate) fn full() -> bool {
+pub(crate) fn memory_exceeded() -> bool {
     FULL.load(Ordering::SeqCst)
 }
 
@@ -135,7 +135,7 @@ impl Watcher {
         }
         REPORTING.store(false, Ordering::SeqCst);
         listen();
-        guarded(memory);
+        start_guard(memory);
         Ok(Self {
             memory,
             line: ProgressLine::wanted(quiet),
@@ -197,7 +197,7 @@ fn listen() {
         // The handler runs in a separate thread, so it does not wait for a search that does not
         // check.
         if is_second_request(&mut first, Instant::now()) {
-            files::settle();
+            files::wait_for_save();
             mazurka::solving::stop_solvers();
             native::note_end();
             std::process::exit(exit::inconclusive());
@@ -219,13 +219,13 @@ impl Worker {
         let _ = ctrlc::set_handler(move || {
             stop_for(&INTERRUPTED);
             let is_second_request = is_second_request(&mut first, Instant::now());
-            pass_on(mazurka::native::interrupt_process);
+            forward(mazurka::native::interrupt_process);
             if is_second_request {
                 std::thread::sleep(WORKER_STOP_TIME);
                 if worker().is_none() {
                     std::process::exit(exit::inconclusive());
                 }
-                pass_on(mazurka::native::kill_process);
+                forward(mazurka::native::kill_process);
             }
         });
         Self(())
@@ -240,7 +240,7 @@ impl Worker {
     pub(crate) fn starts(&self, id: u32) {
         *worker() = Some(id);
         if interrupted() {
-            pass_on(mazurka::native::interrupt_process);
+            forward(mazurka::native::interrupt_process);
         }
     }
 }
@@ -256,7 +256,7 @@ fn worker() -> MutexGuard<'static, Option<u32>> {
 }
 
 /// Sends a signal to the worker.
-fn pass_on(signal: fn(u32)) {
+fn forward(signal: fn(u32)) {
     if let Some(id) = *worker() {
         signal(id);
     }
@@ -264,7 +264,7 @@ fn pass_on(signal: fn(u32)) {
 
 /// Starts the thread of the guard.
 #[cfg(not(target_family = "wasm"))]
-fn guarded(memory: Option<u64>) {
+fn start_guard(memory: Option<u64>) {
     std::thread::spawn(move || guard(memory));
 }
 
@@ -274,7 +274,7 @@ fn listen() {}
 
 /// There are no threads either: the search checks its limits itself.
 #[cfg(target_family = "wasm")]
-fn guarded(_memory: Option<u64>) {}
+fn start_guard(_memory: Option<u64>) {}
 
 /// Whether a signal that comes now is a second request to stop, and not a repetition of the first.
 fn is_second_request(first: &mut Option<Instant>, now: Instant) -> bool {
@@ -287,7 +287,7 @@ fn is_second_request(first: &mut Option<Instant>, now: Instant) -> bool {
 /// being reported, the report may use some more memory.
 fn guard(memory: Option<u64>) {
     let most = memory.map(|limit| limit.saturating_add(ALLOWANCE.max(limit / 12)));
-    let mut full: Option<Instant> = None;
+    let mut exceeded_since: Option<Instant> = None;
     let mut interrupted: Option<(Instant, Duration)> = None;
     let mut pause = GUARD_INTERVAL;
     loop {
@@ -304,16 +304,16 @@ fn guard(memory: Option<u64>) {
         };
         if used > limit {
             stop_for(&FULL);
-            full.get_or_insert_with(Instant::now);
+            exceeded_since.get_or_insert_with(Instant::now);
         }
         pause = if used > limit / 5 * 4 {
             GUARD_INTERVAL_NEAR_LIMIT
         } else {
             GUARD_INTERVAL
         };
-        let waited = full.is_some_and(|full| full.elapsed() >= MOST_EXCESS_TIME);
-        let patient = REPORTING.load(Ordering::SeqCst) || !waited;
-        let most = if patient {
+        let waited = exceeded_since.is_some_and(|since| since.elapsed() >= MOST_EXCESS_TIME);
+        let tolerant = REPORTING.load(Ordering::SeqCst) || !waited;
+        let most = if tolerant {
             most.map(|most| most.saturating_add(limit.min(MOST_FOR_REPORT)))
         } else {
             most
@@ -343,12 +343,12 @@ pub(crate) fn worked() -> Duration {
 fn give_up(why: &str) -> ! {
     let lost = "and the findings so far are lost";
     output::print_error(&format!("mazurka: inconclusive: {why}, {lost}"));
-    leave();
+    exit_program();
 }
 
 /// Ends the program, after stopping its solvers and waiting for a file that is being saved.
-pub(crate) fn leave() -> ! {
-    files::settle();
+pub(crate) fn exit_program() -> ! {
+    files::wait_for_save();
     mazurka::solving::stop_solvers();
     native::note_end();
     std::process::exit(exit::inconclusive());
@@ -371,19 +371,19 @@ pub(crate) fn memory_limit(given: Option<u64>) -> Option<u64> {
 
 /// Bytes of memory in use, if the system reports them.
 pub(crate) fn used() -> Option<u64> {
-    let used = measured()?;
+    let used = memory_in_use()?;
     MOST_USED.fetch_max(used, Ordering::SeqCst);
     Some(used)
 }
 
 #[cfg(not(target_family = "wasm"))]
-fn measured() -> Option<u64> {
+fn memory_in_use() -> Option<u64> {
     Some(memory_stats::memory_stats()?.physical_mem as u64)
 }
 
 /// WebAssembly never frees memory; a page has 64 KB.
 #[cfg(target_family = "wasm")]
-fn measured() -> Option<u64> {
+fn memory_in_use() -> Option<u64> {
     Some((core::arch::wasm32::memory_size::<0>() as u64) << 16)
 }
 

@@ -304,10 +304,7 @@ impl<'a> Coordinator<'a> {
             let order = match path.parent() {
                 None => Some(plan.root()),
                 Some((parent, number)) => {
-                    if siblings
-                        .as_ref()
-                        .is_none_or(|(known, _)| *known != parent)
-                    {
+                    if siblings.as_ref().is_none_or(|(known, _)| *known != parent) {
                         let orders = self.orders_of(&parent, plan).await?;
                         siblings = orders.map(|orders| (parent, orders));
                     }

@@ -304,7 +304,10 @@ impl WorkerState {
         let children = children.map(|(k, child)| (path.child(k), child.clone()));
         queue.send(id, (&order.ledger.run(), 0), children).await?;
         let result = (&done.result[..], done.executions);
-        order.ledger.put_result(path, &order.checksum, result).await?;
+        order
+            .ledger
+            .put_result(path, &order.checksum, result)
+            .await?;
         end(&order.message, AckKind::Ack).await
     }
 

@@ -60,7 +60,7 @@ pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Ref
         limits: args.limits.limits(),
         ..Options::default()
     };
-    args.property.ask(&program, &mut options)?;
+    args.property.apply(&program, &mut options)?;
     let checked = watched(&options.limits, true, |watch| {
         certificate::check(&read, &options, watch)
     })?;

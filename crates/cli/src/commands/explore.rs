@@ -301,10 +301,10 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
                 "tests are written by a whole exploration; leave out --checkpoint and --resume";
             return Err(Refusal::Message(refusal.to_owned()));
         }
-        (None, Some(folder)) => tests(args, folder, &program, algorithm, &options)?,
-        (Some(path), None) => saving(args, path, &program, algorithm, &options)?,
+        (None, Some(folder)) => explore_tests(args, folder, &program, algorithm, &options)?,
+        (Some(path), None) => explore_with_checkpoints(args, path, &program, algorithm, &options)?,
         (None, None) => Explored {
-            record: at_once(args, &program, algorithm, &options)?,
+            record: explore_without_checkpoints(args, &program, algorithm, &options)?,
             message: None,
         },
     };
@@ -346,7 +346,7 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
 }
 
 /// Explores without checkpoints, and makes the profile if it is requested.
-fn at_once(
+fn explore_without_checkpoints(
     args: &ExploreArgs,
     program: &Program,
     algorithm: Algorithm,
@@ -374,7 +374,7 @@ fn checkpoint(path: &Path) -> Result<Checkpoint, String> {
 }
 
 /// Explores, from a checkpoint if there is one, and saves checkpoints. Returns how to continue.
-fn saving(
+fn explore_with_checkpoints(
     args: &ExploreArgs,
     path: &Path,
     program: &Program,
@@ -394,16 +394,16 @@ fn saving(
     let (record, checkpoint) = explored.map_err(|error| error.to_string())?;
     let message = match checkpoint {
         Some(checkpoint) => {
-            let saved = files::save("the checkpoint", path, &sealed(&checkpoint)?);
+            let saved = files::save("the checkpoint", path, &checkpoint_text(&checkpoint)?);
             let path = mazurka_report::quote(&path.display().to_string());
-            let go_on = if checkpoint.is_further_than(resumed.as_ref()) {
+            let advice = if checkpoint.is_further_than(resumed.as_ref()) {
                 format!("to continue, run it again with --resume {path}")
             } else {
                 format!(
                     "no part of the search was finished, so nothing new is saved: continue with --resume {path} and a larger limit"
                 )
             };
-            saved.then_some(go_on)
+            saved.then_some(advice)
         }
         // A finished search needs no checkpoint.
         None if writer.saved && args.resume.is_none() => {
@@ -421,7 +421,7 @@ struct CheckpointWriter {
     /// Whether a checkpoint was saved.
     saved: bool,
     /// Whether the user has seen a message that a checkpoint could not be saved.
-    message: bool,
+    warned: bool,
 }
 
 impl CheckpointWriter {
@@ -429,12 +429,12 @@ impl CheckpointWriter {
     /// reported after the result. But a search may take days, so the first failure is reported
     /// immediately.
     fn save(&mut self, path: &Path, checkpoint: &Checkpoint) {
-        let saved =
-            sealed(checkpoint).and_then(|text| files::save_for_now("the checkpoint", path, &text));
+        let saved = checkpoint_text(checkpoint)
+            .and_then(|text| files::save_for_now("the checkpoint", path, &text));
         match saved {
             Ok(()) => self.saved = true,
-            Err(problem) if !self.message => {
-                self.message = true;
+            Err(problem) if !self.warned => {
+                self.warned = true;
                 output::complain(&format!("{problem} (the search continues)"));
             }
             Err(_) => {}
@@ -442,14 +442,14 @@ impl CheckpointWriter {
     }
 }
 
-fn sealed(checkpoint: &Checkpoint) -> Result<String, String> {
+fn checkpoint_text(checkpoint: &Checkpoint) -> Result<String, String> {
     let text = checkpoint.text();
     text.map_err(|error| format!("cannot write the checkpoint: {error}"))
 }
 
 /// Explores, and writes each execution into the folder. Returns the coverage of the executions, if
 /// all were written.
-fn tests(
+fn explore_tests(
     args: &ExploreArgs,
     folder: &Path,
     program: &Program,

@@ -382,7 +382,7 @@ pub(super) fn jobs(wanted: Option<u64>) -> usize {
 pub(super) fn into_folder<T>(folder: &Path, tests: impl FnOnce(TestSink<'_>) -> T) -> (T, bool) {
     let mut folder = files::Folder::new("the test", folder);
     let mut sink = |number: u64, test: &RunRecord| match json(test) {
-        Ok(text) => folder.put(&format!("{number}.json"), &text),
+        Ok(text) => folder.write(&format!("{number}.json"), &text),
         Err(error) => folder.fail(&error),
     };
     let done = tests(&mut sink);

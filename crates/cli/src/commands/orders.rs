@@ -42,7 +42,7 @@ pub(crate) struct OrdersArgs {
 pub(super) fn orders(args: &OrdersArgs) -> Result<Exit, Refusal> {
     let program = args.program.load()?;
     let mut options = args.limits.options(jobs(args.jobs));
-    args.property.ask(&program, &mut options)?;
+    args.property.apply(&program, &mut options)?;
     options.memory = args.memory.memory;
     let whole = watched(&options.limits, args.output.quiet, |watch| {
         program.orders(&options, watch)

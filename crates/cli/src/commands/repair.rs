@@ -68,7 +68,7 @@ pub(super) fn repair(args: &RepairArgs) -> Result<Exit, Refusal> {
     let source = files::maz_program(file, "repaired")?;
     let program = load_source(file, &source, set)?;
     let mut options = args.search.options(1)?;
-    args.property.ask(&program, &mut options)?;
+    args.property.apply(&program, &mut options)?;
     let whole = watched(&options.limits, args.output.quiet, |watch| {
         program.repair(&source, &options, watch)
     })?;

@@ -113,7 +113,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     }
     let mut options = args.limits.options(1);
     options.inputs.clone_from(&args.inputs);
-    args.property.ask(&program, &mut options)?;
+    args.property.apply(&program, &mut options)?;
     options.memory = args.memory.memory;
     let interleaving_flags = [
         (args.path, "--path"),

@@ -183,7 +183,7 @@ impl Dialogue<'_, '_> {
         let first = self.situation_text(0);
         let mut answer = Some(format!("{}\n{first}", self.program.record().file));
         while let Some(text) = answer {
-            let written = output::say(&mazurka_report::fit(&text, self.view.width));
+            let written = output::try_print(&mazurka_report::fit(&text, self.view.width));
             if written.is_err() {
                 return Ok(output::written(written, Exit::Verified));
             }
@@ -235,8 +235,8 @@ impl Dialogue<'_, '_> {
         let known = self.stepper.steps_made();
         match command {
             "again" => {
-                let steps_made = self.stepper.redo(number(command, rest)?);
-                self.show_steps(known, steps_made.map(|_| ()))
+                let outcome = self.stepper.redo(number(command, rest)?);
+                self.show_steps(known, outcome.map(|_| ()))
             }
             "back" => {
                 self.stepper.back(number(command, rest)?);
@@ -278,17 +278,17 @@ impl Dialogue<'_, '_> {
             }
         })?;
         let known = self.stepper.steps_made();
-        let steps_made = self.stepper.make(&schedule);
-        self.show_steps(known, steps_made)
+        let outcome = self.stepper.make(&schedule);
+        self.show_steps(known, outcome)
     }
 
     fn go_to(&mut self, text: &str) -> Result<String, String> {
         let schedule = self.program.schedule(text).map_err(|e| e.to_string())?;
         let reached = self.stepper.go_to(&schedule);
-        let stay = |(at, problem): (usize, StepProblem)| {
+        let problem_text = |(at, problem): (usize, StepProblem)| {
             format!("step {at} of the schedule: {problem}; the run stays where it is")
         };
-        reached.map_err(stay)?;
+        reached.map_err(problem_text)?;
         Ok(self.situation_text(self.stepper.steps_made()))
     }
 
@@ -316,9 +316,9 @@ impl Dialogue<'_, '_> {
     fn show_steps(
         &mut self,
         known: usize,
-        steps_made: Result<(), StepProblem>,
+        outcome: Result<(), StepProblem>,
     ) -> Result<String, String> {
-        match steps_made {
+        match outcome {
             Ok(()) => Ok(self.situation_text(known)),
             // Show the steps that were made, then why there are no more.
             Err(problem) if self.stepper.steps_made() > known => {

@@ -78,7 +78,7 @@ pub(super) fn worker(args: &WorkerArgs) -> Result<Exit, Refusal> {
     if !args.quiet {
         output::print_error(&format!("mazurka: {parts} parts done"));
     }
-    Ok(if watch::full() {
+    Ok(if watch::memory_exceeded() {
         Exit::Inconclusive
     } else {
         Exit::Verified
@@ -143,7 +143,7 @@ impl Explorer {
         let mut watch_stop = |_: &Progress| {
             if task.stop.load(Ordering::SeqCst) || watch::interrupted() {
                 ControlFlow::Break(Bound::Interrupted)
-            } else if watch::full() {
+            } else if watch::memory_exceeded() {
                 let most = self.options.limits.memory.unwrap_or_default();
                 ControlFlow::Break(Bound::MemoryLimit(most))
             } else {
@@ -170,7 +170,7 @@ impl Work for Explorer {
     }
 
     fn is_over(&self) -> bool {
-        watch::interrupted() || watch::full()
+        watch::interrupted() || watch::memory_exceeded()
     }
 
     fn report(&self, what: &str) {

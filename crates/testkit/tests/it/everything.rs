@@ -142,8 +142,8 @@ impl ProgramWriter {
         let mut head = String::from(
             "enum State { Idle, Busy, Done }\nstruct Msg { from: int, kind: State }\n",
         );
-        head += &format!("chan c[{}]: int\n", self.of(&["1", "2", "..", "..1"]));
-        head += &format!("chan d[{}]: Msg\n", self.of(&["1", "2", ".."]));
+        head += &format!("chan c[{}]: int\n", self.any_of(&["1", "2", "..", "..1"]));
+        head += &format!("chan d[{}]: Msg\n", self.any_of(&["1", "2", ".."]));
         head += "fn even(v: int): bool { v % 2 == 0 }\nproc bump(n: int) { x := x + n }\n";
         head += "var x: int = 0\nvar w: u8 = 1\nvar a: int[2] = 0\nvar t: atomic int = 0\nvar s: State = Idle\n";
         head += "var m: Msg = Msg(from: 0, kind: Idle)\nlock k\nrwlock r\n";

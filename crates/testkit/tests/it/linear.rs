@@ -45,7 +45,7 @@ fn is_right(object: &Object, truth: Judgement, seed: u64) {
                 time: Some(Duration::from_secs(5)),
                 ..Limits::default()
             },
-            counted: Some(Kinds::variable(&[Kind::Failure, Kind::Deadlock])),
+            counted: Some(Kinds::of(&[Kind::Failure, Kind::Deadlock])),
             ..Options::default()
         };
         let found = program.explore(algorithm, &options, &mut quietly());

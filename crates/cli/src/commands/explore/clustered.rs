@@ -82,26 +82,28 @@ pub(super) fn explore(
     let job = sources.job(&settings, algorithm).within(&options.limits);
     let job = job.with_budget(args.cluster.part_steps, args.cluster.part_pieces);
     let shared = Shared::open(&job, &options).map_err(|error| error.to_string())?;
-    let (record, message) = if url == HERE {
+    let (record, messages) = if url == HERE {
         let explored = watched(&options.limits, args.output.quiet, |watch| {
             shared.explore_here(watch)
         })?;
         (explored.map_err(|error| error.to_string())?, Vec::new())
     } else {
         let text = job.text().map_err(|error| error.to_string())?;
-        together(args, url, &shared, &text)?
+        coordinate_search(args, url, &shared, &text)?
     };
     let exit = show(&record, record.verdict.into(), &args.output, |format| {
         Ok(exchanged(&record, format)
             .unwrap_or_else(|| mazurka_report::table(&record, &view(&options.limits))))
     })?;
     let exit = args.warnings.show(&program, &record, exit, &args.output);
-    message.iter().for_each(|message| output::complain(message));
+    messages
+        .iter()
+        .for_each(|message| output::complain(message));
     Ok(exit)
 }
 
 /// Coordinates a search. Returns its record, and additional messages.
-fn together(
+fn coordinate_search(
     args: &ExploreArgs,
     url: &str,
     shared: &Shared,
@@ -120,7 +122,7 @@ fn together(
         sum: shared.sum(),
     };
     let ended = watched(limits, args.output.quiet, |watch| {
-        let mut watch_search = |far: &mazurka_cluster::Progress| {
+        let mut watch_search = |remote: &mazurka_cluster::Progress| {
             let mut progress = Progress {
                 counts: Default::default(),
                 elapsed: start.elapsed(),
@@ -129,10 +131,10 @@ fn together(
                 open: 0,
                 miss: None,
             };
-            progress.counts.executions = far.executions;
-            let late = limits.time.filter(|most| start.elapsed() >= *most);
-            let late = late.map(|most| Bound::TimeLimit(most.as_millis() as u64));
-            bound = late.or_else(|| watch(&progress).break_value());
+            progress.counts.executions = remote.executions;
+            let over_time = limits.time.filter(|most| start.elapsed() >= *most);
+            let over_time = over_time.map(|most| Bound::TimeLimit(most.as_millis() as u64));
+            bound = over_time.or_else(|| watch(&progress).break_value());
             match bound {
                 Some(_) => ControlFlow::Break(()),
                 None => ControlFlow::Continue(()),
@@ -147,19 +149,19 @@ fn together(
     }
     let ended = ended.map_err(|error| error.to_string())?;
     let public_url = server.public_url();
-    let go_on = format!(
+    let advice = format!(
         "search {id} is still on the server: to continue it, run the same command again; to cancel it, run mazurka cluster {public_url} --cancel {}",
         &id[..8]
     );
-    let (stopped_by, message) = match ended {
+    let (stopped_by, messages) = match ended {
         Ended::Complete => (None, Vec::new()),
-        Ended::Stopped => (Some(bound.unwrap_or(Bound::Interrupted)), vec![go_on]),
+        Ended::Stopped => (Some(bound.unwrap_or(Bound::Interrupted)), vec![advice]),
         Ended::Failed(mut why) => {
-            why.push(go_on);
+            why.push(advice);
             (Some(Bound::Interrupted), why)
         }
     };
-    Ok((plan.sum.record(stopped_by, start.elapsed()), message))
+    Ok((plan.sum.record(stopped_by, start.elapsed()), messages))
 }
 
 /// The combined results of a search.
