@@ -5,7 +5,7 @@
 use mazurka_core::Kind;
 use mazurka_core::record::{Actor, Ending, Message, Record, Run, Step};
 
-use crate::svg::{INK, LETTER, LINE, sheet, wide, words};
+use crate::svg::{INK, LETTER, LINE, sheet, text_element, text_width};
 use crate::verdict::title;
 
 /// Sizes of the picture, in pixels.
@@ -307,7 +307,10 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     let chart = Chart::from_run(record, run)?;
     let lane = chart.width as f64 * LETTER + 2.0 * BAR;
     let x = |at: usize| MARGIN + BAR + lane * at as f64;
-    let legend = LEGEND.iter().map(|line| wide(line)).fold(0.0, f64::max);
+    let legend = LEGEND
+        .iter()
+        .map(|line| text_width(line))
+        .fold(0.0, f64::max);
     let inner = (lane * chart.lanes.len() as f64 + BAR).max(legend);
     let width = inner + 2.0 * MARGIN;
     let letters = (inner / LETTER) as usize;
@@ -315,7 +318,7 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     let mut y = MARGIN / 2.0;
     let mut body = String::new();
     for line in wrapped(&heading, letters) {
-        body += &words(MARGIN, y, &line, "font-weight=\"bold\"");
+        body += &text_element(MARGIN, y, &line, "font-weight=\"bold\"");
         y += LINE;
     }
     y += LINE;
@@ -327,7 +330,7 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     for (at, name) in names.enumerate() {
         for (below, line) in name.iter().enumerate() {
             let options = "font-weight=\"bold\"";
-            body += &words(x(at) - BAR / 2.0, top + below as f64 * LINE, line, options);
+            body += &text_element(x(at) - BAR / 2.0, top + below as f64 * LINE, line, options);
             y = y.max(top + (below + 1) as f64 * LINE);
         }
     }
@@ -353,13 +356,13 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
         let options = format!("fill=\"{}\"", row.color);
         if let Some(number) = row.number {
             let options = format!("fill=\"{FAINT}\" text-anchor=\"end\"");
-            body += &words(MARGIN - BAR, y + LINE - 4.0, &number.to_string(), &options);
+            body += &text_element(MARGIN - BAR, y + LINE - 4.0, &number.to_string(), &options);
         }
         let to = row.arrow.map_or(row.lane, |(to, _)| to);
         let start = x(row.lane.min(to)) + if row.arrow.is_some() { 3.0 } else { 1.5 } * BAR;
         for line in &lines {
             y += LINE;
-            body += &words(start, y - 4.0, line, &options);
+            body += &text_element(start, y - 4.0, line, &options);
         }
         if let Some((to, new)) = row.arrow {
             body += &arrow(x(row.lane), x(to), y, new);
@@ -378,13 +381,13 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     for wrong in record.witnesses.iter().map(title) {
         for line in wrapped(&format!("✗ {wrong}"), letters) {
             y += LINE;
-            body += &words(MARGIN, y, &line, &format!("fill=\"{FAILS}\""));
+            body += &text_element(MARGIN, y, &line, &format!("fill=\"{FAILS}\""));
         }
     }
     y += LINE;
     for line in LEGEND {
         y += LINE;
-        body += &words(MARGIN, y, line, &format!("fill=\"{FAINT}\""));
+        body += &text_element(MARGIN, y, line, &format!("fill=\"{FAINT}\""));
     }
     let head = format!(
         "<defs><marker id=\"head\" markerWidth=\"8\" markerHeight=\"8\" refX=\"7\" refY=\"3\" orient=\"auto\">\

@@ -4,7 +4,7 @@ use mazurka_core::Verdict;
 use mazurka_core::record::{Binding, Ending, ProgramRecord, Record, Run};
 
 use crate::events::{Columns, bindings};
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 use crate::{View, replay_command};
 
 /// Two programs, and the numbers of their outcomes.
@@ -55,7 +55,7 @@ pub fn compared(record: &Record, sides: &ComparedPrograms<'_>, view: &View) -> S
             format!("{unknown} {one} and {two} were not compared to the end {counted}\n")
         }
     };
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     if sides.endless {
         text += "Runs without an end are not compared; the loops of these programs may have such runs.\n";
     }

@@ -3,7 +3,7 @@
 use mazurka_core::record::{Binding, Record, Run};
 
 use crate::events::bindings;
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 use crate::{View, replay_command};
 
 /// The values for which a property holds.
@@ -52,7 +52,7 @@ pub fn conditioned(record: &Record, answer: &Conditioned<'_>, view: &View) -> St
         text +=
             &format!("apart from these, every run is discarded by an `assume` if {discarded}\n");
     }
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     if !answer.readable {
         text += "These formulas were too large to simplify.\n";
     }

@@ -107,7 +107,7 @@ impl Columns {
                 continue;
             }
             if left_out > 0 {
-                text += &elided(left_out);
+                text += &left_out_note(left_out);
                 left_out = 0;
             }
             text += &self.line(&StepRow::new(run, at), &marks[at], paint);
@@ -160,7 +160,7 @@ impl Columns {
     }
 }
 
-fn elided(steps: usize) -> String {
+fn left_out_note(steps: usize) -> String {
     let steps = crate::counted(steps as u64, "step", "steps");
     format!("  … {steps} left out: `mazurka run` with the schedule below shows all …\n")
 }

@@ -7,7 +7,7 @@ use mazurka_core::record::{Leaf, Net, Record};
 
 use crate::dot::quoted;
 use crate::layers::Layers;
-use crate::svg::{INK, LINE, MARGIN, PAPER, TITLE, sheet, titled, wide, words};
+use crate::svg::{INK, LINE, MARGIN, PAPER, TITLE, sheet, text_element, text_width, with_tooltip};
 use crate::tree::fill;
 use crate::{clip, counted};
 
@@ -168,8 +168,8 @@ impl NetLayout {
             }
         }
         let widths = (0..count).map(|at| match at.checked_sub(conditions) {
-            None => 2.0 * RADIUS + wide(&condition_label(net, at)),
-            Some(event) => wide(&label(net, event)) + 8.0,
+            None => 2.0 * RADIUS + text_width(&condition_label(net, at)),
+            Some(event) => text_width(&label(net, event)) + 8.0,
         });
         Self {
             layers: Layers::new(&layer, widths.collect(), &connections),
@@ -227,14 +227,14 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     let layout = NetLayout::new(net);
     let heading = title(record, kind, tests, net);
     let legend = legend(net);
-    let lines = legend.iter().chain([&heading]).map(|line| wide(line));
+    let lines = legend.iter().chain([&heading]).map(|line| text_width(line));
     let right = lines.fold(layout.layers.right(), |a, b| a.max(b + MARGIN));
     let foot = TITLE + MARGIN + layout.layers.len() as f64 * ROW;
     let height = foot + (legend.len() + 1) as f64 * LINE + MARGIN;
     let mut text = sheet(right + MARGIN, height);
     text += "<defs><marker id=\"tip\" markerWidth=\"8\" markerHeight=\"8\" refX=\"7\" refY=\"3\" orient=\"auto\">";
     text += &format!("<path d=\"M0 0 L7 3 L0 6 Z\" fill=\"{INK}\"/></marker></defs>\n");
-    text += &words(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
+    text += &text_element(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
     for (at, event) in net.events.iter().enumerate() {
         let this = layout.conditions + at;
         for &condition in &event.takes {
@@ -264,13 +264,13 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
                     y - BOX / 2.0,
                     2.0 * half
                 );
-                let inside = words(x - half + 4.0, y + 4.0, &label(net, event), "");
+                let inside = text_element(x - half + 4.0, y + 4.0, &label(net, event), "");
                 let cross = if shown.terminal {
                     cross(x, y, half)
                 } else {
                     String::new()
                 };
-                titled(
+                with_tooltip(
                     &format!("{}: {}{more}", shown.process, shown.label),
                     &(rect + &cross + &inside),
                 )
@@ -278,7 +278,7 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
         };
     }
     for (at, line) in legend.iter().enumerate() {
-        text += &words(MARGIN, foot + (at + 1) as f64 * LINE, line, "");
+        text += &text_element(MARGIN, foot + (at + 1) as f64 * LINE, line, "");
     }
     text += "</svg>\n";
     text
@@ -324,7 +324,7 @@ fn condition_svg(net: &Net, at: usize, x: f64, y: f64) -> String {
     } else {
         small.to_owned()
     };
-    shape + &words(x + RADIUS + 2.0, y + 3.0, &condition_label(net, at), &small)
+    shape + &text_element(x + RADIUS + 2.0, y + 3.0, &condition_label(net, at), &small)
 }
 
 /// Returns the mark of an event after which the net stops.

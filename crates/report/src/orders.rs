@@ -3,7 +3,7 @@
 use mazurka_core::record::{Advice, AdvisedAccess, Orders, Record};
 
 use crate::events::line_of;
-use crate::verdict::{cut, headline};
+use crate::verdict::{headline, hit_bounds};
 use crate::{View, clip, counted, pad};
 
 /// Limit on the length of the text of an access.
@@ -44,7 +44,7 @@ pub fn orders(record: &Record, orders: &Orders, view: &View) -> String {
         let what = pad(&shortened(access), width);
         text += &format!("  {line}  {what}  {}\n", change(access));
     }
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     text
 }
 

@@ -5,7 +5,7 @@ use mazurka_core::{StopReason, Verdict};
 
 use crate::events::{Columns, bindings};
 use crate::table::{counts_with_meanings, findings};
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 use crate::{View, clip, counted, pad, replay_command};
 
 /// Limit on the labels of the recorded run that are shown.
@@ -18,7 +18,7 @@ const CONDITION_WIDTH: usize = 80;
 pub fn permutations(record: &Record, permuted: &Permutations, view: &View) -> String {
     let paint = view.paint;
     let mut text = headline(record, permuted, view);
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     let run = &permuted.recorded;
     let labels = counted(run.steps.len() as u64, "label", "labels");
     text += &format!("\n{}\n", paint.strong(&format!("recorded, {labels}:")));

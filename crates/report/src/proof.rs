@@ -5,7 +5,7 @@ use mazurka_core::record::{PathEvent, ProgramRecord, Record};
 use mazurka_core::{Bound, Verdict, conjunction};
 
 use crate::symbolic::path_events;
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 use crate::{View, bounds, clip, counted, witness};
 
 /// Returns how much of a proof was checked before a limit ended the check.
@@ -69,7 +69,7 @@ pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {
             }
         }
     }
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     for evidence in &record.witnesses {
         text.push('\n');
         text += &witness::witness(record, evidence, view);

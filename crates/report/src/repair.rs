@@ -4,7 +4,7 @@ use mazurka_core::Verdict;
 use mazurka_core::record::Record;
 
 use crate::View;
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 
 /// A change after which the program is verified.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ pub fn repaired(record: &Record, repairs: &Repairs<'_>, view: &View) -> String {
         (Verdict::Inconclusive, _) => {
             let unknown = paint.unsure("inconclusive:");
             let text = format!("{unknown} no violation is known, so there is nothing to repair\n");
-            return text + &cut(record, view);
+            return text + &hit_bounds(record, view);
         }
         (Verdict::Violated, 0) if repairs.all_tried => {
             let none = paint.bad("no repair:");

@@ -6,7 +6,7 @@ use crate::events::{Columns, bindings};
 use crate::permute::branches;
 use crate::shell::flags_of;
 use crate::symbolic::path_events;
-use crate::verdict::{cut, title};
+use crate::verdict::{hit_bounds, title};
 use crate::{View, replay_command, witness};
 
 /// The data that `run` shows besides its record.
@@ -63,7 +63,7 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         );
         text += &format!("{}\n", paint.unsure(&open));
     }
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     if !run.state.is_empty() {
         text += &format!("state: {}\n", bindings(&run.state));
     }

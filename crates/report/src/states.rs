@@ -8,7 +8,9 @@ use mazurka_core::record::{GraphEdge, GraphState, Leaf, Record, StateGraph};
 use crate::dot::{quoted, shape as dot_shape};
 use crate::events::bindings;
 use crate::layers::Layers;
-use crate::svg::{INK, LINE, Legend, MARGIN, PAPER, TITLE, shape, sheet, titled, wide, words};
+use crate::svg::{
+    INK, LINE, Legend, MARGIN, PAPER, TITLE, shape, sheet, text_element, text_width, with_tooltip,
+};
 use crate::tree::{fill, name};
 use crate::{clip, counted};
 
@@ -165,7 +167,12 @@ impl<'a> GraphLayout<'a> {
     fn new(graph: &'a StateGraph, top: f64) -> Self {
         let states = graph.states.len();
         let mut layer: Vec<usize> = graph.states.iter().map(|state| 2 * state.depth).collect();
-        let widest = |lines: &[String]| lines.iter().map(|line| wide(line)).fold(0.0, f64::max);
+        let widest = |lines: &[String]| {
+            lines
+                .iter()
+                .map(|line| text_width(line))
+                .fold(0.0, f64::max)
+        };
         let all = graph.states.iter().enumerate();
         let beside = all.map(|(at, state)| 2.0 * RADIUS + 6.0 + widest(&lines_beside(state, at)));
         let mut widths: Vec<f64> = beside.collect();
@@ -203,7 +210,10 @@ impl<'a> GraphLayout<'a> {
         let node = self.graph.states.len() + at;
         let lines = label(edge);
         let (left, y) = (self.layers.left(node) + 4.0, self.row(node));
-        let width = lines.iter().map(|line| wide(line)).fold(0.0, f64::max);
+        let width = lines
+            .iter()
+            .map(|line| text_width(line))
+            .fold(0.0, f64::max);
         let middle = left + width.min(80.0) / 2.0;
         let ink = if edge.mishap.is_some() { BAD } else { INK };
         let (top, bottom) = (y - 12.0, y + lines.len() as f64 * LINE - 8.0);
@@ -235,9 +245,9 @@ impl<'a> GraphLayout<'a> {
         for (at, line) in lines.iter().enumerate() {
             let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
             let options = format!("fill=\"{ink}\" {halo}");
-            text += &words(left, y + at as f64 * LINE, line, &options);
+            text += &text_element(left, y + at as f64 * LINE, line, &options);
         }
-        (line, titled(&step_details(edge), &text))
+        (line, with_tooltip(&step_details(edge), &text))
     }
 
     fn state_svg(&self, at: usize) -> String {
@@ -260,9 +270,9 @@ impl<'a> GraphLayout<'a> {
         for (line, words_of) in lines_beside(state, at).iter().enumerate() {
             let below = y - 2.0 + line as f64 * LINE;
             let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
-            text += words(x + RADIUS + 6.0, below, words_of, halo).trim_end();
+            text += text_element(x + RADIUS + 6.0, below, words_of, halo).trim_end();
         }
-        titled(&details(state, at), &text)
+        with_tooltip(&details(state, at), &text)
     }
 }
 
@@ -279,7 +289,7 @@ pub fn states_svg(record: &Record, graph: &StateGraph) -> String {
     let layout = GraphLayout::new(graph, top);
     let legend =
         Legend::from_leaves(|leaf| graph.states.iter().any(|state| state.mark == Some(leaf)));
-    let lines = heading.iter().map(|line| wide(line) + 2.0 * MARGIN);
+    let lines = heading.iter().map(|line| text_width(line) + 2.0 * MARGIN);
     let nodes = layout.layers.right() + SWING + MARGIN;
     let width = lines.fold(nodes, f64::max).max(legend.width());
     let foot = top + layout.layers.len() as f64 * ROW + LINE;
@@ -288,7 +298,7 @@ pub fn states_svg(record: &Record, graph: &StateGraph) -> String {
     text += &format!("<path d=\"M0 0 L7 3 L0 6 Z\" fill=\"{INK}\"/></marker></defs>\n");
     for (at, line) in heading.iter().enumerate() {
         let bold = if at == 0 { "font-weight=\"bold\"" } else { "" };
-        text += &words(MARGIN, MARGIN + at as f64 * LINE, line, bold);
+        text += &text_element(MARGIN, MARGIN + at as f64 * LINE, line, bold);
     }
     // All lines are drawn below all text.
     let edges = (0..graph.edges.len()).map(|at| layout.edge(at));
@@ -302,7 +312,7 @@ pub fn states_svg(record: &Record, graph: &StateGraph) -> String {
             "<path d=\"M{x:.1} {from:.1} V{end:.1}\" fill=\"none\" stroke=\"{INK}\" \
              stroke-width=\"2\" marker-end=\"url(#tip)\"/>"
         );
-        text += &titled("the initial state", &arrow);
+        text += &with_tooltip("the initial state", &arrow);
     }
     for at in 0..graph.states.len() {
         text += &layout.state_svg(at);

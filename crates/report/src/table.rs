@@ -7,7 +7,7 @@ use crate::covers::covers;
 use crate::events::line_of;
 use crate::history::clients;
 use crate::profile::profile;
-use crate::verdict::{cut, model, not_explored, title, two_runs};
+use crate::verdict::{hit_bounds, model, not_explored, title, two_runs};
 use crate::{Paint, View, clip, pad, witness};
 
 /// Returns the program, the counts, the findings, and how to see them.
@@ -230,7 +230,7 @@ pub(crate) fn listed(
     text += &covers(record, view);
     text += &clients(record, view);
     text += &not_explored(record, view);
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     text.push('\n');
     text += &counts_with_meanings(rows, paint);
     text += &findings(record, view);

@@ -48,7 +48,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
             text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
-            text += &cut(record, view);
+            text += &hit_bounds(record, view);
             text += &still_open(record, view);
             text.push('\n');
             if let Some(last) = record.witnesses.last() {
@@ -60,7 +60,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
             text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
-            text += &cut(record, view);
+            text += &hit_bounds(record, view);
             // If the search excludes nothing, the headline already tells that.
             if record.kinds.open != record.kinds.counted {
                 text += &still_open(record, view);
@@ -318,7 +318,7 @@ pub(crate) fn model(memory: &str) -> &str {
 }
 
 /// Returns every bound that was hit, and what to do about each.
-pub(crate) fn cut(record: &Record, view: &View) -> String {
+pub(crate) fn hit_bounds(record: &Record, view: &View) -> String {
     let mut text = String::new();
     for bound in &record.scope.bounds {
         let name = view.paint.unsure(&bounds::name(bound));

@@ -285,7 +285,7 @@ impl Panel {
         );
         Some(Cell {
             lane,
-            lines: cut(full),
+            lines: clip_lines(full),
             title,
             style,
             racing: step.racing,
@@ -318,7 +318,7 @@ impl Panel {
             cells.push(Cell {
                 lane,
                 title: format!("{}: {}", self.lanes[lane].name, joined(&full, ", ")),
-                lines: cut(full),
+                lines: clip_lines(full),
                 style,
                 racing: false,
             });
@@ -401,7 +401,7 @@ impl LaneRow {
 }
 
 /// Shortens lines so that they fit into a box.
-fn cut(lines: Vec<(Tone, String)>) -> Vec<(Tone, String)> {
+fn clip_lines(lines: Vec<(Tone, String)>) -> Vec<(Tone, String)> {
     let line = |(tone, line): (Tone, String)| (tone, clip(&line, BOX_WIDTH));
     lines.into_iter().map(line).collect()
 }
