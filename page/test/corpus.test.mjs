@@ -17,8 +17,9 @@ const native = process.env.MAZURKA ?? join(root, "target/debug/mazurka");
 const missing = [wasm, native].find((path) => !existsSync(path));
 const options = { skip: missing && `skipped: ${missing === wasm ? "mazurka.wasm.lzma missing (page/build makes it)" : "mazurka missing"}` };
 
-// Both stop after a number of steps, never by a clock.
-const LIMITS = ["--max-steps=200000", "--memory-limit=1G"];
+// Both stop after a number of steps, never by a clock, and before the limit of memory, which the two
+// reach at different steps.
+const LIMITS = ["--max-steps=100000", "--memory-limit=1G"];
 const module = missing ? null : new WebAssembly.Module(unpack(readFileSync(wasm)));
 
 // Removes what depends on the machine.

@@ -2,7 +2,7 @@
 //!
 //! Emmi, Qadeer, Rakamarić, "Delay-bounded scheduling", POPL 2011. The processes run one after the
 //! other, each as far as it can; a *delay* passes over the process whose turn it is. All schedules
-//! with at most so many delays are explored: few, but those that people forget.
+//! with at most `delays` delays are explored: they are few, and authors often overlook them.
 //!
 //! `cargo run -p mazurka --example own_policy`
 
@@ -87,7 +87,7 @@ impl<E: Execution> Policy<E> for Delaying {
     }
 }
 
-/// Explores a `.maz` program with so many delays.
+/// Explores a `.maz` program with at most `delays` delays.
 pub fn explore(text: &str, delays: usize) -> Findings {
     let checked = mazurka_lang::load(text, &[]).expect("a right program");
     let code = mazurka_lang::compile(&checked, text).expect("a right program");

@@ -1,14 +1,14 @@
-//! Explores one part of a search space on its own: within a budget of steps, or by cutting the
-//! part.
+//! Explores one part of a search space alone: to its end within a budget of steps, or by cutting it
+//! into smaller parts.
 //!
 //! The outcome of a part is a function of the program and the part alone. A part is explored with a
 //! budget of *steps*. If the budget is too small, the findings are discarded and the part is cut
-//! (see `cut`) into children, which are parts, too. So the tree of parts does not depend on the
-//! machine that explores a part, on its speed, or on the number of attempts. The findings of the
-//! leaves, combined in the order of the tree, are those of the whole space.
+//! into children (see `cut`), which are again parts. Therefore the tree of parts does not depend on
+//! the machine that explores a part, on its speed, or on the number of attempts. The findings of
+//! the leaves, combined in the order of the tree, are those of the whole space.
 //!
 //! Some parts cannot be cut, for instance if all runs start with the same thousands of steps. They
-//! are explored to the end. The price is the discarded work: at most one budget for each cut.
+//! are explored without a budget. The price is the discarded work: at most one budget for each cut.
 //! docs/cluster.md has measurements with 64 children for each cut.
 
 use std::time::Duration;
@@ -27,14 +27,14 @@ use crate::drive::search::Search;
 pub enum Within {
     /// The part is explored.
     Explored(Box<Parts>),
-    /// The part takes more steps than its budget. The number is that of the steps made.
+    /// The part takes more steps than its budget. The value is the number of steps made.
     TooLarge(u64),
     /// The watch stopped the exploration.
     BrokenOff(Bound),
 }
 
 impl Parts {
-    /// Returns a search in which nothing is explored and nothing is cut.
+    /// Returns a search that consists of one unexplored part: the whole space.
     pub fn whole(search: Search<Stateless>) -> Self {
         Self {
             left: vec![Part::whole()],
@@ -42,8 +42,7 @@ impl Parts {
         }
     }
 
-    /// Explores the remaining parts, in this thread, with at most this number of steps for each
-    /// part.
+    /// Explores the remaining parts in this thread, with at most `most_steps` steps for each part.
     pub fn explore_within<E: Execution>(
         mut self,
         program: &mut E,
@@ -67,7 +66,7 @@ impl Parts {
     }
 
     /// Cuts the only remaining part into about `pieces` parts. Returns `None` if there would be
-    /// fewer than two. `spent`: the discarded steps, which count.
+    /// fewer than two. `spent` is the number of discarded steps; they count, too.
     pub fn split<E: Execution>(&self, program: &mut E, pieces: usize, spent: u64) -> Option<Self> {
         let [part] = &self.left[..] else {
             return None;
@@ -90,14 +89,14 @@ impl Parts {
         Some(parts)
     }
 
-    /// Adds the findings of another part of the same search. The order of the parts matters: the
-    /// first final states are shown.
+    /// Adds the findings of another part of the same search. The parts must be added in their
+    /// order, because the first final states are shown.
     pub fn add(&mut self, other: Parts) {
         self.found.absorb(other.found);
     }
 
-    /// Returns the findings of a search whose parts were added. `stopped_by` says why some parts
-    /// are missing.
+    /// Returns the findings of a search whose parts were added. `stopped_by` is the reason why some
+    /// parts are missing.
     pub fn added_up(self, stopped_by: Option<Bound>, elapsed: Duration) -> Findings {
         let mut found = self.found;
         if let Some(bound) = stopped_by {

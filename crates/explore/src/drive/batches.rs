@@ -1,9 +1,10 @@
-//! Workers that draw executions.
+//! Workers that draw a sample of executions.
 //!
-//! A sample is drawn in batches, each with a seed of its own (`algorithms/sample`), so the
-//! executions drawn depend neither on the number of workers nor on their speed. A worker has a
-//! program of its own and takes the next batch when it has finished one. Batches are put together
-//! in their order, up to the first in which a violation ends the search: later ones do not count.
+//! A sample is drawn in batches, each with a seed of its own (`algorithms/sample`), so the drawn
+//! executions depend neither on the number of workers nor on their speed. Each worker has its own
+//! copy of the program and takes the next batch when it has finished one. The findings of the
+//! batches are merged in order, up to the first batch in which a violation ends the search; later
+//! batches do not count.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -25,8 +26,8 @@ use crate::drive::search::{Search, Session, Start};
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 impl Search<Sample> {
-    /// Draws executions with several workers. If steps are limited, one worker draws, because steps
-    /// are counted in the order in which they are made.
+    /// Draws executions with several workers. If the number of steps is limited, one worker draws
+    /// all executions, so that the limit is exact.
     pub fn share_walks<E: Execution>(
         &self,
         workers: &Workers<'_, E>,
@@ -98,7 +99,7 @@ struct SharedSample<'a> {
     /// Batches after this one are not needed.
     last: AtomicU64,
     stopped: AtomicBool,
-    /// One for each worker.
+    /// The counts of each worker.
     drawing: Vec<BatchCounts>,
 }
 
@@ -194,7 +195,7 @@ struct GatheredFindings {
 }
 
 impl GatheredFindings {
-    /// Adds a batch, and merges all batches for which none before is missing.
+    /// Adds a batch, and merges all batches that have no missing batch before them.
     fn add(&mut self, batch: u64, found: Findings) {
         self.executions += found.counts.executions;
         self.steps += found.counts.steps;
@@ -217,7 +218,7 @@ impl GatheredFindings {
         }
     }
 
-    /// Returns the findings of all batches, in the order in which one worker would have them.
+    /// Returns the findings of all batches, as one worker would have found them.
     fn all(mut self, goal: Goal, why_broken: impl FnOnce() -> Bound) -> Findings {
         for (_, found) in std::mem::take(&mut self.early) {
             self.absorb(found);

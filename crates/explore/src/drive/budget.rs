@@ -1,7 +1,7 @@
 //! The resources that a search may use: steps, executions, time and memory.
 //!
-//! Every loop asks here whether it may continue, so a limit means the same for all of them. A new
-//! limit is a field of [`Limits`], a [`Bound`] that names it, and a question here.
+//! Every loop checks here whether it may continue, so a limit means the same for all loops. A new
+//! limit needs a field of [`Limits`], a [`Bound`] that names it, and a check here.
 //!
 //! The memory limit applies to the whole operating-system process. The watch measures the memory,
 //! and [`look`](Budget::look) calls the watch.
@@ -36,12 +36,12 @@ pub struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    /// Makes the budget of a search that starts now.
+    /// Creates the budget of a search that starts now.
     pub fn new(limits: &'a Limits) -> Self {
         Self::after(Duration::ZERO, limits)
     }
 
-    /// Makes the budget of a resumed search that has already taken some time.
+    /// Creates the budget of a resumed search that has already taken some time.
     pub(crate) fn after(before: Duration, limits: &'a Limits) -> Self {
         Self {
             limits,
@@ -55,7 +55,7 @@ impl<'a> Budget<'a> {
         self.before + self.start.elapsed()
     }
 
-    /// Returns the limits for the rest of the search, with the time that is left.
+    /// Returns the limits for the rest of the search, with the remaining time.
     pub fn left(&self) -> Limits {
         let left = |time: Duration| time.saturating_sub(self.elapsed());
         Limits {
@@ -64,8 +64,8 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Names the limits of time, steps and executions in bounds as they were given, not as they
-    /// were left to a part of the search.
+    /// Replaces the limits of time, steps and executions in `bounds`, which are those of a part of
+    /// the search, by the limits that the user gave.
     pub(crate) fn restate_all(&self, bounds: &mut Vec<Bound>) {
         for bound in bounds.iter_mut() {
             match (bound, self.limits.steps, self.limits.executions) {
@@ -78,8 +78,8 @@ impl<'a> Budget<'a> {
         self.restate(bounds);
     }
 
-    /// Names the limit of time in bounds as it was given, not as it was left to a part of the
-    /// search.
+    /// Replaces the limit of time in `bounds`, which is that of a part of the search, by the limit
+    /// that the user gave.
     pub fn restate(&self, bounds: &mut Vec<Bound>) {
         if let Some(time) = self.limits.time {
             for bound in bounds.iter_mut() {
@@ -96,8 +96,8 @@ impl<'a> Budget<'a> {
         self.limits.executions.is_some() || self.limits.steps.is_some()
     }
 
-    /// Whether another step may be made after `made` steps. The bound names the limit, which a
-    /// caller that makes several steps at a time may have exceeded.
+    /// Whether another step may be made after `made` steps. The bound names the limit itself: a
+    /// caller that makes several steps at a time may have exceeded it.
     #[inline]
     pub fn may_step(&self, made: u64) -> ControlFlow<Bound> {
         match self.limits.steps {
@@ -115,7 +115,7 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Returns the limit that several workers together have exceeded, as it was given.
+    /// Returns the limit, as the user gave it, that all workers together have exceeded.
     pub(crate) fn passed(&self, steps: u64, executions: u64) -> Option<Bound> {
         let most_steps = self.limits.steps.filter(|&most| steps > most);
         let most_executions = self.limits.executions.filter(|&most| executions > most);
@@ -139,8 +139,8 @@ impl<'a> Budget<'a> {
         self.look_at(counts, None, watch)
     }
 
-    /// Checks the time, and calls the watch with the counts, for a search of which the fraction
-    /// `done` is finished, if known.
+    /// Checks the time, and calls the watch with the counts. `done` is the finished fraction of the
+    /// search, if known.
     pub(crate) fn look_at(
         &self,
         counts: Counts,
@@ -158,21 +158,21 @@ impl<'a> Budget<'a> {
         })
     }
 
-    /// Returns the limit that broke off a step: one that is reached now, or else the time limit,
-    /// which the step may have seen slightly earlier.
+    /// Returns the limit that broke off a step: a limit that is reached now, or else the time
+    /// limit, which the step may have observed slightly earlier.
     pub fn why_broken(&self, counts: Counts, watch: &mut Watch<'_>) -> Bound {
         let shows = self.look(counts, watch).break_value();
         shows.unwrap_or_else(|| broken_by(self.limits))
     }
 }
 
-/// Returns the limit that broke off a step if none is known to be reached.
+/// Returns the limit that broke off a step if no limit is known to be reached.
 pub fn broken_by(limits: &Limits) -> Bound {
     let time = limits.time.map(|time| time.as_millis() as u64);
     time.map_or(Bound::Interrupted, Bound::TimeLimit)
 }
 
-/// A budget that several searches spend, one after the other.
+/// A budget that several searches spend one after the other.
 ///
 /// ```
 /// use mazurka_core::{Bound, Counts, Limits};
@@ -193,7 +193,7 @@ pub struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
-    /// Makes an account that has spent nothing but time.
+    /// Creates an account that has spent nothing but time.
     pub fn new(budget: Budget<'a>) -> Self {
         Self {
             budget,
@@ -208,7 +208,7 @@ impl<'a> Account<'a> {
         self.executions += counts.executions;
     }
 
-    /// Forgets the executions so far: those that were drawn are a sample and do not count.
+    /// Resets the number of executions: drawn executions are a sample and do not count.
     pub fn forget_executions(&mut self) {
         self.executions = 0;
     }
@@ -229,7 +229,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Returns the limit that leaves nothing for the next search, if there is one.
+    /// Returns the limit that leaves nothing for the next search, if any.
     pub fn over(&self) -> Option<Bound> {
         let steps = self.budget.may_step(self.steps).break_value();
         let executions = || self.budget.may_run(self.executions).break_value();
@@ -237,7 +237,7 @@ impl<'a> Account<'a> {
         steps.or_else(executions).or_else(time)
     }
 
-    /// Names limits in bounds as they were given, not as they were left to a search.
+    /// Replaces the limits of a search in `bounds` by the limits that the user gave.
     pub fn restate(&self, bounds: &mut Vec<Bound>) {
         self.budget.restate_all(bounds);
     }

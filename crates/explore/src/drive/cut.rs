@@ -1,54 +1,56 @@
 //! Cuts the search space into parts that can be explored independently.
 //!
-//! A part is a prefix of schedules and the processes that sleep after it. In a part, an engine
-//! explores the traces that start with its prefix and then with no sleeping process. The engine
-//! must treat processes that sleep at the start like those that it has put to sleep itself.
+//! A part consists of a prefix of schedules and the processes that sleep after it. Its traces are
+//! those that start with the prefix and whose next step is not made by a sleeping process. The
+//! engine must treat a process that sleeps at the start like one that the engine itself has put to
+//! sleep.
 //!
-//! A part is cut in two by a process that is ready and awake: in the traces of one half its step
-//! can come first after the prefix, so the step becomes a part of the prefix (with each of its
-//! outcomes) and wakes the sleeping processes that it conflicts with, as in the plain sleep-set
-//! tree (see `sleep`); in the traces of the other half it cannot, so the process sleeps. Each trace
-//! belongs to exactly one half. If no other process is ready and awake, or nothing that another
-//! process may still do conflicts with the step (`Promises::future`), the second half has no trace.
+//! A part is cut in two by a process that is ready and awake. In the traces of the first half, the
+//! step of this process can come first after the prefix. So the step becomes a part of the prefix
+//! (with each of its outcomes) and wakes the sleeping processes that it conflicts with, as in the
+//! plain sleep-set tree (see `sleep`). In the traces of the second half, the step cannot come
+//! first, so the process sleeps. Each trace belongs to exactly one half. If no other process is
+//! ready and awake, or if no future step of another process conflicts with the step
+//! (`Promises::future`), the second half has no trace.
 //!
-//! The tree that the engine itself explores cannot be cut: when its first branch is handed out, a
-//! state may still get branches from races that have not been met yet. The halves are complete from
-//! the start, and races with events of the prefix need not be analysed. The price is that a
-//! sleeping process which no race of the part wakes may end a run (blocked): a sleeping process
-//! counts as cover only where it is a true initial; without that rule traces are lost (the tests
-//! show it at once).
+//! The tree that the engine itself explores cannot be cut: when its first branch is handed out,
+//! races that have not been met yet may still add branches to a state. The halves are complete from
+//! the start, and races with events of the prefix need not be analysed. The price is that a run may
+//! end blocked at a sleeping process that no race of the part wakes. A sleeping process covers a
+//! sequence only if it is a true initial of it; without this rule traces are lost, as the tests
+//! show at once.
 //!
-//! *Which process.* Any would do. If nothing ever conflicts with its step, the second half has no
-//! trace, but an engine does not know that and blocks all its runs. So one run is made, and only a
-//! process is taken whose step conflicts with one of another process in it; if there is none, the
-//! part is not cut. Of these it is the one whose step conflicts with the fewest *next* steps: the
-//! engine would run it first, too. With c conflicts the first half is assumed to be 1/(1+c) of the
-//! part, because one of c+1 steps comes first, but at most [`FIRST_HALF`]. If there are none, what
-//! wakes the process in the second half is far away, and more runs are blocked there. So from
-//! [`FEW_PARTS`] on, parts are cut only at conflicts.
+//! *Which process.* Every choice is correct. If nothing ever conflicts with the step of the
+//! process, the second half has no trace, but an engine does not know that and blocks all its runs.
+//! So one run is made, and only processes are considered whose step conflicts with a step of
+//! another process in this run; if there is none, the part is not cut. Among them, the process is
+//! chosen whose step conflicts with the fewest *next* steps, because the engine would run it first,
+//! too. With c conflicts the first half is assumed to be 1/(1+c) of the part, because one of c+1
+//! steps comes first, but at most [`FIRST_HALF`]. If no next step conflicts, the step that wakes
+//! the process in the second half is far away, and more runs are blocked there. So from
+//! [`FEW_PARTS`] parts on, a part is cut only at conflicts.
 //!
 //! Tried and dropped (figures for `optimal`):
-//! - One part for each process that is ready and awake, in a cut of the sleep-set tree: many
-//!   processes sleep in most parts. lastzero(15) in 256 parts made 1.6 times the steps of one
-//!   worker.
-//! - Two halves by the first process, or by the one with the *most* conflicts, or without the run:
-//!   lastzero(16) had 49 to 75 blocked runs for each 100.
-//! - Tasks that share the upper states of one search, with sequences that reverse races sent to
+//! - One part for each process that is ready and awake, as in the sleep-set tree: many processes
+//!   sleep in most parts. lastzero(15) in 256 parts made 1.6 times the steps of one worker.
+//! - Two halves by the first process, or by the process with the *most* conflicts, or without the
+//!   run: lastzero(16) had 49 to 75 blocked runs for each 100.
+//! - Tasks that share the upper states of one search; sequences that reverse races are sent to
 //!   these states and inserted after each round of tasks. If a branch counts as asleep as soon as a
-//!   task has it, traces are lost: a sleeping process covers a sequence that is foreign to it only
-//!   because its subtree, when it is finished, has inserted what it does not cover into the wakeup
-//!   trees of the branches after it. If tasks start only at the ends of wakeup sequences, where
+//!   task explores it, traces are lost: a sleeping process may cover a sequence of another branch
+//!   only because its finished subtree has inserted all sequences that it does not cover into the
+//!   wakeup trees of the later branches. If tasks start only at the ends of wakeup sequences, where
 //!   nothing sleeps, and the trees above stay open, the trees are too large to be shared:
 //!   lastzero(15) had 12 301 tasks and 110 458 shared states after its first 98 079 steps, and
-//!   philosophers(7) took eight times the CPU time (and lost traces where two tasks of a round sent
-//!   sequences that are foreign to each other).
+//!   philosophers(7) took eight times the CPU time (and traces were lost where two tasks of a round
+//!   sent sequences of each other's branches).
 //!
-//! For `naive` there are no sleep sets: the parts are those of the tree of all interleavings, and a
-//! part is cut into one for each process that is ready.
+//! For `naive` there are no sleep sets: the parts are those of the tree of all interleavings, and
+//! cutting a part gives one part for each process that is ready.
 //!
-//! The largest part is cut first, until there are enough. The size of a part is estimated as its
-//! share of the part that it was cut from. Nothing depends on time or on the number of workers, so
-//! the parts are always the same.
+//! The largest part is cut first, until there are enough parts. The size of a part is estimated as
+//! its share of the part that it was cut from. The estimate depends neither on time nor on the
+//! number of workers, so the parts are always the same.
 //!
 //! Tested (testkit/tests/it/parallel.rs): the parts of random programs, and of the corpus, together
 //! have the traces, deadlocks, failures and final states that brute force finds, and no trace is in
@@ -70,23 +72,23 @@ use crate::relations::catalogue::conflict;
 
 /// Limit on the number of parts that are cut.
 const CUTS: usize = 4096;
-/// Number of parts from which on a part is cut only where steps conflict.
+/// From this number of parts on, a part is cut only where steps conflict.
 const FEW_PARTS: usize = 32;
-/// The greatest share of a part that is assumed of its first half.
+/// The greatest assumed share of the first half of a part.
 const FIRST_HALF: f64 = 0.8;
 /// The length of the run that shows which steps conflict.
 const REHEARSED: usize = 1000;
 /// A part with more children than this is not cut: a `choose` may have a billion outcomes.
 const MOST_CHILDREN: usize = 4096;
 
-/// A part of the search space.
+/// A part of the search space: the runs that start with a prefix and in which some processes sleep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// The steps that all its runs start with.
     pub prefix: Schedule,
     /// The processes that sleep after the prefix.
     pub asleep: Vec<ProcessPath>,
-    /// Its estimated share of the whole space.
+    /// The estimated share of the part in the whole space.
     pub share: f64,
 }
 
@@ -101,16 +103,16 @@ impl Part {
     }
 }
 
-/// The parts, and the effort of finding them.
+/// The parts, and the work of finding them.
 #[derive(Clone, Debug)]
 pub(crate) struct Cut {
     pub parts: Vec<Part>,
-    /// Number of edges of the tree above the parts.
+    /// Number of edges of the search tree above the parts.
     pub events: u64,
     pub steps: u64,
 }
 
-/// A part and its position among the others.
+/// A part and its position among all parts.
 struct Piece {
     part: Part,
     place: Vec<u32>,
@@ -138,8 +140,8 @@ impl Ord for Piece {
     }
 }
 
-/// Cuts a part of the space of a program into at least `parts` parts, if there are that many. Parts
-/// that cannot be cut further do not count. `sleep`: whether there are sleep sets.
+/// Cuts a part of the space of a program into at least `parts` parts, if possible. Parts that
+/// cannot be cut further do not count. `sleep` says whether there are sleep sets.
 pub(crate) fn cut<E: Execution>(
     program: &mut E,
     whole: Part,
@@ -200,12 +202,12 @@ pub(crate) fn cut<E: Execution>(
 struct Rules {
     /// Whether there are sleep sets.
     sleep: bool,
-    /// Whether it is cut even if no steps conflict.
+    /// Whether a part is cut even if no steps conflict.
     freely: bool,
 }
 
-/// Returns the parts of a part: an empty list if its runs end there or it is not to be cut, `None`
-/// if there are too many.
+/// Returns the parts of a part. The list is empty if the runs end there or if the part must not be
+/// cut. Returns `None` if there are too many parts.
 fn children<E: Execution>(
     rest: &mut Suffix<'_, E>,
     part: &Part,
@@ -256,8 +258,8 @@ fn children<E: Execution>(
     Some(children)
 }
 
-/// Whether nothing that another process may still do conflicts with the next step of a process:
-/// then the step can always come first.
+/// Whether no future step of another process conflicts with the next step of a process. Then the
+/// step can always come first.
 fn nothing_conflicts<E: Execution>(rest: &Suffix<'_, E>, process: ProcessId) -> bool {
     let mut claims = Claims::new();
     rest.claims(process, &mut claims);
@@ -271,7 +273,7 @@ fn nothing_conflicts<E: Execution>(rest: &Suffix<'_, E>, process: ProcessId) -> 
     })
 }
 
-/// Returns the process to cut by, and the number of next steps that its own conflicts with.
+/// Returns the process to cut by, and the number of next steps that conflict with its step.
 fn least<E: Execution>(
     rest: &mut Suffix<'_, E>,
     processes: &[ProcessId],
@@ -302,7 +304,7 @@ fn least<E: Execution>(
     least
 }
 
-/// Makes a run in which the first ready process always makes the next step.
+/// Makes a run in which each step is made by the first ready process.
 fn rehearse<E: Execution>(rest: &mut Suffix<'_, E>, steps: &mut u64) {
     for _ in 0..REHEARSED {
         let mut all = rest.processes().in_order().iter().copied();
@@ -317,8 +319,8 @@ fn rehearse<E: Execution>(rest: &mut Suffix<'_, E>, steps: &mut u64) {
     }
 }
 
-/// Adds the parts in which a process makes the next step of a part, which has this share of the
-/// whole. Returns `None` if there are too many.
+/// Adds the parts in which `process` makes the next step of `part`. `share` is their share of the
+/// whole space. Returns `None` if there are too many.
 fn run<E: Execution>(
     rest: &mut Suffix<'_, E>,
     (part, asleep): (&Part, &[ProcessId]),

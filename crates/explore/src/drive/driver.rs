@@ -20,50 +20,50 @@ use crate::drive::search::Session;
 
 /// An algorithm: the choice of the next process.
 ///
-/// The driver calls [`enter`](Policy::enter) in the initial state and after each step, then
-/// [`next`](Policy::next) until there is none, then [`leave`](Policy::leave) and goes back one
-/// step. `next` is asked again each time the search returns to a state. It is not asked in a state
-/// beyond the limits.
+/// The driver calls [`enter`](Policy::enter) in the initial state and after each step. Then it
+/// calls [`next`](Policy::next) until that returns `None`. Then it calls [`leave`](Policy::leave)
+/// and goes back one step. It calls `next` again each time the search returns to a state. It does
+/// not call `next` in a state beyond the limits.
 pub trait Policy<E: Execution> {
     /// Whether no two complete runs are equivalent, so that traces need not be distinguished.
     const UNIQUE: bool;
 
-    /// Whether it merges equal states: then the number of traces is unknown, each transition is
-    /// executed at most once, and runs end where a process meets a false `assume`.
+    /// Whether the policy merges equal states. Then the number of traces is unknown, each
+    /// transition is executed at most once, and runs end where a process meets a false `assume`.
     const MERGES: bool = false;
 
-    /// Whether it meets every trace. If not, the number of traces and the least schedules are
-    /// unknown.
+    /// Whether the policy meets every trace. If not, the number of traces and the least schedules
+    /// are unknown.
     const EVERY_TRACE: bool = true;
 
-    /// Whether it draws executions, so that it matters how often a trace is met.
+    /// Whether the policy draws executions, so that the number of times a trace is met matters.
     const SAMPLES: bool = false;
 
-    /// Whether it knows steps that only enable each other ([`Execution::separate_ends`]).
+    /// Whether the policy handles steps that only enable each other ([`Execution::separate_ends`]).
     const SEPARATES: bool = false;
 
     /// Called when the search has entered a state by a step.
     fn enter(&mut self, program: &E);
 
-    /// Called after [`enter`](Policy::enter). The policy may move the program elsewhere if it
-    /// brings it back to the same state. Returns the number of steps that it made for that.
+    /// Called after [`enter`](Policy::enter). The policy may make steps and must return to the same
+    /// state. Returns the number of steps made.
     fn look_around(&mut self, _program: &mut E) -> u64 {
         0
     }
 
-    /// Returns the process to run now; `None` if the state is done. If nothing was run from this
-    /// state though a process is ready, the run counts as blocked. The policy adds the outcomes for
-    /// the `choose` expressions of the step to `outcomes`, which is empty; an expression without
-    /// one gets its least value.
+    /// Returns the process to run now, or `None` if the state is done. If no process was run from
+    /// this state although one is ready, the run counts as blocked. The policy adds the outcomes
+    /// for the `choose` expressions of the step to `outcomes`, which is empty; an expression
+    /// without one gets its least value.
     fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId>;
 
     /// Called when the chosen step has been made with these outcomes. Returns true to take the step
-    /// back and make it again with the outcomes as changed by this call.
+    /// back and make it again with the outcomes that this call has changed.
     fn amend(&mut self, _event: &Event, _outcomes: &mut Vec<i64>) -> bool {
         false
     }
 
-    /// Whether the last state entered is covered elsewhere, even if no process can continue.
+    /// Whether the last entered state is covered elsewhere, even if no process can continue.
     fn known(&self) -> bool {
         false
     }
@@ -71,8 +71,8 @@ pub trait Policy<E: Execution> {
     /// Called when the search is about to undo the last step.
     fn leave(&mut self, program: &E);
 
-    /// Like [`leave`](Policy::leave), repeated while nothing is to be run from the state that the
-    /// search returns to. Returns the number of events that are left.
+    /// Like [`leave`](Policy::leave), repeated while the state that the search returns to has no
+    /// process to run. Returns the number of remaining events.
     fn leave_to(&mut self, program: &E) -> usize {
         self.leave(program);
         program.events().len() - 1
@@ -90,7 +90,7 @@ pub trait Policy<E: Execution> {
         false
     }
 
-    /// Makes the policy record the reversals of races that it schedules, if it supports this.
+    /// Makes the policy record the reversals of races that it schedules, if it supports that.
     fn note_reversals(&mut self) {}
 
     /// Returns the reversals that were scheduled since the last call. Positions are those of the
@@ -99,8 +99,8 @@ pub trait Policy<E: Execution> {
         Vec::new()
     }
 
-    /// Returns a fingerprint of the transition that has just been executed, if equal states are
-    /// merged: of the last event, and of the state entered last, from which it was made.
+    /// If equal states are merged: returns a fingerprint of the transition that has just been
+    /// executed, which combines the last event and the state before it.
     fn transition(&self, _program: &E) -> Option<Fingerprint> {
         None
     }
@@ -115,7 +115,8 @@ pub trait Policy<E: Execution> {
         None
     }
 
-    /// Returns the number of states that the states met represent, if one may represent several.
+    /// Returns the number of states that the met states represent, if one state may represent
+    /// several.
     fn permuted(&self) -> Option<u64> {
         None
     }
@@ -126,29 +127,29 @@ pub trait Policy<E: Execution> {
         Vec::new()
     }
 
-    /// Returns the probability so far that a new state was taken for a known one, if it can be
-    /// computed.
+    /// Returns the probability so far that a new state was taken for a known one, if computable.
     fn miss(&self) -> Option<f64> {
         None
     }
 
-    /// Returns the greatest number of states stored at any time, if it stores states.
+    /// Returns the greatest number of states stored at any time, if the policy stores states.
     fn stored(&self) -> Option<u64> {
         None
     }
 
-    /// Returns the part of the search that is done, between 0 and 1, if it is known.
+    /// Returns the finished fraction of the search, between 0 and 1, if it is known.
     fn progress(&self) -> Option<f64> {
         None
     }
 }
 
-/// A race of the current run whose reversal was scheduled because nothing covers it yet.
+/// A race of the current run whose reversal was scheduled because no explored sequence covers it
+/// yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReversedRace {
-    /// The position of its first event.
+    /// The position of the first event of the race.
     pub first: usize,
-    /// The step that is to come before it.
+    /// The step that must come before it.
     pub second: RacingStep,
 }
 
@@ -203,11 +204,11 @@ impl End {
 
 /// Watches a search step by step. `()` ignores it.
 pub trait Observer<E: Execution> {
-    /// Whether it watches at all.
+    /// Whether the observer needs to be called.
     fn looks(&self) -> bool {
         true
     }
-    /// Called when the search starts (again) in the initial state.
+    /// Called when the search starts, or starts again, in the initial state.
     fn start(&mut self, _program: &E) {}
     /// Called after a step.
     fn pushed(&mut self, _program: &E) {}
@@ -217,7 +218,9 @@ pub trait Observer<E: Execution> {
     fn complete(&mut self, _program: &E) {}
     /// Called when the limit on its length ends a run that could continue.
     fn cut(&mut self, _program: &E) {}
-    /// Whether it wants to know which races are reversed.
+    /// Called when the search has ended, in any state.
+    fn end(&mut self, _program: &E) {}
+    /// Whether the observer needs the reversed races.
     fn counts_reversals(&self) -> bool {
         false
     }
@@ -238,12 +241,12 @@ pub enum Goal {
     Everything,
     /// As soon as there is a violation of one of these kinds.
     Violation(Kinds),
-    /// As soon as there is a violation of one of the kinds `of`. If there is none, all those
+    /// As soon as there is a violation of one of the kinds in `of`. If there is none, all kinds in
     /// `among` are decided.
     First {
-        /// The search stops at these.
+        /// The search stops at violations of these kinds.
         of: Kinds,
-        /// These are looked for.
+        /// Violations of these kinds are searched for.
         among: Kinds,
     },
 }
@@ -257,7 +260,7 @@ impl Goal {
         }
     }
 
-    /// Whether violations of this kind are looked for.
+    /// Whether violations of this kind are searched for.
     pub fn looks_for(self, kind: Kind) -> bool {
         match self {
             Goal::Everything => true,
@@ -273,7 +276,7 @@ pub struct Progress {
     pub counts: Counts,
     /// Time since the start.
     pub elapsed: Duration,
-    /// The part that is done, if known.
+    /// The finished fraction of the search, if known.
     pub done: Option<f64>,
     /// The estimated number of executions, if there is an estimate.
     pub estimate: Option<Estimate>,
@@ -313,11 +316,12 @@ pub(crate) fn drive<E: Execution, P: Policy<E>>(
     };
     driver.ledger.wanted = start.wanted;
     driver.ledger.samples = P::SAMPLES;
-    // A long step may be broken off only during the search, which it ends. Steps before and after
-    // the search are replays and must not be broken off.
+    // Breaking off a long step ends the search, so it is allowed only during the search. Steps
+    // before and after the search are replays and must not be broken off.
     program.break_off_long_steps(true);
     program.separate_ends(P::SEPARATES);
     driver.run(*program, policy, *observer);
+    observer.end(program);
     program.separate_ends(false);
     program.break_off_long_steps(false);
     driver.ledger.found.counts.states = policy.states();
@@ -330,7 +334,7 @@ struct Driver<'a, 'w> {
     limits: &'a Limits,
     budget: Budget<'a>,
     ledger: Ledger<'a>,
-    /// The number of runs that the limit of depth has cut.
+    /// The number of runs that ended at the limit of depth.
     cut: u64,
     /// The processes that sleep at the start.
     asleep: &'a [ProcessId],
@@ -348,7 +352,7 @@ impl Driver<'_, '_> {
     ) {
         program.back_to(0);
         observer.start(program);
-        // Asked once: most searches have no observer, and steps are short.
+        // Called once: most searches have no observer, and steps are short.
         let looks = observer.looks();
         if observer.counts_reversals() {
             policy.note_reversals();
@@ -357,7 +361,9 @@ impl Driver<'_, '_> {
             return self.broken_off();
         }
         let before = if self.goes_on {
-            program.whole().len()
+            let whole = program.whole();
+            self.ledger.data_race = whole.iter().any(|event| event.races_with.is_some());
+            whole.len()
         } else {
             self.start(program)
         };
@@ -400,14 +406,18 @@ impl Driver<'_, '_> {
                     if counted && let ControlFlow::Break(bound) = self.may_step() {
                         return self.break_off(bound);
                     }
-                    let failed = loop {
+                    let noted = loop {
                         let event = match program.step(process, &outcomes) {
                             Ok(event) => event,
+                            // Its accesses may have come in another order than before.
+                            Err(_) if self.ledger.data_race => {
+                                return self.break_off(Bound::DataRaces);
+                            }
                             Err(error) => panic!("an explorer chose an impossible step: {error}"),
                         };
                         self.ledger.found.counts.steps += 1;
                         if !policy.amend(event, &mut outcomes) {
-                            break !event.mishaps.is_empty();
+                            break is_noted(event);
                         }
                         program.back_to(depth);
                     };
@@ -418,10 +428,10 @@ impl Driver<'_, '_> {
                     {
                         hasher.push(&program.events()[depth], program.processes());
                     }
-                    if failed && is_broken_off(&program.events()[depth].mishaps) {
+                    if noted && is_broken_off(&program.events()[depth].mishaps) {
                         return self.broken_off();
                     }
-                    if failed {
+                    if noted {
                         let key = policy.transition(program);
                         self.ledger.mishaps(program, before + depth, key);
                     }
@@ -461,7 +471,8 @@ impl Driver<'_, '_> {
                             tell_reversals(program, policy, observer);
                         }
                     }
-                    // When the verdict is certain, the program stays in the run that shows it.
+                    // When the verdict is certain, the program stays in the run that shows the
+                    // verdict.
                     if depth == 0 || self.ledger.certain {
                         return;
                     }
@@ -495,7 +506,7 @@ impl Driver<'_, '_> {
             if let Some(hasher) = &mut self.ledger.hasher {
                 hasher.push(event, program.processes());
             }
-            if !event.mishaps.is_empty() {
+            if is_noted(event) {
                 self.ledger.mishaps(program, at, None);
             }
         }
@@ -510,14 +521,18 @@ impl Driver<'_, '_> {
     /// Ends the search because a step was broken off.
     fn broken_off(&mut self) {
         let counts = self.ledger.counts();
-        let bound = self.budget.why_broken(counts, self.watch);
+        let mut bound = self.budget.why_broken(counts, self.watch);
+        // After a data race, a program need not do the same again, and breaks off.
+        if self.ledger.data_race && self.budget.look(counts, self.watch).is_continue() {
+            bound = Bound::DataRaces;
+        }
         self.break_off(bound);
     }
 
     /// Whether another step may be made.
     fn may_step(&self) -> ControlFlow<Bound> {
         let counts = &self.ledger.found.counts;
-        // Runs of a loop that does not end are never complete, and there may be very many.
+        // Runs of an endless loop are never complete, and there may be very many of them.
         self.budget.may_run(counts.executions + self.cut)?;
         self.budget.may_step(counts.steps)
     }
@@ -546,11 +561,16 @@ fn tell_reversals<E: Execution, P: Policy<E>>(
     }
 }
 
-/// Whether a step with these mishaps was broken off: such a step has no other effects, and ends the
+/// Whether a step with these mishaps was broken off. Such a step has no other effects and ends the
 /// search.
 pub fn is_broken_off(mishaps: &[Mishap]) -> bool {
     let mut kinds = mishaps.iter().map(|mishap| mishap.kind);
     kinds.any(|kind| kind == MishapKind::BrokenOff)
+}
+
+/// Whether the ledger has to know of an event.
+fn is_noted(event: &Event) -> bool {
+    !event.mishaps.is_empty() || event.races_with.is_some()
 }
 
 fn discarded<E: Execution>(program: &E) -> bool {

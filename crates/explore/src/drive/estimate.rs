@@ -1,32 +1,32 @@
-//! The estimated number of executions of a search, from the part that is done.
+//! Estimates the number of executions of a search from the finished part of it.
 //!
-//! No paper; the idea is that of Kilby, Slaney, Thiébaux, Walsh, "Estimating Search Tree Size",
-//! AAAI 2006: every branch of a state is assumed to be as large as its siblings. So the finished
-//! fraction of the search is known at any time, and the executions met so far are estimated to be
-//! the same fraction of all executions.
+//! Not from a paper; the idea is that of Kilby, Slaney, Thiébaux, Walsh, "Estimating Search Tree
+//! Size", AAAI 2006: every branch of a state is assumed to be as large as its siblings. Then the
+//! finished fraction of the search is known at any time, and the executions met so far are assumed
+//! to be the same fraction of all executions.
 //!
 //! This is inaccurate for parts (see `cut`): parts in which many processes sleep are often empty or
 //! almost empty. For these, each remaining part is assumed to be as large as the finished parts
-//! with the same number of sleeping processes. If there are none, it is assumed to be smaller, by a
-//! factor for each additional process, than the finished parts with the next smaller number. A
-//! larger share means a larger part, but not in proportion: the square root fitted the corpus
-//! better than the share itself.
+//! with the same number of sleeping processes. If there are no such parts, it is compared with the
+//! finished parts that have the next smaller number of sleeping processes; it is assumed to be
+//! smaller by a constant factor for each additional one. The size of a part grows more slowly than
+//! its share: the square root fitted the corpus better than the share itself.
 //!
 //! The error was measured on the corpus, where totals are known (mazurka/tests/it/estimate.rs,
-//! which also checks this statement): in most programs the rest differs from the expected rest by a
-//! factor of up to [`SPREAD`], in either direction.
+//! which also checks this statement): in most programs the remaining number of executions differs
+//! from the expected one by a factor of at most [`SPREAD`].
 
 use crate::drive::cut::Part;
 
-/// The rest of the search may have this many times more or fewer executions than expected.
+/// The remaining number of executions may be this many times larger or smaller than expected.
 const SPREAD: f64 = 5.0;
-/// Expected size of a part relative to one with one sleeping process fewer, while no part with the
-/// same number is finished.
+/// The expected size of a part, relative to a part with one sleeping process fewer. Used while no
+/// part with the same number of sleeping processes is finished.
 const FEWER: f64 = 0.25;
 /// There is no estimate before this fraction of the search is done.
 const TOO_SOON: f64 = 1e-6;
 
-/// The number of executions of a whole search, estimated from a part.
+/// The estimated number of executions of a whole search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The estimate.
@@ -55,8 +55,8 @@ impl Estimate {
         }
     }
 
-    /// Estimates from the executions met so far and the parts, with their executions if they are
-    /// finished.
+    /// Estimates from the executions met so far and from the parts. A finished part comes with its
+    /// number of executions.
     pub(crate) fn in_parts<'a>(
         executions: u64,
         parts: impl Iterator<Item = (&'a Part, Option<u64>)> + Clone,
@@ -89,7 +89,7 @@ impl Estimate {
     }
 }
 
-/// Returns the assumed size of a part: larger for larger shares, but not in proportion.
+/// Returns the assumed size of a part. It grows with the share of the part, but more slowly.
 fn size(part: &Part) -> f64 {
     part.share.sqrt()
 }

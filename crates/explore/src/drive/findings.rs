@@ -1,9 +1,10 @@
 //! The findings of a search: counts, and schedules to show.
 //!
-//! If the whole space is explored, the schedule kept of a failure or a deadlock is the *least*: all
-//! runs that show it are cut to what happens before it and put in normal form; the shortest is
-//! taken, and of these the first in the order of the names of processes. So it depends neither on
-//! the engine nor on the order of the search. It is computed only for failures and deadlocks.
+//! If the whole space is explored, the kept schedule of a failure or a deadlock is the *least* one.
+//! Each run that shows the finding is reduced to the events that happen before it and put in normal
+//! form; the shortest result is taken, and among equally short ones the first in the order of
+//! process names. So the schedule depends neither on the engine nor on the order of the search. It
+//! is computed only for failures and deadlocks.
 
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Shorter schedules come first, then those of earlier processes.
+    /// Shorter schedules come first; among equally long ones, those of earlier processes.
     fn key(&self) -> (usize, &Schedule, Option<u32>) {
         let site = self.mishap.map(|mishap| mishap.site);
         (self.schedule.0.len(), &self.schedule, site)
@@ -59,25 +60,25 @@ pub struct Findings {
     pub halted: bool,
     /// Whether a bound ended the search at once, so that a part of the space was not visited.
     pub broken_off: bool,
-    /// One failure of each site: the least ones, in order, if the whole space is explored.
+    /// One failure for each site: the least ones, in order, if the whole space is explored.
     pub failures: Vec<Finding>,
     /// A deadlock: the least one, if the whole space is explored.
     pub deadlock: Option<Finding>,
-    /// The first final state, and the first that differs from it.
+    /// The first final state, and the first final state that differs from it.
     pub finals: Vec<Finding>,
-    /// A schedule to a cycle that can be followed for ever, and once around it.
+    /// A schedule to a cycle that can be repeated for ever, followed by one round of the cycle.
     pub livelock: Option<Finding>,
     /// Temporal properties that do not hold, in the order of the file.
     pub broken: Vec<BrokenProperty>,
     /// Time taken.
     pub elapsed: Duration,
-    /// The executions that were drawn, by an algorithm that draws.
+    /// The number of executions drawn, by an algorithm that draws executions.
     pub walks: u64,
     /// The fingerprints of what the search has met.
     pub seen: Seen,
 }
 
-/// The fingerprints of what a search has met, which are needed to merge the results of two
+/// The fingerprints of what a search has met, which are needed to merge the findings of two
 /// searches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
@@ -108,7 +109,7 @@ pub struct Tally {
 }
 
 impl Findings {
-    /// Findings without a search. `unique`: no trace is met twice.
+    /// Returns findings without a search. `unique` says whether no trace is met twice.
     pub(crate) fn none(unique: bool) -> Self {
         Self {
             counts: Counts::default(),
@@ -130,7 +131,7 @@ impl Findings {
         }
     }
 
-    /// Whether all final states agree; `None` if no run is final or the search was cut.
+    /// Whether all final states agree; `None` if no run is final or if the search was cut short.
     pub fn deterministic(&self) -> Option<bool> {
         match self.finals.len() {
             0 => None,
@@ -141,8 +142,8 @@ impl Findings {
 
     /// Returns the estimated fraction of the traces that the search has met, if it drew executions
     /// and they came to an end. Returns `None` if a violation ended the sample, because the number
-    /// of executions then depends on what they show. Returns `None` for a program without steps,
-    /// because it has one execution.
+    /// of executions then depends on their findings, and for a program without steps, because it
+    /// has one execution.
     pub fn estimate(&self) -> Option<TraceEstimate> {
         let drawn = self.walks > 0 && self.counts.steps > 0;
         let whole = drawn && self.stopped != StopReason::Certain;
@@ -150,8 +151,8 @@ impl Findings {
         TraceEstimate::of(traces.iter().map(|(_, tally)| tally.times))
     }
 
-    /// Returns the kinds of violations among the findings. Different results are included, whether
-    /// they count or not.
+    /// Returns the kinds of violations among the findings. This includes different results, whether
+    /// they count as a violation or not.
     pub fn kinds(&self) -> Kinds {
         let found = [
             (Kind::Failure, !self.failures.is_empty()),
@@ -178,7 +179,7 @@ impl Findings {
         self.walks += other.walks;
         match (&mut self.seen.traces, other.seen.traces) {
             (Some(met), Some(mut traces)) => {
-                // Keeps the larger table: a copy of it may exceed the memory limit.
+                // Keep the larger table: copying it may exceed the memory limit.
                 if traces.len() > met.len() {
                     std::mem::swap(met, &mut traces);
                     counts.deadlocks = more.deadlocks;
@@ -234,7 +235,7 @@ impl Findings {
         self.broken.sort_by_key(|broken| broken.property);
     }
 
-    /// Adds a bound that was found after the search: the search was not complete.
+    /// Adds a bound that was found after the search, and marks the search as incomplete.
     pub fn add_bound(&mut self, bound: Bound) {
         self.bound(bound);
         if self.stopped == StopReason::Complete {
@@ -269,7 +270,7 @@ impl Findings {
         self.bounds.sort();
     }
 
-    /// Keeps a failure if it is the first of its site, or less than the known one.
+    /// Keeps a failure if it is the first at its site, or less than the known failure.
     fn failure(&mut self, finding: Finding) {
         let site = |finding: &Finding| finding.mishap.map(|mishap| mishap.site);
         let known = self
@@ -294,11 +295,11 @@ fn least(known: &mut Option<Finding>, finding: Finding) {
 /// The events that lead to a failure, as positions of the whole run; the event itself is the last.
 #[derive(Clone, Copy)]
 enum FailurePast<'a> {
-    /// The failure is one of the initial or the final state.
+    /// The initial or the final state fails: no event leads to it.
     Empty,
     /// The events that happen before the event at a position.
     Of(usize),
-    /// Exactly these.
+    /// Exactly the events at these positions.
     Causes(&'a [usize]),
 }
 
@@ -309,15 +310,18 @@ pub(crate) struct Ledger<'a> {
     merges: bool,
     /// Whether every trace is met.
     every_trace: bool,
-    /// For algorithms that may meet a trace again.
+    /// The hasher, for algorithms that may meet a trace again.
     pub hasher: Option<TraceHasher>,
     pub found: Findings,
     /// Whether nothing more needs to be found.
     pub certain: bool,
     /// The findings that are known to exist.
     pub wanted: Option<ExpectedFindings>,
-    /// Whether it matters how often a trace is met.
+    /// Whether the number of times that a trace is met matters.
     pub samples: bool,
+    /// Whether a step that was made is one of a data race. What comes after it may depend on the
+    /// order of accesses that are not steps, and that no search explores.
+    pub data_race: bool,
 }
 
 /// A function that returns the observations of other states that a final state represents, each
@@ -336,7 +340,7 @@ pub(crate) struct ExpectedFindings {
 }
 
 impl ExpectedFindings {
-    /// Returns the numbers of these findings, for another search to match.
+    /// Returns the numbers of these findings, so that another search can find the same ones.
     pub fn from_findings(found: &Findings) -> Self {
         Self {
             sites: found.failures.len(),
@@ -364,6 +368,7 @@ impl<'a> Ledger<'a> {
             certain: false,
             wanted: None,
             samples: false,
+            data_race: false,
         }
     }
 
@@ -389,7 +394,8 @@ impl<'a> Ledger<'a> {
         self.found
     }
 
-    /// Whether the least schedules are wanted: the algorithm meets every trace of the whole space.
+    /// Whether the ledger keeps the least schedules: the algorithm meets every trace of the whole
+    /// space.
     fn least(&self) -> bool {
         self.goal == Goal::Everything && self.every_trace
     }
@@ -402,40 +408,52 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Records the mishaps of the event at a position of the whole run. It counts as one failing
-    /// event, however many of its claims fail.
-    /// Where states are merged, `transition` stands for it.
+    /// Records the mishaps of the event at a position of the whole run. The event counts as one
+    /// failing event, however many of its claims fail. Where states are merged, `transition`
+    /// identifies the event.
     pub fn mishaps<E: Execution>(
         &mut self,
         program: &E,
         at: usize,
         transition: Option<Fingerprint>,
     ) {
-        let key = transition.unwrap_or_else(|| self.event_fingerprint(program, at));
-        if self.found.seen.failed.contains(&key) {
-            return;
+        let event = &program.whole()[at];
+        if !event.mishaps.is_empty() {
+            let key = transition.unwrap_or_else(|| self.event_fingerprint(program, at));
+            if !self.found.seen.failed.contains(&key) {
+                for &mishap in &event.mishaps {
+                    self.mishap(program, mishap, FailurePast::Of(at), key);
+                }
+            }
         }
-        for &mishap in &program.whole()[at].mishaps {
-            self.mishap(program, mishap, FailurePast::Of(at), key);
+        self.race(event);
+    }
+
+    /// Notes that the search continues after an event, if it is one of a data race.
+    fn race(&mut self, event: &Event) {
+        if event.races_with.is_some() && !self.certain {
+            self.data_race = true;
+            self.found.bound(Bound::DataRaces);
         }
     }
 
-    /// Records the mishaps of an event of a net, the last of these positions of the run. The others
-    /// are its causes in the net. In a contextual net there may be fewer of these than events that
-    /// happen before it in this run: then the other order is a run as well, with the same event. So
-    /// only its causes decide whether it counts.
+    /// Records the mishaps of an event of a net: the last of these positions of the run. The other
+    /// positions are its causes in the net. In a contextual net the causes may be only some of the
+    /// events that happen before it in this run: then the other order is also a run with the same
+    /// event. So only its causes decide whether it counts.
     pub fn mishaps_after<E: Execution>(&mut self, program: &E, causes: &[usize]) {
         let mut hasher = TraceHasher::new();
         for &at in causes {
             hasher.push(&program.whole()[at], program.processes());
         }
         let key = hasher.event(causes.len() - 1);
-        if self.found.seen.failed.contains(&key) {
-            return;
+        let last = causes[causes.len() - 1];
+        if !self.found.seen.failed.contains(&key) {
+            for &mishap in &program.whole()[last].mishaps {
+                self.mishap(program, mishap, FailurePast::Causes(causes), key);
+            }
         }
-        for &mishap in &program.whole()[causes[causes.len() - 1]].mishaps {
-            self.mishap(program, mishap, FailurePast::Causes(causes), key);
-        }
+        self.race(&program.whole()[last]);
     }
 
     /// Whether the event at a position of the whole run is among the failures.
@@ -471,9 +489,9 @@ impl<'a> Ledger<'a> {
             .iter()
             .any(|found| found.mishap.is_some_and(|known| known.site == mishap.site));
         let mut run = program.whole();
-        // The other side of a data race belongs to the past of the failure, and to no other order.
-        // So does that of a race that has halted a process before: in another order another
-        // process is halted, or none.
+        // The second event of a data race belongs only to the past of this failure. The same holds
+        // for an earlier race that has halted a process: in another order another process is
+        // halted, or no process is.
         let mut ordered = Vec::new();
         if let FailurePast::Of(at) = past
             && run[..=at].iter().any(|event| event.races_with.is_some())
@@ -491,8 +509,8 @@ impl<'a> Ledger<'a> {
             FailurePast::Causes(causes) => causes.to_vec(),
             FailurePast::Empty => Vec::new(),
         };
-        // Only the past of the failure counts: with a false `assume` in it, the failure cannot
-        // happen. A false `assume` before the first step is in the past of everything.
+        // Only the past of the failure matters: if it contains a false `assume`, the failure cannot
+        // happen. A false `assume` before the first step is in the past of every event.
         let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
         let discarded = |&at: &usize| run[at].mishaps.iter().any(discards);
         if past.iter().any(discarded) || program.initial_mishaps().iter().any(discards) {
@@ -545,7 +563,7 @@ impl<'a> Ledger<'a> {
         self.look_for_wanted();
     }
 
-    /// Ends the search when all findings that are known to exist have been found.
+    /// Ends the search when all expected findings have been found.
     fn look_for_wanted(&mut self) {
         self.certain |= self.wanted.is_some_and(|wanted| {
             self.found.failures.len() >= wanted.sites
@@ -554,8 +572,8 @@ impl<'a> Ledger<'a> {
         });
     }
 
-    /// Records the end of a run. `others` are the observations of other states that a final state
-    /// stands for.
+    /// Records the end of a run. `others` returns the observations of the other states that a final
+    /// state represents.
     pub fn end<E: Execution>(&mut self, program: &E, end: End, others: Others<'_>) {
         match end {
             End::Blocked => self.found.counts.blocked += 1,
@@ -639,8 +657,7 @@ impl<'a> Ledger<'a> {
         broken
     }
 
-    /// Keeps the current run, or its image under a permutation, if its final state is worth
-    /// showing.
+    /// Keeps the current run, or its image under a permutation, if its final state is one to show.
     fn shown<E: Execution>(&mut self, program: &E, observed: Fingerprint, labels: Vec<u32>) {
         let found = &mut self.found;
         if found.finals.len() < 2 {
@@ -653,7 +670,7 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// Returns a finding with the current run.
+/// Returns a finding whose schedule is the current run.
 fn here<E: Execution>(program: &E, mishap: Option<Mishap>) -> Finding {
     Finding {
         mishap,
@@ -661,8 +678,8 @@ fn here<E: Execution>(program: &E, mishap: Option<Mishap>) -> Finding {
     }
 }
 
-/// Returns a finding with some events in normal form; `None` if there are more of them than in the
-/// known finding.
+/// Returns a finding whose schedule is these events in normal form, or `None` if it would be longer
+/// than the schedule of the known finding.
 fn normal<E: Execution>(
     program: &E,
     mishap: Option<Mishap>,

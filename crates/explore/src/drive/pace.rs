@@ -9,7 +9,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 /// after each step if they are slow.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    /// Number of steps between two checks, now.
+    /// The current number of steps between two checks.
     batch: u32,
     /// The greatest number of steps between two checks.
     most: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Checks at the first step, and then after at most `most` steps.
+    /// Creates a pace that checks at the first step, and then after at most `most` steps.
     pub fn new(most: u32) -> Self {
         Self {
             batch: 1,

@@ -1,26 +1,27 @@
 //! Workers: several threads that explore the parts of a search space (see `cut`).
 //!
-//! Each worker has a program of its own and takes the next part when it has finished one. While a
-//! part is explored, workers share only a few counters, which they read every few thousand steps.
-//! The thread that asked for the search only listens: it merges results, calls the watch, and stops
-//! all workers at a limit.
+//! Each worker has its own copy of the program and takes the next part when it has finished one.
+//! While a part is explored, workers share only a few counters, which they read every few thousand
+//! steps. The thread that started the search explores nothing: it merges results, calls the watch,
+//! and stops all workers at a limit.
 //!
 //! The result depends neither on the number of workers nor on their speed:
 //! - the parts are always the same, and the findings of a part depend on nothing else;
-//! - counts are added, sets united, and the schedules shown are the least ones. If the search ends
-//!   as soon as the verdict is certain, they are those of the *first* part, in the order of the
-//!   tree, that makes it certain: later parts are given up, earlier ones are explored to their end.
+//! - counts are added, sets are united, and the least schedules are shown. If the search ends as
+//!   soon as the verdict is certain, the schedules come from the *first* part, in the order of the
+//!   tree, that makes it certain: later parts are abandoned, earlier ones are explored to their
+//!   end.
 //!
-//! A search that a limit cuts short does depend on time: which parts it has finished is up to the
-//! clock. Limits apply to all workers together; one worker counts steps and executions exactly,
-//! several workers to within a few thousand steps each.
+//! A search that a limit cuts short does depend on time: the clock decides which parts are
+//! finished. Limits apply to all workers together. One worker counts steps and executions exactly;
+//! of several workers, each may exceed the limit by a few thousand steps.
 //!
 //! One worker gains nothing from parts, so [`Search::share`] then uses the plain engine. With
 //! several workers it first makes a short attempt with the plain engine too: most programs are
 //! small and need no parts.
 //!
-//! Workers take parts by incrementing a counter. That is enough: there are many more parts than
-//! workers, and parts are taken seldom.
+//! Workers take parts by incrementing a counter. That suffices, because there are many more parts
+//! than workers and parts are taken seldom.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -39,26 +40,28 @@ use crate::drive::findings::Findings;
 use crate::drive::search::{Search, Session, Start};
 use crate::drive::suffix::{OfRest, Suffix};
 
-/// Number of parts: enough to keep workers busy until the end, and to lose little if one is given
-/// up.
+/// Number of parts: enough to keep all workers busy until the end, and to lose little if a part is
+/// abandoned.
 const PARTS: usize = 256;
-/// Number of steps of the first attempt, which has no parts: some milliseconds.
+/// Number of steps of the first attempt, which does not cut the space: some milliseconds.
 const FIRST_ATTEMPT: u64 = 1 << 17;
-/// Up to this limit on executions one worker explores, so that the limit is exact.
+/// The same for a program with unknown conditions, whose steps take longer.
+const FIRST_ATTEMPT_OVER_TERMS: u64 = 1 << 12;
+/// Up to this limit on executions, one worker explores, so that the limit is exact.
 const FEW: u64 = 1 << 16;
 /// Time between two calls of the watch if nothing happens.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// Called at intervals with the state of a search in parts.
 pub struct Saver<'a> {
-    /// The least time between two calls. There is no call unless a part has been finished since the
+    /// The least time between two calls. There is no call if no part has been finished since the
     /// last one.
     pub every: Duration,
-    /// Gets the findings of finished parts, and the parts that are left.
+    /// Receives the findings of finished parts, and the remaining parts.
     pub save: &'a mut dyn FnMut(&Parts),
 }
 
-/// The threads that explore, each with a program of its own.
+/// The threads that explore. Each has its own copy of the program.
 pub struct Workers<'a, E> {
     /// Number of workers.
     pub count: usize,
@@ -66,17 +69,18 @@ pub struct Workers<'a, E> {
     pub programs: &'a (dyn Fn() -> E + Sync),
 }
 
-/// A search in parts: the findings of finished parts, and the parts that are left.
+/// A search in parts: the findings of finished parts, and the remaining parts.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// The search. Its limits are those of one run, so they may change from one to the next.
+    /// The search. Its limits apply to one run only, so they may differ between runs.
     pub search: Search<Stateless>,
     /// The findings of the finished parts.
     pub found: Findings,
-    /// The parts that are left, in order.
+    /// The remaining parts, in order.
     pub left: Vec<Part>,
-    /// A part that takes more steps than this is given up, and stays among those that are left. The
-    /// limit is for each part alone, so the parts given up do not depend on the workers.
+    /// A part that takes more steps than this limit is abandoned and stays among the remaining
+    /// parts. The limit applies to each part alone, so it does not depend on the workers which
+    /// parts are abandoned.
     pub most_steps: Option<u64>,
 }
 
@@ -86,7 +90,7 @@ impl Parts {
         Self::at_least(PARTS, program, search)
     }
 
-    /// Makes a search without parts, to which those of a checkpoint are added.
+    /// Creates a search without parts, to which the parts of a checkpoint are added.
     pub fn none(search: Search<Stateless>) -> Self {
         Self {
             found: Findings::none(search.algorithm != Stateless::Naive),
@@ -96,12 +100,12 @@ impl Parts {
         }
     }
 
-    /// The same, for a program that is used afterwards.
+    /// Like [`new`](Self::new), for a program that is used afterwards.
     pub fn of<E: Execution>(program: &mut E, search: Search<Stateless>) -> Self {
         Self::cut(PARTS, program, search)
     }
 
-    /// Cuts it into at least this many parts that have more than one run, if there are that many.
+    /// Cuts the space into at least this many parts with more than one run, if possible.
     pub fn at_least<E: Execution>(parts: usize, mut program: E, search: Search<Stateless>) -> Self {
         Self::cut(parts, &mut program, search)
     }
@@ -121,7 +125,7 @@ impl Parts {
         }
     }
 
-    /// Whether the parts that are left are parts of this program.
+    /// Whether the remaining parts are parts of this program.
     pub fn fit<E: Execution>(&self, program: &mut E) -> Result<(), StepError> {
         let mut rest = Suffix::new(program);
         self.left.iter().try_for_each(|part| {
@@ -138,8 +142,8 @@ impl Parts {
         })
     }
 
-    /// Explores the parts that are left with some workers. The result includes unfinished parts;
-    /// these stay among those that are left, as if they had not been started.
+    /// Explores the remaining parts with some workers. The result includes unfinished parts; they
+    /// also stay among the remaining parts, as if they had not been started.
     pub fn run<E: Execution>(
         &mut self,
         workers: &Workers<'_, E>,
@@ -148,16 +152,7 @@ impl Parts {
         self.run_observed(workers, watch, &|| ()).0
     }
 
-    /// The same for callers that need only the result: no copy of it is kept.
-    pub fn finish<E: Execution>(
-        mut self,
-        workers: &Workers<'_, E>,
-        watch: &mut Watch<'_>,
-    ) -> Findings {
-        self.run_all(workers, watch, &|| (), After::Nothing).0
-    }
-
-    /// The same, and the state is saved at intervals.
+    /// Like [`run`](Self::run), but saves the state at intervals.
     pub fn run_saved<E: Execution>(
         &mut self,
         workers: &Workers<'_, E>,
@@ -167,8 +162,8 @@ impl Parts {
         self.run_all(workers, watch, &|| (), After::Saved(saver)).0
     }
 
-    /// The same, with an observer of each part; the observers of all visited parts are returned
-    /// with the result.
+    /// Like [`run`](Self::run), with an observer for each part. The observers of all visited parts
+    /// are returned with the result.
     pub fn run_observed<E, O>(
         &mut self,
         workers: &Workers<'_, E>,
@@ -182,8 +177,8 @@ impl Parts {
         self.run_all(workers, watch, observers, After::MayGoOn)
     }
 
-    /// Explores the parts that are left one after the other, in this thread, for a program that
-    /// cannot be given to another one. If a step panics, nothing is lost but the current part.
+    /// Explores the remaining parts one after the other in this thread, for a program that cannot
+    /// be moved to another one. If a step panics, only the current part is lost.
     pub fn run_here<E: Execution>(
         &mut self,
         program: &mut E,
@@ -298,7 +293,7 @@ impl Parts {
         self.conclude(done, stopped_by, &budget, &after)
     }
 
-    /// Puts the results of parts together, and says why the search has ended.
+    /// Merges the results of the parts, and determines why the search has ended.
     fn conclude<O>(
         &mut self,
         done: Vec<Option<(Findings, O)>>,
@@ -326,7 +321,7 @@ impl Parts {
         result
     }
 
-    /// Returns the state of the search when some parts are finished.
+    /// Returns the state of the search when the parts in `done` are finished.
     fn so_far<O>(&self, done: &[Option<(Findings, O)>], elapsed: Duration) -> Self {
         let mut all = Self {
             left: Vec::new(),
@@ -379,13 +374,13 @@ impl Parts {
     }
 }
 
-/// What happens with the parts after a search.
+/// What happens to the parts after a search.
 enum After<'a, 's> {
-    /// They are not needed.
+    /// The parts are not needed.
     Nothing,
-    /// Another search may go on with them.
+    /// Another search may continue with the parts.
     MayGoOn,
-    /// The same, and they are saved at intervals.
+    /// Like `MayGoOn`, and the parts are saved at intervals.
     Saved(&'a mut Saver<'s>),
 }
 
@@ -397,7 +392,8 @@ fn executions<O>(done: &Option<(Findings, O)>) -> Option<u64> {
     }
 }
 
-/// Whether the findings of a part, alone or together with another one, make the verdict certain.
+/// Whether the findings of a part, alone or together with those of another part, make the verdict
+/// certain.
 fn certain<O>(done: &[Option<(Findings, O)>], at: usize, goal: Goal) -> bool {
     let finals = |part: &Option<(Findings, O)>| match part {
         Some((found, _)) if !found.broken_off => found.seen.finals.first().copied(),
@@ -415,7 +411,7 @@ fn is_violation(found: &Findings, goal: Goal) -> bool {
     found.kinds().iter().any(|kind| goal.stops_at(kind))
 }
 
-/// The progress of a worker, for the thread that listens.
+/// The progress of a worker, for the thread that reports progress.
 #[derive(Debug, Default)]
 struct Slot {
     executions: AtomicU64,
@@ -445,7 +441,7 @@ struct Desk<'a> {
     /// Whether a worker has broken off a step because the search no longer waits for it.
     broken: AtomicBool,
     bound: Mutex<Option<Bound>>,
-    /// One for each worker, and the last one for all finished parts.
+    /// One slot for each worker, and one for all finished parts.
     slots: Vec<Slot>,
     /// The counts before this search, which has limits of its own.
     before: Counts,
@@ -517,8 +513,8 @@ impl<'a> Desk<'a> {
         self.budget.passed(self.sum(|slot| &slot.steps), executions)
     }
 
-    /// Returns the limit that leaves nothing for another part, if there is one. A part may count
-    /// without a step: its prefix may be a whole execution.
+    /// Returns the limit that leaves nothing for another part, if any. A part without steps may
+    /// count, too: its prefix may be a whole execution.
     fn spent(&self) -> Option<Bound> {
         let steps = self.budget.may_step(self.sum(|slot| &slot.steps));
         let executions = self.budget.may_run(self.sum(|slot| &slot.executions));
@@ -586,7 +582,7 @@ impl<'a> Desk<'a> {
         all.steps.fetch_add(counts.steps, Ordering::Relaxed);
     }
 
-    /// Returns why the search was stopped, when all workers have left.
+    /// Returns why the search was stopped. Called when all workers have ended.
     fn close(self, budget: &Budget<'_>, watch: &mut Watch<'_>) -> Option<Bound> {
         // A worker may have noticed the limit before this thread did.
         let broken = self.stopped_by().is_none() && self.broken.load(Ordering::Relaxed);
@@ -639,7 +635,7 @@ impl<'a> Desk<'a> {
             observer: &mut OfRest(observer),
         });
         found.counts.steps += way;
-        // Bounds show the limits as they were given, whichever worker reaches them first.
+        // Bounds show the limits as the user gave them, whichever worker reaches them first.
         for bound in std::mem::take(&mut found.bounds) {
             match (bound, all.steps, all.executions) {
                 (Bound::MaxSteps(made), Some(most), _) if steps == Some(made) => {
@@ -667,7 +663,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Takes small pieces of memory of all sizes out of circulation.
+/// Takes small blocks of memory of all sizes out of circulation.
 ///
 /// An allocator gives memory that a thread frees to that thread again, even if another thread
 /// allocated it, as the parent thread does for what it passes to a new one. So small vectors of two
@@ -684,43 +680,65 @@ impl Search<Stateless> {
     /// Explores a program with some workers.
     pub fn share<E: Execution>(&self, workers: &Workers<'_, E>, watch: &mut Watch<'_>) -> Findings {
         let mut program = (workers.programs)();
+        self.share_observed(&mut program, workers, watch, &|| ()).0
+    }
+
+    /// The same, with an observer of each part; the observers of all visited parts are returned
+    /// with the result, in the order of the parts. If the space has no parts, one observer has seen
+    /// it. The first attempt, and the cutting, use `program`.
+    pub fn share_observed<E, O>(
+        &self,
+        program: &mut E,
+        workers: &Workers<'_, E>,
+        watch: &mut Watch<'_>,
+        observers: &(dyn Fn() -> O + Sync),
+    ) -> (Findings, Vec<O>)
+    where
+        E: Execution,
+        O: Observer<E> + Send,
+    {
+        let mut observer = observers();
         if workers.count <= 1 {
-            return self.run(&mut program, watch, &mut ());
+            let found = self.run(program, watch, &mut observer);
+            return (found, vec![observer]);
         }
         let limits = &self.limits;
         let budget = Budget::new(limits);
-        let steps = limits
-            .steps
-            .map_or(FIRST_ATTEMPT, |most| most.min(FIRST_ATTEMPT));
+        let first = if program.has_conditions() {
+            FIRST_ATTEMPT_OVER_TERMS
+        } else {
+            FIRST_ATTEMPT
+        };
+        let steps = limits.steps.map_or(first, |most| most.min(first));
         let attempt = self.within(Limits {
             steps: Some(steps),
             ..limits.clone()
         });
-        let attempt = attempt.run(&mut program, watch, &mut ());
+        let attempt = attempt.run(program, watch, &mut observer);
         let cut_short = attempt.bounds.contains(&Bound::MaxSteps(steps));
         if limits.steps == Some(steps) || !cut_short {
-            return attempt;
+            return (attempt, vec![observer]);
         }
-        // The parts find again what the attempt has found, so its memory is freed first.
+        // The parts repeat the findings of the attempt, so its memory is freed first.
         let attempted = attempt.counts.steps;
-        drop(attempt);
+        drop((attempt, observer));
         let rest = self.within(Limits {
             steps: limits.steps.map(|most| most - steps),
             ..budget.left()
         });
-        let mut parts = Parts::new(program, rest);
+        let mut parts = Parts::of(program, rest);
         // Cutting takes time, too.
         parts.search.limits.time = budget.left().time;
         parts.found.elapsed = budget.elapsed();
         parts.found.counts.steps += attempted;
-        let mut found = parts.finish(workers, watch);
+        let (mut found, observers) = parts.run_all(workers, watch, observers, After::Nothing);
         budget.restate(&mut found.bounds);
         for bound in &mut found.bounds {
             if let (Bound::MaxSteps(_), Some(most)) = (*bound, limits.steps) {
                 *bound = Bound::MaxSteps(most);
             }
         }
-        found
+        (found, observers)
     }
 
     fn within(&self, limits: Limits) -> Self {

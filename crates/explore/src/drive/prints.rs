@@ -1,7 +1,7 @@
 //! Sets and maps by fingerprint that grow in small steps.
 //!
-//! Most are small, and there may be thousands of them, one for each part of a search. A few have
-//! millions of entries, and must not double at once (see [`Table`]).
+//! Most of them are small, and there may be thousands, one for each part of a search. A few have
+//! millions of entries and must not double their size at once (see [`Table`]).
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -9,10 +9,10 @@ use mazurka_core::Fingerprint;
 
 use crate::drive::table::Table;
 
-/// Above this number, entries are kept in a table that grows in small steps.
+/// Above this number of entries, a table that grows in small steps is used.
 const FEW: usize = 1 << 14;
 
-/// Values by fingerprint; without values, a set.
+/// A map from fingerprints to values; without values, a set.
 #[derive(Clone, Debug)]
 pub struct Prints<V = ()> {
     few: HashTable<(Fingerprint, V)>,
@@ -30,7 +30,7 @@ impl<V> Default for Prints<V> {
     }
 }
 
-/// Returns a hash of a fingerprint, whose bits are well mixed already.
+/// Returns a hash of a fingerprint. The bits of a fingerprint are well mixed already.
 fn hash(print: &Fingerprint) -> u64 {
     print.bits() as u64
 }
@@ -61,7 +61,7 @@ impl<V> Prints<V> {
         self.get(print).is_some()
     }
 
-    /// Adds an entry, unless there is one. Returns whether it is new.
+    /// Adds an entry if there is none for this fingerprint. Returns whether it was added.
     pub fn add(&mut self, print: Fingerprint, value: V) -> bool {
         match self.entry(print) {
             Entry::Occupied(_) => false,
@@ -99,7 +99,7 @@ impl<V> Prints<V> {
             .map(|(print, value)| (print, value))
     }
 
-    /// Returns all entries, in any order, and frees them part by part.
+    /// Returns all entries, in any order, and frees the memory gradually.
     pub fn into_entries(self) -> impl Iterator<Item = (Fingerprint, V)> {
         let many = self.many.into_iter().flat_map(|many| many.into_entries());
         self.few.into_iter().chain(many)
@@ -112,7 +112,7 @@ impl<V> Prints<V> {
 }
 
 impl<V: Default> Prints<V> {
-    /// Returns the value of a fingerprint; adds the default if there is none.
+    /// Returns the value of a fingerprint; adds the default value if there is none.
     pub fn or_default(&mut self, print: Fingerprint) -> &mut V {
         let new = !self.contains(&print);
         self.len += usize::from(new);

@@ -1,7 +1,7 @@
-//! One request for every search: the algorithm, the limits and the goal.
+//! The request for a search: the algorithm, the limits and the goal.
 //!
-//! An algorithm is an [`Engine`] for the programs that it can explore, so one that needs states
-//! cannot be asked to explore a program without states. A [`Session`] holds everything that a
+//! An algorithm is an [`Engine`] for the programs that it can explore, so an algorithm that needs
+//! states cannot be applied to a program without states. A [`Session`] holds everything that a
 //! search works with.
 
 use mazurka_core::{Execution, Limits, ProcessId};
@@ -74,9 +74,9 @@ pub struct Session<'a, 'w, E> {
     pub limits: Limits,
     /// When to stop before everything is explored.
     pub goal: Goal,
-    /// Called at intervals.
+    /// Called at intervals; may end the search.
     pub watch: &'a mut Watch<'w>,
-    /// Sees every step.
+    /// Called after every step.
     pub observer: &'a mut dyn Observer<E>,
     pub(crate) start: &'a mut Start,
 }
@@ -93,7 +93,7 @@ impl<E: Execution> Session<'_, '_, E> {
 pub(crate) struct Start {
     /// The processes that sleep at the start.
     pub asleep: Vec<ProcessId>,
-    /// The width of sets to try first; afterwards the one that was needed.
+    /// The width of the sets that is tried first; after the search, the width that was needed.
     pub width: usize,
     /// Whether an earlier search has recorded the mishaps before the start.
     pub goes_on: bool,

@@ -2,16 +2,16 @@
 //!
 //! All workers put the states that they meet into one [table](crate::drive::states). A state is
 //! expanded by the worker that has inserted it. A worker explores depth first. When another worker
-//! is idle, it gives away the branch nearest to the start of its path, as the steps that lead there
-//! (Lipton and Mehlhorn's *lazy splitting*, as in work stealing: Blumofe, Leiserson, JACM 1999, on
-//! why the oldest branch). Branches wait in a lock-free queue.
+//! is idle, a busy worker gives away the branch nearest to the start of its path, as the steps that
+//! lead there (*lazy splitting* of Lipton and Mehlhorn; Blumofe, Leiserson, JACM 1999, on work
+//! stealing, explain why the oldest branch is best). Branches wait in a lock-free queue.
 //!
 //! Results do not depend on the number of workers. A state alone determines the steps that are run
 //! from it, so the states, the steps between them and all counts are always the same. Only the
-//! *runs* that lead to the findings depend on timing. So one worker searches for these runs again,
-//! and stops when it has found them all. If a search ends at its first violation, one worker
-//! repeats it, and its result counts. If a limit leaves no time for that, the first runs are shown.
-//! Limits of steps and executions are exact only with one worker.
+//! *runs* that lead to the findings depend on timing. So one worker searches for these runs again
+//! and stops when it has found all of them. If a search ends at its first violation, one worker
+//! repeats the search, and its result counts. If a limit leaves no time for the repetition, the
+//! first runs found are shown. Limits of steps and executions are exact only with one worker.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -69,10 +69,10 @@ impl Branch {
     }
 }
 
-/// The queue of branches, through which workers pass them on.
+/// The queue through which workers pass branches to each other.
 #[derive(Debug)]
 pub(crate) struct BranchQueue {
-    /// `None` stands for the initial state.
+    /// The branches; `None` is the whole program from its initial state.
     branches: Injector<Option<Branch>>,
     /// The number of branches in the queue.
     offered: AtomicUsize,
@@ -97,7 +97,7 @@ impl BranchQueue {
         branch_queue
     }
 
-    /// Whether a worker waits and the queue is empty.
+    /// Whether a worker is waiting and the queue is empty.
     #[inline]
     pub fn is_hungry(&self) -> bool {
         self.idle.load(Ordering::Relaxed) > self.offered.load(Ordering::Relaxed)
@@ -114,7 +114,7 @@ impl BranchQueue {
         self.branches.push(branch);
     }
 
-    /// Takes a branch, and waits for one if necessary. Returns `None` if everything is explored or
+    /// Takes a branch; waits for one if necessary. Returns `None` if everything is explored or if
     /// the search was stopped.
     fn take(&self) -> Option<Option<Branch>> {
         self.idle.fetch_add(1, Ordering::SeqCst);
@@ -330,8 +330,8 @@ impl SharedSearch<'_> {
 }
 
 impl Search<Algorithm> {
-    /// Explores the states of a program with several workers. This is only for algorithms that
-    /// merge states. Other algorithms, and programs whose cycles matter, use one worker.
+    /// Explores the states of a program with several workers. Only algorithms that merge states use
+    /// several workers. Other algorithms, and programs whose cycles matter, use one worker.
     pub fn share_states<E: Semantics>(
         &self,
         workers: &Workers<'_, E>,
@@ -404,7 +404,7 @@ impl Search<Algorithm> {
         let wanted = ExpectedFindings::from_findings(&found);
         let something = wanted.sites > 0 || wanted.deadlock || wanted.finals > 0;
         // Under symmetry, one worker may find the site of a failure as the image of another site,
-        // and another worker may not. So the number of sites does not tell when all are found.
+        // and another worker may not. So the number of sites does not show whether all are found.
         let merging = self.algorithm.merging();
         let symmetric = merging.is_some_and(|merging| merging.symmetric);
         let to_the_end = symmetric && wanted.sites > 0 && program.symmetry().is_some();

@@ -1,4 +1,4 @@
-//! The states that a search has met, as fingerprints, in one table that all workers share.
+//! The set of visited states, stored as fingerprints in one table that all workers share.
 //!
 //! Open addressing with linear probing over words of 64 bits, each a part of a fingerprint
 //! (Laarman, van de Pol, Weber, *Boosting multi-core reachability performance with shared hash
@@ -8,11 +8,11 @@
 //! them finds it new.
 //!
 //! The table has many *segments*, which grow one by one: 8 bits of the fingerprint choose the
-//! segment. 64 other bits are stored; as a fraction of 2⁶⁴ they give the slot in the segment. So
-//! the states have the same order in a longer segment, and growing a segment copies from front to
-//! back. A segment grows by a quarter when four fifths of it are full; segments have different
-//! lengths from the start, so that they grow at different times: 10 bytes for each state at full
-//! load, 11 on average.
+//! segment. 64 other bits are stored; read as a fraction of 2⁶⁴, they determine the slot in the
+//! segment. So the states have the same order in a longer segment, and growing a segment copies
+//! from front to back. A segment grows by a quarter when four fifths of it are full. Segments have
+//! different lengths from the start, so that they grow at different times. Each state takes 10
+//! bytes at full load, 11 on average.
 //!
 //! While a segment grows, the other workers rest: they check one flag before they use the table.
 //! Apart from the flag, workers share only the words and a count for each segment.
@@ -33,10 +33,10 @@ const SEGMENTS: usize = 1 << SEGMENT_BITS;
 const BITS: u32 = 64 + SEGMENT_BITS;
 /// The least length of a segment that is used.
 const LEAST: usize = 64;
-/// When all workers pause, every segment grows that is half full and has at most this length.
+/// While all workers pause, every segment of at most this length that is half full grows, too.
 const SHORT: usize = 1 << 11;
 
-/// Some of the fingerprints, one in each slot; 0 is a free slot.
+/// A part of the fingerprints, one in each slot; 0 marks a free slot.
 #[repr(align(64))]
 struct Segment {
     /// Changed only by a worker that grows it while all others rest.
@@ -64,11 +64,12 @@ pub(crate) struct StateTable {
 // SAFETY: all fields but `slots` are `Sync`. `slots` is written by `lengthen` alone, which is
 // called by a worker that has set `pause` and has seen all other active workers rest, with the lock
 // of `world` held. Every use of `slots` is within `insert`, by an active worker, which rests at its
-// start while `pause` is set. So no reference into `slots` lives while it is replaced, and the lock
-// orders the accesses before and after.
+// start while `pause` is set. So no reference into `slots` exists while it is replaced, and the
+// lock orders the accesses before and after.
 unsafe impl Sync for StateTable {}
 
-/// A worker that uses a table: the others rest only if this one is dropped or rests too.
+/// A worker that uses a table. Another worker can enlarge a segment only when each `Active` is
+/// dropped or rests.
 pub(crate) struct Active<'a> {
     table: &'a StateTable,
 }
@@ -140,7 +141,7 @@ impl StateTable {
     fn grow(&self) {
         let mut world = self.world();
         if self.pause.load(Ordering::Relaxed) {
-            // Another worker was faster. It may have enlarged this segment or not.
+            // Another worker was faster. It may or may not have enlarged this segment.
             drop(world);
             return self.rest();
         }
@@ -201,7 +202,7 @@ impl StateTable {
             .sum()
     }
 
-    /// Returns the probability that two of n states counted as one.
+    /// Returns the probability that two of `states` states counted as one.
     pub fn collision(states: u64) -> f64 {
         let n = states as f64;
         -(-(n * n) / 2f64.powi(BITS as i32 + 1)).exp_m1()
@@ -252,7 +253,7 @@ fn is_full(used: usize, len: usize) -> bool {
 /// Enlarges a segment.
 fn lengthen(slots: &mut Vec<AtomicU64>, at: usize) {
     let len = match slots.len() {
-        // From here on all segments grow by the same factor, so their lengths stay different.
+        // From here on, all segments grow by the same factor, so their lengths stay different.
         0 => LEAST + LEAST * at / (4 * SEGMENTS),
         len => len * 5 / 4,
     };
@@ -347,7 +348,7 @@ impl Bits {
 pub(crate) enum Visited {
     /// A table of all states.
     Table(StateTable),
-    /// As bits.
+    /// A set of bits.
     Bits(Bits),
 }
 

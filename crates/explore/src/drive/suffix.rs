@@ -1,11 +1,11 @@
-//! The rest of a program after a prefix of an execution, as a program of its own.
+//! The rest of a program after a prefix of an execution, as a program itself.
 //!
-//! For an explorer the end of the prefix is the initial state: it never goes back before it, and
-//! events of the prefix race with nothing, because the explorer does not see them. Only code that
-//! reports runs looks at [`Execution::whole`].
+//! For an explorer, the end of the prefix is the initial state: the explorer never goes back before
+//! it. Events of the prefix take part in no race, because the explorer does not see them. Only code
+//! that reports runs uses [`Execution::whole`].
 //!
-//! A whole program is the rest after no steps. Engines that several workers can share only explore
-//! values of this type, so the binary has one copy of them for each kind of program.
+//! A whole program is the rest after zero steps. Engines that several workers can share explore
+//! only values of this type, so the binary has one copy of each engine for each kind of program.
 
 use mazurka_core::{
     Access, Blocker, Claims, Event, Execution, Fairness, Fingerprint, Mishap, ProcessId,
@@ -14,7 +14,7 @@ use mazurka_core::{
 
 use crate::drive::driver::{Observer, RacingStep, ReversedRace};
 
-/// Passes what happens in the rest of a program to an observer of the program.
+/// Forwards the events of the rest of a program to an observer of the program.
 pub(crate) struct OfRest<'o, E>(pub &'o mut dyn Observer<E>);
 
 impl<E: Execution> Observer<Suffix<'_, E>> for OfRest<'_, E> {
@@ -40,6 +40,10 @@ impl<E: Execution> Observer<Suffix<'_, E>> for OfRest<'_, E> {
 
     fn cut(&mut self, rest: &Suffix<'_, E>) {
         self.0.cut(rest.program);
+    }
+
+    fn end(&mut self, rest: &Suffix<'_, E>) {
+        self.0.end(rest.program);
     }
 
     fn counts_reversals(&self) -> bool {

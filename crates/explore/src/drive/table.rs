@@ -1,8 +1,8 @@
 //! A hash table that grows in small steps.
 //!
-//! At the moment of doubling, an ordinary table takes three times its memory, for the old and the
-//! new one, and twice as much from then on: a limit on memory could not be kept. So this table
-//! consists of many parts that double at different times.
+//! When an ordinary table doubles its size, it takes three times its memory for a moment, for the
+//! old and the new table, and twice its memory from then on. A limit on memory could not be kept.
+//! So this table consists of many parts that double at different times.
 //!
 //! The parts do not get equal shares; otherwise all of them would double at about the same time.
 //! Part k of K gets a share proportional to 2^(k/K): as the table grows to twice its size, one part
@@ -17,11 +17,11 @@ const PARTS: usize = 128;
 /// Granularity of the shares.
 const SLICES: usize = 4096;
 
-/// Entries by hash. A hash must be well mixed in all of its bits.
+/// A set of entries by hash. All bits of a hash must be well mixed.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T> {
     parts: Vec<HashTable<T>>,
-    /// For each slice of the hashes, its part.
+    /// The part for each slice of the hashes.
     owner: Box<[u8]>,
 }
 
@@ -61,7 +61,7 @@ impl<T> Table<T> {
         self.parts[part].entry(hash, same, hasher)
     }
 
-    /// Returns the entry with this hash that is the `same`, if there is one.
+    /// Returns the entry with this hash for which `same` holds, if any.
     #[inline]
     pub fn find(&self, hash: u64, same: impl FnMut(&T) -> bool) -> Option<&T> {
         self.parts[self.part(hash)].find(hash, same)
@@ -83,7 +83,7 @@ impl<T> Table<T> {
         self.parts.into_iter().flatten()
     }
 
-    /// Returns the number of entries for which there is room.
+    /// Returns the number of entries that fit without growing.
     #[cfg(test)]
     fn capacity(&self) -> usize {
         self.parts.iter().map(HashTable::capacity).sum()

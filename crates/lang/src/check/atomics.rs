@@ -1,9 +1,9 @@
 //! Operations on atomic variables: `x.load(acquire)`, `x.fetch_add(1, relaxed)`, `fence(seq_cst)`.
 //!
-//! They are lowered to the core language: a `load` is a read, a `store` an assignment, an update an
-//! `atomic` block that writes one location, and a fence an empty one. Their memory orders are
-//! stored in a side table ([`Program::orders`](hir::Program::orders)), which only weak memory
-//! models use.
+//! They are lowered to the core language: a `load` to a read, a `store` to an assignment, an update
+//! to an `atomic` block that writes one location, and a fence to an empty `atomic` block. Their
+//! memory orders are stored in a side table ([`Program::orders`](hir::Program::orders)), which only
+//! weak memory models use.
 
 use mazurka_core::{AccessOrder, MemoryOrder};
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -14,7 +14,7 @@ use super::types::{Ty, Typed};
 use crate::check::hir::{self, Atomicity, BinaryOp, Expr, ExprKind, Place, Stmt, StmtKind, Type};
 use crate::syntax::ast::{self, Name};
 
-/// The kinds of operations.
+/// The kind of an operation on an atomic variable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Load,
@@ -40,8 +40,9 @@ impl Verb {
         found.map(|&(_, verb)| verb)
     }
 
-    /// Returns the number of values it takes, and the greatest number of orders.
-    fn takes(self) -> (usize, usize) {
+    /// Returns the number of values that the operation takes, and the greatest number of memory
+    /// orders.
+    fn arity(self) -> (usize, usize) {
         match self {
             Self::Load => (0, 1),
             Self::Store | Self::Swap | Self::FetchAdd | Self::FetchSub => (1, 1),
@@ -81,14 +82,14 @@ struct SplitOperation<'a, 's> {
     order: AccessOrder,
 }
 
-/// Where the result of an update goes.
+/// The destination of the result of an update.
 pub(super) enum Target<'a, 's> {
     Nowhere,
     Let(Name<'s>, Option<&'a ast::TypeExpr<'s>>),
     Assigned(&'a ast::Expr<'s>),
 }
 
-/// Whether a value is an update of an atomic variable, which is a statement of its own.
+/// Whether a value is an update of an atomic variable. An update is a separate statement.
 pub(super) fn is_update(expr: &ast::Expr<'_>) -> bool {
     match &expr.kind {
         ast::ExprKind::Operation { operation, .. } => {
@@ -183,7 +184,7 @@ impl<'s> BodyChecker<'_, 's> {
         StmtKind::Atomic(Vec::new())
     }
 
-    /// Reports `atomic` before any type other than that of a shared variable.
+    /// Reports `atomic` before a type that is not the type of a shared variable.
     pub(super) fn no_atomic(&mut self, ty: &ast::TypeExpr<'s>) {
         if let Some(span) = ty.atomic {
             self.report(
@@ -220,7 +221,7 @@ impl<'s> BodyChecker<'_, 's> {
         if !self.is_atomic(place) {
             return None;
         }
-        let (values, most) = verb.takes();
+        let (values, max_orders) = verb.arity();
         let given = args
             .iter()
             .rev()
@@ -228,10 +229,10 @@ impl<'s> BodyChecker<'_, 's> {
             .count()
             .min(args.len());
         let (args, named) = args.split_at(args.len() - given);
-        if args.len() != values || given > most {
+        if args.len() != values || given > max_orders {
             let plural = if values == 1 { "value" } else { "values" };
             self.report(
-                Diagnostic::new("M0417", expr.span, format!("`{}` takes {values} {plural} and at most {most} of `relaxed`, `acquire`, `release`, `acq_rel`, `seq_cst`", operation.text))
+                Diagnostic::new("M0417", expr.span, format!("`{}` takes {values} {plural} and at most {max_orders} of `relaxed`, `acquire`, `release`, `acq_rel`, `seq_cst`", operation.text))
                     .label(format!("found {} and {given}", args.len()))
                     .help(format!("write it like `{}`", verb.example())),
             );
@@ -312,14 +313,14 @@ impl<'s> BodyChecker<'_, 's> {
         };
         let mut before = Vec::new();
         let place = match place {
-            Place::Element(var, index) => Place::Element(var, self.settled(index, &mut before)),
+            Place::Element(var, index) => Place::Element(var, self.precomputed(index, &mut before)),
             place => place,
         };
         let values = operation.values.iter();
         let values: Vec<Expr> = values
             .map(|value| {
                 let value = self.value_of_type(value, Some(ty));
-                self.settled(value, &mut before)
+                self.precomputed(value, &mut before)
             })
             .collect();
         let old = local(self.hidden("old", ty), ty, span);
@@ -362,7 +363,7 @@ impl<'s> BodyChecker<'_, 's> {
         StmtKind::Block(before)
     }
 
-    /// Stores the result of an update where it is wanted.
+    /// Makes the statement that stores the result of an update in its target.
     fn keep_result(&mut self, target: Target<'_, 's>, result: Expr) -> Option<StmtKind> {
         let ty = result.ty;
         let typed = Typed {
@@ -416,8 +417,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Computes a value before the step.
-    pub(super) fn settled(&mut self, value: Expr, before: &mut Vec<Stmt>) -> Expr {
+    /// Computes a value in an earlier statement, unless it is a constant or a local.
+    pub(super) fn precomputed(&mut self, value: Expr, before: &mut Vec<Stmt>) -> Expr {
         if let ExprKind::Const(_) | ExprKind::Local(_) = value.kind {
             return value;
         }

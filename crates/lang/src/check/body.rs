@@ -21,14 +21,14 @@ pub(super) struct BodyChecker<'c, 's> {
     /// Where the entries of the innermost scope begin in `undo`.
     scope: usize,
     /// Locals of blocks that have ended, for messages.
-    gone: FxHashMap<&'s str, Span>,
-    /// The expressions that names stand for: arguments of functions, elements of arrays.
+    ended_locals: FxHashMap<&'s str, Span>,
+    /// The expressions that replace names: arguments of functions, elements of arrays.
     pub aliases: Vec<Alias>,
     /// The functions whose bodies are being expanded.
     pub inlining: Vec<u32>,
     /// Whether everything read here is read in one step, even under `atomicity access`.
     pub whole: bool,
-    /// Whether locals of processes can be named.
+    /// Whether the expressions may name locals of processes.
     pub temporal: bool,
     /// Whether a loop encloses the current statement.
     pub in_loop: bool,
@@ -39,17 +39,17 @@ pub(super) struct BodyChecker<'c, 's> {
     /// The locals whose type is a range.
     pub ranges: FxHashMap<LocalId, (i64, i64)>,
     /// The process that runs the body.
-    pub me: CurrentProcess,
-    /// The operation whose body it is.
+    pub current: CurrentProcess,
+    /// The operation of an object whose body is checked, if it is one.
     pub operation: Option<CurrentOperation>,
 }
 
-/// An expression that a name stands for.
+/// An expression that replaces a name.
 pub(super) struct Alias {
     pub typed: Typed,
-    /// Its number of nodes.
+    /// The number of nodes of the expression.
     pub size: usize,
-    /// How often it has replaced the name.
+    /// How often the expression has replaced the name.
     pub uses: u32,
 }
 
@@ -119,7 +119,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
             locals: FxHashMap::default(),
             undo: Vec::new(),
             scope: 0,
-            gone: FxHashMap::default(),
+            ended_locals: FxHashMap::default(),
             aliases: Vec::new(),
             inlining: Vec::new(),
             whole: true,
@@ -128,12 +128,12 @@ impl<'c, 's> BodyChecker<'c, 's> {
             in_procedure: false,
             after: Vec::new(),
             ranges: FxHashMap::default(),
-            me: CurrentProcess::Unknown,
+            current: CurrentProcess::Unknown,
             operation: None,
         }
     }
 
-    /// Makes the body of a process or procedure, whose reads may be separate steps.
+    /// Makes a checker for the body of a process or procedure, whose reads may be separate steps.
     pub(super) fn of_process(c: &'c mut Checker<'s>) -> Self {
         BodyChecker {
             whole: false,
@@ -141,7 +141,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
         }
     }
 
-    /// Removes all names, as at the start of a function body.
+    /// Removes and returns all names: the body of a function sees none of its caller's names.
     pub(super) fn take_names(&mut self) -> Names<'s> {
         Names {
             locals: std::mem::take(&mut self.locals),
@@ -150,12 +150,12 @@ impl<'c, 's> BodyChecker<'c, 's> {
         }
     }
 
-    /// Restores the names.
+    /// Restores the names that [`take_names`](Self::take_names) removed.
     pub(super) fn put_names(&mut self, names: Names<'s>) {
         (self.locals, self.undo, self.scope) = (names.locals, names.undo, names.scope);
     }
 
-    /// Checks something that is one step.
+    /// Runs `inner` on code that is executed in one step.
     pub(super) fn in_one_step<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         let outer = std::mem::replace(&mut self.whole, true);
         let result = inner(self);
@@ -163,7 +163,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
         result
     }
 
-    /// Makes a name stand for an expression.
+    /// Declares a name that an expression replaces. Returns the index of the alias.
     pub(super) fn declare_alias(&mut self, name: Name<'s>, typed: Typed) -> usize {
         let at = self.aliases.len();
         let size = typed.expr.size();
@@ -176,7 +176,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
         at
     }
 
-    /// Makes a name stand for a variable of a `struct` type.
+    /// Declares the name of a variable of a `struct` type.
     pub(super) fn declare_record(&mut self, name: Name<'s>, record: u32) {
         self.bind(name, Meaning::Record(record));
     }
@@ -209,7 +209,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
                 None => self.locals.remove(name),
             };
             if let Some(binding) = ended {
-                self.gone.insert(name, binding.span);
+                self.ended_locals.insert(name, binding.span);
             }
         }
         result
@@ -303,7 +303,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
                 }
             },
             None => {
-                let note = self.gone.get(name.text).map(|span| {
+                let note = self.ended_locals.get(name.text).map(|span| {
                     (
                         *span,
                         "known only in the block that contains this".to_owned(),

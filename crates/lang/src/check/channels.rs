@@ -1,8 +1,8 @@
 //! Channels: `chan c[4]: T`, `chan c[..]: T`, `c ! e`, `c ? x`, `len(c)`.
 //!
-//! A channel is lowered to the number of its messages and a slot for each, the oldest first. The
-//! messages and their number are one object: a receive moves the other messages up. So equal
-//! contents are equal states, however many messages have passed.
+//! A channel is lowered to the number of its messages and a slot for each message, the oldest
+//! first. The messages and their number are one object: a receive moves the other messages up. So
+//! equal contents are equal states, and the messages received before do not matter.
 //!
 //! A channel without a capacity has a limit instead. What happens after a send beyond the limit is
 //! unknown (`Program::limits`), as after an `int` that exceeds 64 bits.
@@ -21,10 +21,11 @@ use crate::check::hir::{
 };
 use crate::syntax::ast;
 
-/// The largest capacity: a receive moves every message.
-const MOST: u32 = 64;
+/// The largest capacity. It is small because a receive moves every message.
+const MAX_CAPACITY: u32 = 64;
 
 impl<'s> Checker<'s> {
+    /// Declares the variables of a channel.
     pub(super) fn channel(&mut self, object: &ast::Object<'s>) -> Option<Object> {
         let (name, ty) = (object.name, object.ty.as_ref()?);
         let of = self.known_type(ty);
@@ -65,14 +66,14 @@ impl<'s> Checker<'s> {
         }
         let dims = BodyChecker::new(self).dims(&object.dims, 1, false)?;
         let (&places, outer) = dims.split_last()?;
-        if places > MOST {
+        if places > MAX_CAPACITY {
             self.report(
                 Diagnostic::new(
                     "M0429",
                     last.span,
                     format!("a channel of {places} messages"),
                 )
-                .label(format!("expected at most {MOST}"))
+                .label(format!("expected at most {MAX_CAPACITY}"))
                 .help("a small channel shows the same mistakes"),
             );
             return None;
@@ -87,11 +88,11 @@ impl<'s> Checker<'s> {
             Declared::Plain(plain) => {
                 Payload::Value(self.object_var(slots, plain, 0, name.span)?, plain)
             }
-            Declared::Struct(id) => Payload::Struct(id, self.messages(id, &slots, name.span)?),
+            Declared::Struct(id) => Payload::Struct(id, self.message_vars(id, &slots, name.span)?),
         };
-        let messages = first..self.program.vars.len() as u32;
-        let messages = messages.map(VarId).collect();
-        self.program.channels.push((count, messages));
+        let message_vars = first..self.program.vars.len() as u32;
+        let message_vars = message_vars.map(VarId).collect();
+        self.program.channels.push((count, message_vars));
         let kind = LoweredKind::Channel(Channel {
             count,
             payload,
@@ -103,7 +104,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Declares the variables of messages of a `struct` type.
-    fn messages(&mut self, id: u32, slots: &Shape, span: Span) -> Option<u32> {
+    fn message_vars(&mut self, id: u32, slots: &Shape, span: Span) -> Option<u32> {
         let first = self.program.vars.len();
         let like = Var {
             name: String::new(),
@@ -130,7 +131,7 @@ impl<'s> Checker<'s> {
 
 impl<'s> BodyChecker<'_, 's> {
     /// Lowers `c ! e`.
-    pub(super) fn sends(
+    pub(super) fn lower_send(
         &mut self,
         channel: &ast::Expr<'s>,
         value: &ast::Expr<'s>,
@@ -151,7 +152,7 @@ impl<'s> BodyChecker<'_, 's> {
         };
         let count = self.place_of(Part::Var(count), operand.indices.clone(), span);
         let waiting = read(count.clone(), Type::Int, span);
-        let next = self.message_at(payload, &operand, waiting.clone(), span);
+        let next = self.message_places(payload, &operand, waiting.clone(), span);
         let mut left: Vec<Place> = next.into_iter().map(|(place, _)| place).collect();
         let mut right = sent;
         left.push(count);
@@ -175,7 +176,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Lowers `c ? x`.
-    pub(super) fn receives(
+    pub(super) fn lower_receive(
         &mut self,
         channel: &ast::Expr<'s>,
         into: &ast::Expr<'s>,
@@ -188,20 +189,20 @@ impl<'s> BodyChecker<'_, 's> {
             places,
             ..
         } = channel;
-        let mut left = self.received(payload, into)?;
+        let mut left = self.receive_places(payload, into)?;
         for place in &left {
             self.keep_in_range(place, span);
         }
         let mut right = Vec::new();
         let mut moved = Vec::new();
         for at in 0..places {
-            let message = self.message_at(payload, &operand, number(at.into(), span), span);
+            let message = self.message_places(payload, &operand, number(at.into(), span), span);
             for (place, ty) in message {
                 right.push(read(place.clone(), ty, span));
                 moved.push((place, ty));
             }
         }
-        // The first message goes to the variable, each other one to the slot before it.
+        // The first message goes to the variable, each other message to the slot before its own.
         for (place, ty) in moved {
             left.push(place);
             if left.len() > right.len() {
@@ -229,9 +230,10 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// Records that a send or receive touches only one end of its channel: it is blocking, and
-    /// neither the value nor its destination depends on the number of messages in any channel.
-    pub(super) fn one_end(
+    /// Records a send or receive that touches only one end of its channel. It must be able to
+    /// block, and neither the value nor its destination may depend on the number of messages in a
+    /// channel.
+    pub(super) fn record_channel_end(
         &mut self,
         channel: &ast::Expr<'s>,
         blocking: Option<&Blocking>,
@@ -262,16 +264,16 @@ impl<'s> BodyChecker<'_, 's> {
             }
             _ => false,
         };
-        let mut other = false;
-        blocking.guard.walk(&mut |e| other |= is_count(e));
+        let mut reads_count = false;
+        blocking.guard.walk(&mut |e| reads_count |= is_count(e));
         for stmt in &blocking.then {
             stmt.walk(&mut |stmt| {
                 for e in stmt.exprs() {
-                    e.walk(&mut |e| other |= is_count(e));
+                    e.walk(&mut |e| reads_count |= is_count(e));
                 }
             });
         }
-        if !other {
+        if !reads_count {
             let end = ChannelEnd {
                 count: channel.count,
                 capacity: channel.places,
@@ -282,7 +284,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Checks `len(c)`, if c is a channel and the file does not declare `len`.
-    pub(super) fn length(
+    pub(super) fn channel_length(
         &mut self,
         name: ast::Name<'s>,
         args: &[ast::Expr<'s>],
@@ -307,12 +309,12 @@ impl<'s> BodyChecker<'_, 's> {
             expr: read(count, Type::Int, span),
             ty: Ty::Known(Type::Int),
         };
-        self.told_as_written(&mut typed, span);
+        self.label_as_written(&mut typed, span);
         Some(typed)
     }
 
     /// Returns the places of a message, in the order of its fields.
-    fn message_at(
+    fn message_places(
         &mut self,
         payload: Payload,
         operand: &Operand,
@@ -328,7 +330,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Returns the places that a message is received into.
-    fn received(&mut self, payload: Payload, into: &ast::Expr<'s>) -> Option<Vec<Place>> {
+    fn receive_places(&mut self, payload: Payload, into: &ast::Expr<'s>) -> Option<Vec<Place>> {
         match payload {
             Payload::Value(_, wanted) => {
                 let (place, ty) = match self.struct_of(into) {
@@ -370,6 +372,7 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
+    /// Resolves an expression that must name a channel.
     fn channel_operand(
         &mut self,
         channel: &ast::Expr<'s>,
@@ -386,8 +389,8 @@ impl<'s> BodyChecker<'_, 's> {
         let operand = self.operand(channel, span)?;
         match operand.kind {
             LoweredKind::Channel(channel) => Some((operand, channel)),
-            other => {
-                let noun = other.noun();
+            reads_count => {
+                let noun = reads_count.noun();
                 self.report(
                     Diagnostic::new("M0428", channel.span, format!("this is {noun}"))
                         .label("expected a channel")

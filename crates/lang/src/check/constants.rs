@@ -1,5 +1,5 @@
-//! Expressions whose value must be known before anything runs: constants, sizes, bounds, ranges and
-//! initial values.
+//! Expressions whose value must be known before the program runs: constants, sizes, bounds, ranges
+//! and initial values.
 
 use super::ConstantValue;
 use super::body::BodyChecker;
@@ -103,7 +103,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 }
 
-/// Returns a mistake at the innermost part of an expression that is not constant.
+/// Returns a diagnostic for the innermost part that is not constant, if there is such a part.
 fn why_not_constant(expr: &Expr) -> Option<Diagnostic> {
     let here = |code, message: &str, label: String| {
         let help = "a constant needs a value before anything runs: fix the expression";

@@ -18,7 +18,7 @@ enum Choices {
     NotIn(&'static str),
 }
 
-/// A binary operator, and its place.
+/// A binary operator with its place in the source.
 #[derive(Clone, Copy)]
 struct Operator {
     op: BinaryOp,
@@ -26,12 +26,12 @@ struct Operator {
 }
 
 impl<'s> BodyChecker<'_, 's> {
-    /// Checks an expression right of `:=` or `let`, or an argument.
+    /// Checks an expression on the right of `:=` or `let`, or an argument.
     pub(super) fn value(&mut self, expr: &ast::Expr<'s>) -> Typed {
         self.expr(expr, Choices::Allowed)
     }
 
-    /// Checks an expression in a place where nothing may be chosen.
+    /// Checks an expression in a place where `choose` and `input` are not allowed.
     pub(super) fn expr_in(&mut self, expr: &ast::Expr<'s>, place: &'static str) -> Typed {
         self.expr(expr, Choices::NotIn(place))
     }
@@ -51,6 +51,7 @@ impl<'s> BodyChecker<'_, 's> {
         self.truth(typed, place)
     }
 
+    /// Reports an expression that is not a truth value.
     pub(super) fn truth(&mut self, typed: Typed, place: &str) -> Expr {
         if !matches!(typed.ty, Ty::Known(Type::Bool) | Ty::Poison) {
             let text = self.c.noun(typed.ty);
@@ -130,7 +131,7 @@ impl<'s> BodyChecker<'_, 's> {
         Typed { expr, ty }
     }
 
-    /// Makes an operator whose operands have settled types; folds constants.
+    /// Makes the node of an operator whose operands have settled types; folds constants.
     fn folded(&mut self, kind: ExprKind, ty: Type, span: Span) -> Typed {
         let mut typed = self.known(kind, ty, span);
         if let Some(value) = fold::settled(&typed.expr) {
@@ -139,7 +140,7 @@ impl<'s> BodyChecker<'_, 's> {
         typed
     }
 
-    /// Makes an operator whose type is still open.
+    /// Makes the node of an operator whose type is not settled yet.
     fn literal(&mut self, kind: ExprKind, span: Span) -> Typed {
         let expr = self.node(kind, Type::Int, span);
         let ty = Ty::Literal;
@@ -202,7 +203,7 @@ impl<'s> BodyChecker<'_, 's> {
             ast::ExprKind::Call(name, args) => match self.function_named(*name) {
                 Some(id) => self.call_function(id, *name, args, span),
                 None => {
-                    if let Some(length) = self.length(*name, args, span) {
+                    if let Some(length) = self.channel_length(*name, args, span) {
                         return length;
                     }
                     for arg in args {
@@ -391,7 +392,7 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Makes a binary operator that the checker adds.
+    /// Makes a binary operator that is not written in the source.
     pub(super) fn binary_at(&mut self, op: BinaryOp, left: Typed, right: Typed, at: Span) -> Typed {
         self.binary(Operator { op, at }, left, right, at)
     }
@@ -539,7 +540,7 @@ impl<'s> BodyChecker<'_, 's> {
                     self.unify_numbers(left, right, at, sign(op))
                 };
                 let Some((left, right, ty)) = unified else {
-                    // Whatever was meant, the result is a truth value.
+                    // The result of a comparison is a truth value, whatever its operands are.
                     let expr = self.node(ExprKind::Const(0), Type::Bool, span);
                     let ty = Ty::Known(Type::Bool);
                     return Typed { expr, ty };
@@ -720,7 +721,7 @@ impl<'s> BodyChecker<'_, 's> {
         );
     }
 
-    /// Gives an expression made of literals an integer type.
+    /// Gives an integer type to an expression that is made of literals.
     pub(super) fn settle(&mut self, mut expr: Expr, ty: Type) -> Expr {
         self.settle_in_place(&mut expr, ty);
         expr

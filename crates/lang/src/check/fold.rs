@@ -50,7 +50,8 @@ pub(super) fn settled(expr: &Expr) -> Option<i64> {
     }
 }
 
-/// Whether an operator is a comparison, so that its operands have another type than its result.
+/// Whether an operator is a comparison. The operands of a comparison have another type than its
+/// result.
 pub(super) fn compares(op: BinaryOp) -> bool {
     matches!(
         op,
@@ -66,7 +67,7 @@ fn exact(op: BinaryOp, a: i128, b: i128) -> Option<i128> {
         BinaryOp::Mul => a.checked_mul(b)?,
         BinaryOp::Div => a.checked_div(b)?,
         BinaryOp::Rem => a.checked_rem(b)?,
-        // These depend on the width, which only a type has.
+        // The result depends on the width of the type, which is not known here.
         BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => return None,
         BinaryOp::Shl | BinaryOp::Shr => return None,
         BinaryOp::Eq => (a == b).into(),
@@ -121,8 +122,8 @@ mod tests {
             let code = crate::compile(&program, &source).expect("a small program");
             let mut machine = crate::Machine::new(std::sync::Arc::new(code), 1000);
             let run = "0".parse().expect("a schedule");
-            let told = mazurka_core::Narrator::narrate(&mut machine, &run).expect("a run");
-            Ok::<String, &str>(told.state[0].value.clone())
+            let narration = mazurka_core::Narrator::narrate(&mut machine, &run).expect("a run");
+            Ok::<String, &str>(narration.state[0].value.clone())
         };
         for (ty, e, wanted) in [
             ("u8", "1 << 8 >> 8", Ok("0")),

@@ -14,20 +14,22 @@ use super::types::{Ty, Typed};
 use crate::check::hir::{Atomicity, Expr, ExprKind, Type};
 use crate::syntax::ast::{self, Function, Name};
 
-/// The deepest nesting of function calls, so that no expression becomes too deep to walk.
+/// The deepest nesting of function calls. It limits the depth of expressions, which are walked
+/// recursively.
 const MAX_CALLS: usize = 32;
 
-/// The greatest depth of an expanded expression, so that no walk over it overflows the stack.
+/// The greatest depth of an expanded expression, so that no recursive walk overflows the stack.
 const MAX_DEPTH: usize = 256;
 
-/// A function, and whether its declaration is without mistakes.
+/// A function.
 pub(super) struct Inlined<'s> {
     pub function: Rc<Function<'s>>,
-    pub right: bool,
+    /// Whether its declaration has no mistakes.
+    pub valid: bool,
 }
 
 impl<'s> Checker<'s> {
-    /// Checks the declaration of a function, for any arguments.
+    /// Checks the declaration of a function, independently of its calls.
     pub(super) fn function(&mut self, id: u32) {
         let function = Rc::clone(&self.functions[id as usize].function);
         let before = self.diagnostics.len();
@@ -42,10 +44,11 @@ impl<'s> Checker<'s> {
             body.declare(*name, ty, Vec::new());
         }
         body.expand(&function);
-        self.functions[id as usize].right = self.diagnostics.len() == before;
+        self.functions[id as usize].valid = self.diagnostics.len() == before;
     }
 
-    /// Returns the type of a parameter or a result; reports a type that is not of a single value.
+    /// Returns the type of a parameter or a result; reports a type whose values are not single
+    /// values.
     fn single_value(&mut self, name: Name<'s>, ty: &ast::TypeExpr<'s>) -> Option<Type> {
         let declared = self.known_type(ty);
         let mut body = BodyChecker::new(self);
@@ -142,7 +145,7 @@ impl<'s> BodyChecker<'_, 's> {
             );
             return self.poison(span);
         }
-        let wrong = !self.c.functions[id as usize].right;
+        let wrong = !self.c.functions[id as usize].valid;
         if wrong || values.iter().any(|value| value.ty == Ty::Poison) || self.c.full {
             return self.poison(span);
         }
@@ -158,15 +161,15 @@ impl<'s> BodyChecker<'_, 's> {
         for at in first..self.aliases.len() {
             let uses = self.aliases[at].uses;
             let value = self.aliases[at].typed.expr.clone();
-            self.once(&value, uses);
+            self.refuse_repeated_reads(&value, uses);
         }
         self.aliases.truncate(first);
-        self.told_as_written(&mut typed, span);
+        self.label_as_written(&mut typed, span);
         typed
     }
 
     /// Makes labels show the source text of an expanded expression.
-    pub(super) fn told_as_written(&mut self, typed: &mut Typed, span: Span) {
+    pub(super) fn label_as_written(&mut self, typed: &mut Typed, span: Span) {
         if typed.expr.depth() > MAX_DEPTH {
             self.report(
                 Diagnostic::new("M0407", span, "this expression is nested too deeply")
@@ -178,7 +181,7 @@ impl<'s> BodyChecker<'_, 's> {
             *typed = self.poison(span);
             return;
         }
-        // The memory order of a read is found by its place.
+        // Memory orders are stored by the place of the read, so an ordered read keeps its place.
         let ordered = self.c.program.orders.contains_key(&typed.expr.span);
         if !ordered {
             typed.expr.span = span;
@@ -188,8 +191,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Refuses an expression that would be read several times if each read is a step.
-    pub(super) fn once(&mut self, value: &Expr, uses: u32) {
+    /// Refuses a shared expression that is used more than once, if each read is a step.
+    pub(super) fn refuse_repeated_reads(&mut self, value: &Expr, uses: u32) {
         let splits = self.c.program.atomicity == Atomicity::Access && !self.whole;
         if uses < 2 || !splits {
             return;

@@ -2,7 +2,7 @@
 
 use super::body::BodyChecker;
 use super::functions::Inlined;
-use super::initial::{Filled, Mode, stays};
+use super::initial::{FillTarget, Mode, assert_range};
 use super::objects::{CurrentProcess, HIDDEN};
 use super::records::{Declared, Part, Struct, TypeName};
 use super::{Checker, ConstantValue, ExpectedName, Global};
@@ -37,7 +37,7 @@ impl<'s> Checker<'s> {
                 Item::Property { .. } | Item::Prove { .. } | Item::Observe(_) => {
                     self.property(item)
                 }
-                Item::Allows(..) | Item::ExpectsDeterminism(_) => self.counted(item),
+                Item::Allows(..) | Item::ExpectsDeterminism(_) => self.allowances(item),
                 _ => {}
             }
         }
@@ -67,7 +67,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Declares types, each after those that it contains, and the members of each `enum`.
+    /// Declares the types in the order of the file, and the members of each `enum`. A type can
+    /// contain only types that are declared before it.
     fn declare_types(&mut self, file: &File<'s>) {
         for item in &file.items {
             let (name, declared) = match item {
@@ -182,7 +183,7 @@ impl<'s> Checker<'s> {
                     let id = self.functions.len() as u32;
                     self.functions.push(Inlined {
                         function: std::rc::Rc::clone(function),
-                        right: false,
+                        valid: false,
                     });
                     self.declare_global(function.name, Global::Function(id));
                 }
@@ -312,7 +313,7 @@ impl<'s> Checker<'s> {
             };
             let declared = BodyChecker::new(self).const_value(value, "a constant");
             let value = self.set_const(name.text, declared).or(declared);
-            // A second declaration of the name does not count.
+            // Only the first declaration of a name counts.
             if let Some((global, span)) = self.globals.get_mut(name.text)
                 && *span == name.span
             {
@@ -366,7 +367,7 @@ impl<'s> Checker<'s> {
             None => None,
             Some(Init::List(..) | Init::Each { .. }) if replaced => None,
             Some(init) => {
-                let what = Filled {
+                let what = FillTarget {
                     name: names[0],
                     dims: &dims,
                     of,
@@ -399,13 +400,13 @@ impl<'s> Checker<'s> {
             }
             for leaf in 0..each {
                 let given = values.as_ref().map(|values| &values[leaf][..]);
-                self.start(first + leaf, given, right && init.is_none());
+                self.set_initial(first + leaf, given, right && init.is_none());
             }
         }
     }
 
-    /// Sets the initial value of a variable. `open`: the file gives none.
-    fn start(&mut self, at: usize, given: Option<&[Expr]>, open: bool) {
+    /// Sets the initial value of a variable. `open`: the file gives no initial value.
+    fn set_initial(&mut self, at: usize, given: Option<&[Expr]>, open: bool) {
         let Some(var) = self.program.vars.get(at) else {
             return;
         };
@@ -440,14 +441,15 @@ impl<'s> Checker<'s> {
                 });
                 found
             };
-            // Properties of the file are added later, so these are only the ranges.
+            // The properties of the file are added later, so these invariants are the ranges of
+            // types.
             let ranges: Vec<Property> = stated.filter(of_var).cloned().collect();
             self.program.requires.extend(ranges);
         }
         self.program.vars[at].init = init;
     }
 
-    /// Reports a list of values whose length does not fit the variable.
+    /// Whether a list has as many values as the variable; reports a list that does not.
     pub(super) fn list_fits(
         &mut self,
         name: &str,
@@ -517,8 +519,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Checks which violations count.
-    fn counted(&mut self, item: &Item<'s>) {
+    /// Records which kinds of violations the file allows or expects.
+    fn allowances(&mut self, item: &Item<'s>) {
         let program = &mut self.program;
         let span = match *item {
             Item::Allows(kinds, span) => {
@@ -592,9 +594,9 @@ impl<'s> Checker<'s> {
             let mut inner = BodyChecker::of_process(self);
             inner.in_procedure = true;
             let mut seen: Option<&std::rc::Rc<TypeExpr<'s>>> = None;
-            let mut stay = Vec::new();
+            let mut range_checks = Vec::new();
             for ((name, ty), declared) in params.iter().zip(signature.iter()) {
-                // Names in one list share a type, and its mistakes.
+                // The names of one list share a type, so its mistakes are reported once.
                 let first = seen.is_none_or(|before| !std::rc::Rc::ptr_eq(before, ty));
                 seen = Some(ty);
                 if first {
@@ -638,13 +640,14 @@ impl<'s> Checker<'s> {
                         ty: Type::Int,
                         span,
                     };
-                    stay.push((id, stays(value, &local.name, range, span)));
+                    range_checks.push((id, assert_range(value, &local.name, range, span)));
                 }
             }
-            stay.sort_by_key(|(id, _)| *id);
-            if inner.c.processes.told_apart {
+            range_checks.sort_by_key(|(id, _)| *id);
+            if inner.c.processes.identified {
                 let shape = Shape::plain(HIDDEN, Vec::new());
-                inner.me = CurrentProcess::Caller(index as u32, inner.new_local(shape, Type::Int));
+                inner.current =
+                    CurrentProcess::Caller(index as u32, inner.new_local(shape, Type::Int));
             }
             inner.begin_operation(of.text);
             let params = inner
@@ -653,7 +656,7 @@ impl<'s> Checker<'s> {
                 .iter()
                 .map(|local| local.len.unwrap_or(1))
                 .sum();
-            let mut statements: Vec<_> = stay.into_iter().map(|(_, stmt)| stmt).collect();
+            let mut statements: Vec<_> = range_checks.into_iter().map(|(_, stmt)| stmt).collect();
             statements.extend(inner.statements(body));
             inner.end_operation(body, &mut statements);
             let frame = inner.frame;

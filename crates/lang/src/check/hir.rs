@@ -69,8 +69,8 @@ pub enum Atomicity {
 /// A whole program, as [`crate::load`] returns it: declarations, processes and properties, and side
 /// tables that map places of the text to what labels and analyses must know about them.
 ///
-/// Names are resolved, types are known, and constructs that only shorten a text are replaced by
-/// what they stand for: `process p (i in 0..2)` is two processes.
+/// Names are resolved, types are known, and constructs that only abbreviate are expanded: `process
+/// p (i in 0..2)` is two processes.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// The `enum` declarations, in order.
@@ -104,7 +104,7 @@ pub struct Program {
     pub watched: Vec<LocalOf>,
     /// The variables that are compared for determinism (default: every variable).
     pub observe: Option<Vec<VarId>>,
-    /// The kinds of violations that do not count.
+    /// The kinds of violations that the program is allowed to have.
     pub allowed: Kinds,
     /// Whether different results are a violation, whatever else the file states.
     pub expects_determinism: bool,
@@ -130,8 +130,8 @@ pub struct Program {
     /// The places of the alternatives of `select`, each with the statement that belongs to its
     /// step. The test at such a place says whether the alternative was chosen.
     pub alternatives: FxHashSet<Span>,
-    /// Whether it has objects that identify processes by number, such as reader–writer locks. To
-    /// these, two copies of a process would be the same.
+    /// Whether it has objects that identify processes by number, such as reader–writer locks. Such
+    /// an object cannot tell copies of a process apart.
     pub tells_processes_apart: bool,
     /// The arrays that are split into copies, in a program made for exploration
     /// (`run/symbolic/split.rs`); empty after loading.
@@ -139,14 +139,14 @@ pub struct Program {
     /// The variables that only properties and ghost assignments read. An assignment to them belongs
     /// to the step before it.
     pub ghosts: FxHashSet<VarId>,
-    /// The blocking sends and receives, each with the channel end that is all it touches.
+    /// The blocking sends and receives that touch one end of a channel only, each with that end.
     pub ends: FxHashMap<Span, ChannelEnd>,
-    /// The variables of each channel: the number of waiting messages, and those of the messages.
+    /// The variables of each channel: the number of waiting messages, and the messages.
     pub channels: Vec<(VarId, Vec<VarId>)>,
     /// The statements that check the limit of an unbounded channel, with that limit. If an `assume`
     /// there is false, nothing is known about the rest of the run.
     pub limits: FxHashMap<Span, u32>,
-    /// The warnings about its text.
+    /// The warnings about the text.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -177,8 +177,7 @@ pub struct Split {
 pub struct Refinement {
     /// The file of the specification, relative to the folder of the program.
     pub file: String,
-    /// The variables of the program, each with the variable of the specification that it
-    /// stands for.
+    /// The variables of the program, each with the corresponding variable of the specification.
     pub via: Vec<(String, String)>,
     /// Its place.
     pub span: Span,
@@ -554,7 +553,7 @@ impl Leave {
         ("return", Self::Procedure),
     ];
 
-    /// Returns its keyword.
+    /// Returns the keyword.
     pub fn word(self) -> &'static str {
         let found = Self::ALL.iter().find(|(_, one)| *one == self);
         found.map_or("", |(word, _)| word)
@@ -672,7 +671,7 @@ pub struct Expr {
 }
 
 impl Expr {
-    /// Whether both compute the same value from the same variables, at any places in the text.
+    /// Whether both compute the same value from the same variables; their places may differ.
     pub fn same(&self, other: &Expr) -> bool {
         self.ty == other.ty
             && match (&self.kind, &other.kind) {

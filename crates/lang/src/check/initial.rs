@@ -11,32 +11,32 @@ use super::{Checker, ConstantArray, ConstantValue, MAX_ELEMENTS};
 use crate::check::hir::{Expr, ExprKind, Message, MessagePart, Shape, Stmt, StmtKind, Table, Type};
 use crate::syntax::ast::{self, Init, Name, Range};
 
-/// The kind of values that are allowed.
+/// When the values of a declaration must be known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Known before anything runs.
+    /// Before the program runs.
     Constant,
-    /// Computed when the statement runs.
+    /// When the statement runs, which computes them.
     Local,
 }
 
-/// The elements of a variable that are to get values.
+/// The elements of a variable that get values.
 #[derive(Clone, Copy)]
-pub(super) struct Filled<'a, 's> {
+pub(super) struct FillTarget<'a, 's> {
     pub name: Name<'s>,
     pub dims: &'a [u32],
     pub of: Declared,
     pub mode: Mode,
 }
 
-impl<'a, 's> Filled<'a, 's> {
+impl<'a, 's> FillTarget<'a, 's> {
     fn inner(self, dims: &'a [u32]) -> Self {
         Self { dims, ..self }
     }
 }
 
 /// Makes an assertion that a value is in a range.
-pub(super) fn stays(value: Expr, name: &str, range: (i64, i64), span: Span) -> Stmt {
+pub(super) fn assert_range(value: Expr, name: &str, range: (i64, i64), span: Span) -> Stmt {
     let (low, high) = range;
     let message = Message {
         parts: vec![
@@ -179,23 +179,23 @@ impl<'s> BodyChecker<'_, 's> {
                 for item in items {
                     self.flatten_item(item, *span, &mut inner, into)?;
                 }
-                self.close(items.len(), inner, into)
+                self.close_list(items.len(), inner, into)
             }
             Init::Each { value, range, span } => {
                 let mut inner = None;
-                let (from, to) = self.comprehended(range, *span)?;
+                let (from, to) = self.comprehension_range(range, *span)?;
                 for at in from..to {
                     self.scoped(|body| {
                         body.declare_param(range.name, at);
                         body.flatten_item(value, *span, &mut inner, into)
                     })?;
                 }
-                self.close((to - from) as usize, inner, into)
+                self.close_list((to - from) as usize, inner, into)
             }
         }
     }
 
-    /// Collects one item of a list, which must have the form of the others.
+    /// Collects one item of a list. All items of a list must have the same form.
     fn flatten_item(
         &mut self,
         item: &Init<'s>,
@@ -203,10 +203,10 @@ impl<'s> BodyChecker<'_, 's> {
         inner: &mut Option<Vec<u32>>,
         into: &mut FlatConstant,
     ) -> Option<()> {
-        let mut one = FlatConstant::default();
-        self.flatten(item, &mut one)?;
+        let mut nested = FlatConstant::default();
+        self.flatten(item, &mut nested)?;
         self.c.grow(1, list);
-        let same = inner.get_or_insert_with(|| one.dims.clone()) == &one.dims;
+        let same = inner.get_or_insert_with(|| nested.dims.clone()) == &nested.dims;
         if !same || self.c.full {
             self.report(
                 Diagnostic::new(
@@ -219,11 +219,11 @@ impl<'s> BodyChecker<'_, 's> {
             );
             return None;
         }
-        into.values.extend(one.values);
+        into.values.extend(nested.values);
         Some(())
     }
 
-    fn close(
+    fn close_list(
         &mut self,
         count: usize,
         inner: Option<Vec<u32>>,
@@ -235,7 +235,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Returns the range of `[e for i in a..b]`.
-    fn comprehended(&mut self, range: &Range<'s>, span: Span) -> Option<(i64, i64)> {
+    fn comprehension_range(&mut self, range: &Range<'s>, span: Span) -> Option<(i64, i64)> {
         let from = self.const_int(&range.from, "the range of a list")?;
         let to = self.const_int(&range.to, "the range of a list")?;
         let count = i128::from(to) - i128::from(from);
@@ -251,13 +251,13 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Returns the values of all elements, for each variable that the type is lowered to.
-    pub(super) fn filled(&mut self, what: Filled<'_, 's>, init: &Init<'s>) -> Vec<Vec<Expr>> {
+    pub(super) fn filled(&mut self, what: FillTarget<'_, 's>, init: &Init<'s>) -> Vec<Vec<Expr>> {
         let mut all = vec![Vec::new(); self.c.count_leaves(what.of)];
         self.fill(what, init, &mut all);
         all
     }
 
-    fn fill(&mut self, what: Filled<'_, 's>, init: &Init<'s>, into: &mut [Vec<Expr>]) {
+    fn fill(&mut self, what: FillTarget<'_, 's>, init: &Init<'s>, into: &mut [Vec<Expr>]) {
         if self.c.full {
             return;
         }
@@ -273,7 +273,7 @@ impl<'s> BodyChecker<'_, 's> {
                 self.c.list_fits(what.name.text, items.len(), len, *span);
             }
             (Init::Each { value, range, span }, dims) => {
-                let Some((from, to)) = self.comprehended(range, *span) else {
+                let Some((from, to)) = self.comprehension_range(range, *span) else {
                     return;
                 };
                 let len = dims.map(|(len, _)| *len);
@@ -289,7 +289,7 @@ impl<'s> BodyChecker<'_, 's> {
                         body.declare_param(range.name, at);
                         body.fill(what.inner(inner), value, into);
                     });
-                    // The others would only repeat the mistake.
+                    // Further values would only repeat the mistake.
                     if self.c.diagnostics.len() > before {
                         return;
                     }
@@ -299,7 +299,12 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Uses one value for all elements.
-    fn fill_with(&mut self, what: Filled<'_, 's>, expr: &ast::Expr<'s>, into: &mut [Vec<Expr>]) {
+    fn fill_with(
+        &mut self,
+        what: FillTarget<'_, 's>,
+        expr: &ast::Expr<'s>,
+        into: &mut [Vec<Expr>],
+    ) {
         let count = elements(what.dims) as usize;
         let id = match what.of {
             Declared::Struct(id) => id,
@@ -337,7 +342,7 @@ impl<'s> BodyChecker<'_, 's> {
 
     fn one_of_type(
         &mut self,
-        what: Filled<'_, 's>,
+        what: FillTarget<'_, 's>,
         expr: &ast::Expr<'s>,
         ty: Option<Type>,
     ) -> Option<Expr> {
@@ -476,7 +481,7 @@ impl<'s> BodyChecker<'_, 's> {
             };
             let dims = self.dims(&ty.dims, 1, false)?;
             let of = self.c.declared(&ty.base);
-            let what = Filled {
+            let what = FillTarget {
                 name: *field,
                 dims: &dims,
                 of,

@@ -1,4 +1,4 @@
-//! `match`: a case for each member of an `enum`, and none missing.
+//! `match` on the members of an `enum`: every member has one case, or `else` covers it.
 //!
 //! It is lowered to tests. As a statement it reads its value once, into a hidden local.
 
@@ -11,7 +11,7 @@ use crate::check::hir::{BinaryOp, Expr, ExprKind, Stmt, StmtKind, Type};
 use crate::code::shared::reads_shared;
 use crate::syntax::ast::{self, Cases, Name};
 
-/// The members of a case.
+/// The members that a case names.
 struct Members {
     values: Vec<i64>,
     span: Span,
@@ -39,12 +39,12 @@ impl<'s> BodyChecker<'_, 's> {
         };
         let tests = known.len() - usize::from(cases.other.is_none());
         let uses: usize = known[..tests].iter().map(|case| case.values.len()).sum();
-        self.once(&matched.expr, uses as u32);
+        self.refuse_repeated_reads(&matched.expr, uses as u32);
         for (case, given) in known[..tests].iter().zip(given).rev() {
             let test = self.is_one_of(&matched.expr, case);
             all = self.conditional(test, given, all, span);
         }
-        self.told_as_written(&mut all, span);
+        self.label_as_written(&mut all, span);
         all
     }
 
@@ -92,7 +92,7 @@ impl<'s> BodyChecker<'_, 's> {
         StmtKind::Block(before.into_iter().chain(all).collect())
     }
 
-    /// `value == A || value == B`
+    /// Returns the test `value == A || value == B`.
     fn is_one_of(&mut self, value: &Expr, case: &Members) -> Expr {
         let span = case.span;
         let truth = |op, a, b| Expr {

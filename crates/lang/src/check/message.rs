@@ -61,7 +61,8 @@ impl<'s> BodyChecker<'_, 's> {
         message
     }
 
-    /// Parses `x` or `a[i]` at this place of the source; `None` if a mistake was reported.
+    /// Parses `x` or `a[i]`, which begins at `start` in the source; `None` if a mistake was
+    /// reported.
     fn named(&mut self, text: &'s str, start: usize) -> Option<Expr> {
         let (name, index) = match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
             Some((name, index)) => (name, Some(index)),
@@ -111,7 +112,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 }
 
-/// Returns the span of a text that starts here.
+/// Returns the span of a text that begins at `start` in the source.
 fn span_of(text: &str, start: usize) -> Span {
     Span {
         start: start as u32,

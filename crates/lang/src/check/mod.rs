@@ -1,9 +1,9 @@
 //! From syntax tree to checked program: names, types, constants, instances.
 //!
-//! Order matters only here. All names are declared first (`globals`); then constants get their
-//! values in the order of the file; then come sizes and initial values; then properties,
-//! procedures and processes (`body`, `stmt`, `expr`). A mistake poisons what depends on it, so it
-//! is reported once.
+//! The checks run in a fixed order. All names are declared first (`globals`); then constants get
+//! their values in the order of the file; then come sizes and initial values; then properties,
+//! procedures and processes (`body`, `stmt`, `expr`). A declaration with a mistake is poisoned, and
+//! uses of a poisoned name are not reported, so each mistake is reported once.
 
 mod atomics;
 mod body;
@@ -67,7 +67,7 @@ const MAX_SIZE: usize = 1 << 21;
 /// The greatest size of a file, so that places in it fit a [`Span`] with room to spare.
 const MAX_SOURCE: usize = 1 << 28;
 
-/// The most names compared in search of similar ones, in the whole file.
+/// The most comparisons of names in the search for similar names, over the whole file.
 const HINT_BUDGET: usize = 200_000;
 
 /// Parses and checks a program. `settings` give values to constants and variables.
@@ -101,7 +101,7 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
     checker.read_settings(settings);
     checker.file(&parsed.file, source, readable);
     if checker.diagnostics.is_empty() {
-        // An included file may declare more than each including file needs.
+        // An included file may declare more than this file needs, so its warnings do not matter.
         let mut warnings = warnings::warnings(&parsed.file);
         warnings.retain(|warning| warning.span.file(source).is_none());
         checker.program.warnings = warnings;
@@ -144,7 +144,7 @@ enum Global {
     Record(u32),
     Function(u32),
     Object(u32),
-    /// Something with a mistake that was reported.
+    /// A name whose declaration has a mistake, which was reported.
     Poison,
 }
 
@@ -189,21 +189,21 @@ struct Checker<'s> {
     dimensions: FxHashMap<u32, Arc<Table>>,
     diagnostics: Vec<Diagnostic>,
     tainted: FxHashSet<&'s str>,
-    /// Unknown names that resemble no declared name.
+    /// The reported unknown names that resemble no declared name.
     unknown: FxHashSet<&'s str>,
     settings: FxHashMap<String, settings::SettingValue>,
     /// The variables that `observe` has named so far.
     observed: FxHashSet<VarId>,
     elements: u64,
     size: usize,
-    /// Whether the program has become too large, so that nothing more is built.
+    /// Whether the program is too large. Then no further parts are built.
     full: bool,
-    /// Whether too many processes were reported.
+    /// Whether the mistake of too many processes was reported.
     crowded: bool,
     hint_budget: usize,
     /// The synchronisation objects.
     objects: Vec<objects::Object>,
-    /// The locks that some statement tries.
+    /// The locks in a `try` or an alternative of a `select`.
     tried: FxHashSet<&'s str>,
     processes: objects::Processes,
     operations: operations::Operations,
@@ -211,7 +211,7 @@ struct Checker<'s> {
     is_specification: bool,
     /// The variables of the object whose specification is being checked, which the specification
     /// must not use.
-    of_the_object: FxHashSet<&'s str>,
+    object_vars: FxHashSet<&'s str>,
 }
 
 impl<'s> Checker<'s> {
@@ -242,7 +242,7 @@ impl<'s> Checker<'s> {
             processes: objects::Processes::default(),
             operations: operations::Operations::default(),
             is_specification: false,
-            of_the_object: FxHashSet::default(),
+            object_vars: FxHashSet::default(),
         }
     }
 
@@ -250,7 +250,7 @@ impl<'s> Checker<'s> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Accounts for this number of new nodes.
+    /// Adds to the number of nodes, and reports a program that is too large.
     fn grow(&mut self, count: usize, span: Span) {
         self.size = self.size.saturating_add(count);
         if self.size > MAX_SIZE && !self.full {
@@ -293,7 +293,7 @@ impl<'s> Checker<'s> {
         if self.tainted.contains(name.text) || self.unknown.contains(name.text) {
             return;
         }
-        if self.of_the_object.contains(name.text) {
+        if self.object_vars.contains(name.text) {
             self.unknown.insert(name.text);
             let message = format!("`{}` is a variable of the object", name.text);
             let diagnostic = Diagnostic::new("M0201", name.span, message)
@@ -323,7 +323,7 @@ impl<'s> Checker<'s> {
         } else if help.is_some() {
             diagnostic = diagnostic.maybe_help(help);
         } else {
-            // One declaration is missing, however often the name is used.
+            // The missing declaration is reported once, at the first use of the name.
             self.unknown.insert(name.text);
             let text = name.text;
             diagnostic = diagnostic.help(match wanted {

@@ -3,8 +3,9 @@
 //!
 //! They are lowered to shared variables. If it matters which process holds an object or waits for
 //! it, there is an element for each process that exists from the start. So an operation claims only
-//! what it depends on, and a state says which process holds what. A spawned process has no such
-//! element, so the checker refuses it there. `synchronise.rs` lowers the operations.
+//! what it depends on, and a state shows which process holds which object. A spawned process has no
+//! such element, so the checker refuses these operations in spawned processes. `synchronise.rs`
+//! lowers the operations.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
@@ -29,22 +30,22 @@ pub(super) enum LoweredKind {
     Semaphore {
         permits: VarId,
     },
-    /// Which processes read, and which one writes.
+    /// The processes that read, and the process that writes.
     RwLock {
         readers: VarId,
         writer: VarId,
     },
-    /// Which processes wait.
+    /// The processes that wait.
     Cond {
         waiters: VarId,
         spurious: bool,
     },
-    /// Which processes wait, and how many must arrive.
+    /// The processes that wait, and how many must arrive.
     Barrier {
         waiters: VarId,
         parties: i64,
     },
-    /// A lock that some process tries, with its holder.
+    /// A lock that some statement tries, with its holder.
     Mutex {
         holder: VarId,
     },
@@ -62,7 +63,7 @@ pub(super) struct Channel {
     pub payload: Payload,
     /// The greatest number of waiting messages.
     pub places: u32,
-    /// Whether this is only a limit of the exploration: sends never wait.
+    /// Whether `places` is only a limit of the exploration, so that sends never wait.
     pub unbounded: bool,
 }
 
@@ -104,16 +105,16 @@ pub(super) enum CurrentProcess {
 /// The processes that exist from the start, for objects that identify them.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
-    /// Whether there are such objects.
-    pub told_apart: bool,
+    /// Whether there are objects that identify processes.
+    pub identified: bool,
     pub count: u32,
-    /// The type of a variable that holds one of them or none.
+    /// The type of a variable that holds a process or none.
     pub ty: u16,
     /// For each procedure, whether it needs the number of its process.
-    asking: Vec<bool>,
+    need_number: Vec<bool>,
 }
 
-/// Returns the locks that some statement of the file tries, or waits for among other things.
+/// Returns the locks in a `try` or an alternative of a `select`.
 pub(super) fn tried_locks<'s>(file: &File<'s>) -> FxHashSet<&'s str> {
     let mut tried = FxHashSet::default();
     for item in &file.items {
@@ -184,7 +185,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Numbers the processes and makes a type of them.
+    /// Numbers the processes, and declares the `enum` of processes.
     fn number_processes(&mut self, file: &File<'s>, clients: i64) {
         let mut members = vec!["none".to_owned()];
         for item in &file.items {
@@ -218,10 +219,10 @@ impl<'s> Checker<'s> {
         members.extend((0..clients).map(|client| format!("client({client})")));
         self.program.tells_processes_apart = true;
         self.processes = Processes {
-            told_apart: true,
+            identified: true,
             count: members.len() as u32 - 1,
             ty: self.program.enums.len() as u16,
-            asking: vec![false; self.program.procedures.len()],
+            need_number: vec![false; self.program.procedures.len()],
         };
         self.program.enums.push(Enum {
             name: "process".to_owned(),
@@ -246,15 +247,15 @@ impl<'s> Checker<'s> {
                 permits: self.object_var(shape, Type::Int, value, name.span)?,
             },
             ObjectKind::RwLock => LoweredKind::RwLock {
-                readers: self.one_for_each(&shape, "readers", name.span)?,
+                readers: self.flag_per_process(&shape, "readers", name.span)?,
                 writer: self.holder(with_field(&shape, "writer", &[]), name.span)?,
             },
             ObjectKind::Cond | ObjectKind::SpuriousCond => LoweredKind::Cond {
-                waiters: self.one_for_each(&shape, "waiting", name.span)?,
+                waiters: self.flag_per_process(&shape, "waiting", name.span)?,
                 spurious: object.kind == ObjectKind::SpuriousCond,
             },
             ObjectKind::Barrier => LoweredKind::Barrier {
-                waiters: self.one_for_each(&shape, "waiting", name.span)?,
+                waiters: self.flag_per_process(&shape, "waiting", name.span)?,
                 parties: value,
             },
             ObjectKind::Channel => LoweredKind::Poison,
@@ -295,7 +296,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Adds a variable with one flag for each process.
-    fn one_for_each(&mut self, shape: &Shape, field: &str, span: Span) -> Option<VarId> {
+    fn flag_per_process(&mut self, shape: &Shape, field: &str, span: Span) -> Option<VarId> {
         let shape = with_field(shape, field, &[self.processes.count.max(1)]);
         self.object_var(shape, Type::Bool, 0, span)
     }
@@ -338,26 +339,26 @@ impl<'s> Checker<'s> {
     }
 
     /// Records that a procedure needs the number of its process, as a hidden parameter.
-    pub(super) fn asks_for_process(&mut self, procedure: u32) {
-        if let Some(asks) = self.processes.asking.get_mut(procedure as usize) {
-            *asks = true;
+    pub(super) fn require_number(&mut self, procedure: u32) {
+        if let Some(needs) = self.processes.need_number.get_mut(procedure as usize) {
+            *needs = true;
         }
     }
 
-    /// Reports procedures that need the number of their process, if a spawned process runs them.
+    /// Reports spawned processes that run procedures which need the number of their process.
     pub(super) fn check_spawned(&mut self) {
-        if !self.processes.told_apart {
+        if !self.processes.identified {
             return;
         }
-        let mut asking = std::mem::take(&mut self.processes.asking);
+        let mut need_number = std::mem::take(&mut self.processes.need_number);
         loop {
-            let before = asking.clone();
+            let before = need_number.clone();
             for (at, procedure) in self.program.procedures.iter().enumerate() {
                 for stmt in &procedure.body {
-                    called_by_itself(stmt, &mut |callee| asking[at] |= before[callee]);
+                    for_each_call(stmt, &mut |callee| need_number[at] |= before[callee]);
                 }
             }
-            if asking == before {
+            if need_number == before {
                 break;
             }
         }
@@ -366,14 +367,14 @@ impl<'s> Checker<'s> {
         let processes = self.program.processes.iter().map(|p| &p.body);
         for stmt in procedures.chain(processes).flatten() {
             stmt.walk(&mut |stmt| match &stmt.kind {
-                StmtKind::Spawn(_, Spawned::Call(id, _)) if asking[id.0 as usize] => {
+                StmtKind::Spawn(_, Spawned::Call(id, _)) if need_number[id.0 as usize] => {
                     wrong.push(stmt.span);
                 }
                 StmtKind::Spawn(_, Spawned::Block(block)) => {
-                    let calls = |callee: usize| asking[callee];
+                    let calls = |callee: usize| need_number[callee];
                     let mut found = false;
                     for stmt in block {
-                        called_by_itself(stmt, &mut |callee| found |= calls(callee));
+                        for_each_call(stmt, &mut |callee| found |= calls(callee));
                     }
                     wrong.extend(found.then_some(stmt.span));
                 }
@@ -394,14 +395,12 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// Calls `found` with the procedures that a statement calls in its own process.
-fn called_by_itself(stmt: &Stmt, found: &mut dyn FnMut(usize)) {
+/// Calls `found` with each procedure that a statement calls, without spawned code.
+fn for_each_call(stmt: &Stmt, found: &mut dyn FnMut(usize)) {
     match &stmt.kind {
         StmtKind::Call(id, _) => found(id.0 as usize),
         StmtKind::Spawn(..) => {}
-        _ => stmt
-            .inner()
-            .for_each(|inner| called_by_itself(inner, found)),
+        _ => stmt.inner().for_each(|inner| for_each_call(inner, found)),
     }
 }
 

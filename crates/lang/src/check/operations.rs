@@ -1,21 +1,21 @@
 //! `op push(v: 1..3) { … }` and `spec object for 2 clients of 3 operations { … }`: linearizability.
 //!
-//! An object is what its operations do to the shared variables of the file. It is checked with a
-//! given number of clients, each of which makes a given number of calls, one after the other. Every
-//! call is chosen among all operations with all arguments. So the object is lowered to processes
-//! that choose, and to ghosts that hold the history:
+//! An object consists of operations on the shared variables of the file. It is checked with a given
+//! number of clients. Each client makes a given number of calls, one after the other, and chooses
+//! each call among all operations with all arguments. So the object is lowered to the client
+//! processes, and to ghosts that hold the history:
 //!
 //! | ghost | what it holds |
 //! |---|---|
 //! | `$called[s]` | the call of slot s, by its number among all possible calls, or −1 |
 //! | `$seen[s][q]` | how many slots of client q had ended when slot s was called |
 //! | `$result[s]` | the result of the call |
-//! | `$ended[q]` | the slot after the last one of client q that has ended |
+//! | `$ended[q]` | the slot after the last ended slot of client q |
 //!
-//! A slot is a call that a client makes; the slots of a client are adjacent. A *call* is a step: it
-//! chooses, and reads `$ended` of all clients. A *return* writes `$ended` of its own client, and
-//! belongs to the last step of the operation. Linearizability is an invariant over `$ended`, so it
-//! is checked in the step of each return (`run/judge.rs`).
+//! A *slot* is the place of one call of a client; the slots of a client are adjacent. A *call* is a
+//! step: it chooses, and reads `$ended` of all clients. A *return* writes `$ended` of its own
+//! client, and belongs to the last step of the operation. Linearizability is an invariant over
+//! `$ended`, so it is checked in the step of each return (`run/judge.rs`).
 //!
 //! Why this is enough, and what a trace preserves: whether the history of a run is linearizable
 //! depends on which operations ended before which others were called, and on the results.
@@ -28,18 +28,18 @@
 //! - *A return needs no separate step.* Let H be the history of a run in which an operation returns
 //!   some time after its last step. The run in which it returns at once has a history H' with the
 //!   same operations and results, in which more operations come before others. An order that
-//!   explains H' explains H. A call needs a step for the same reason: it must be late, so it may
-//!   not join the step before it.
+//!   explains H' explains H. A call does need a separate step: it must be as late as possible, so
+//!   it cannot join the step before it.
 //! - *It is enough to check returns.* A pending call needs no explanation, and if a history is
 //!   explained, so are its prefixes. So the history of every prefix of every run is checked,
 //!   including runs that wait forever, run forever or fail.
-//! - *Clients that make fewer calls* have prefixes of these histories.
+//! - *Clients that make fewer calls* have histories that are prefixes of these.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 
 use super::body::BodyChecker;
-use super::initial::stays;
+use super::initial::assert_range;
 use super::objects::CurrentProcess;
 use super::records::{Declared, number};
 use super::synchronise::{binary, local};
@@ -51,10 +51,10 @@ use crate::check::hir::{
 use crate::syntax::ast::{self, File, Item, Name, OperationResult, Param, Spec};
 
 /// The most calls of a history.
-const MOST_SLOTS: i64 = 64;
+const MAX_SLOTS: i64 = 64;
 
 /// The most calls that a client chooses from.
-const MOST_CALLS: usize = 256;
+const MAX_CALLS: usize = 256;
 
 /// The name of the property, and that of the processes.
 const PROPERTY: &str = "linearizable";
@@ -69,7 +69,7 @@ pub(super) enum Returns {
     Variable(VarId),
 }
 
-/// The properties of operations that the checker needs.
+/// The operations of the object, as far as the checker needs them.
 #[derive(Debug, Default)]
 pub(super) struct Operations {
     /// The procedures that are operations, by name.
@@ -92,7 +92,7 @@ struct KnownOperation {
 pub(super) struct CurrentOperation {
     known: KnownOperation,
     returns: Returns,
-    /// Its client and its slot, as hidden parameters.
+    /// The client and the slot of the call, as hidden parameters.
     client: LocalId,
     slot: LocalId,
 }
@@ -122,7 +122,8 @@ impl<'s> Checker<'s> {
         self.operations.known.contains_key(name)
     }
 
-    /// Reports a call of an operation; only procedures may be called.
+    /// Reports a call of an operation, because only clients call operations. Returns whether it
+    /// did.
     pub(super) fn refuses_call(&mut self, name: &str, span: Span) -> bool {
         let refused = self.is_operation_of_object(name);
         if refused {
@@ -211,9 +212,9 @@ impl<'s> Checker<'s> {
             return;
         };
         let span = spec.head;
-        if clients < 1 || calls < 1 || clients.saturating_mul(calls) > MOST_SLOTS {
+        if clients < 1 || calls < 1 || clients.saturating_mul(calls) > MAX_SLOTS {
             let message = format!("{clients} clients of {calls} operations");
-            let label = format!("expected at least 1 of each, and at most {MOST_SLOTS} in all");
+            let label = format!("expected at least 1 of each, and at most {MAX_SLOTS} in all");
             let help = "2 clients of 3 operations, or 3 of 2, find most mistakes";
             self.wrong_operation(("M0451", span), message, &label, help);
             return;
@@ -273,9 +274,9 @@ impl<'s> Checker<'s> {
             }
         }
         let count = self.program.processes.len() as u64 + u64::from(object.clients);
-        if object.calls.len() > MOST_CALLS || count > MAX_PROCESSES {
+        if object.calls.len() > MAX_CALLS || count > MAX_PROCESSES {
             let message = "there are too many different calls".to_owned();
-            let label = format!("at most {MOST_CALLS} are possible");
+            let label = format!("at most {MAX_CALLS} are possible");
             let help = "make the ranges of the arguments smaller";
             self.wrong_operation(("M0451", object.span), message, &label, help);
         }
@@ -327,8 +328,8 @@ impl<'s> Checker<'s> {
                     return;
                 }
             };
-            // Makes at most one call more than the limit.
-            let high = high.min(low.saturating_add(MOST_CALLS as i64 + 1));
+            // At most one call more than the limit is made.
+            let high = high.min(low.saturating_add(MAX_CALLS as i64 + 1));
             let with = |args: Vec<i64>| {
                 (low..high).map(move |value| {
                     let mut args = args.clone();
@@ -336,11 +337,7 @@ impl<'s> Checker<'s> {
                     args
                 })
             };
-            all = all
-                .into_iter()
-                .flat_map(with)
-                .take(MOST_CALLS + 1)
-                .collect();
+            all = all.into_iter().flat_map(with).take(MAX_CALLS + 1).collect();
         }
         let operation = object.operations.len() as u32;
         let call = |args| LinearCall { operation, args };
@@ -363,12 +360,12 @@ impl<'s> Checker<'s> {
     fn client(&mut self, object: &Linearizable, client: u32) -> Process {
         let me = self.program.processes.len() as i64;
         let span = object.span;
-        // A place without any statement of the file.
+        // A place that no statement of the file has.
         let aside = Span {
             start: span.start,
             end: span.start + "spec".len() as u32,
         };
-        let told_apart = self.processes.told_apart;
+        let identified = self.processes.identified;
         let procedures: Vec<ProcedureId> = object
             .operations
             .iter()
@@ -382,7 +379,7 @@ impl<'s> Checker<'s> {
             .collect();
         self.program.lowered.insert(span);
         let mut body = BodyChecker::of_process(self);
-        body.me = CurrentProcess::Process(me);
+        body.current = CurrentProcess::Process(me);
         let chosen = body.hidden("chosen", Type::Int);
         let frame = body.frame;
         let mut stmts = Vec::new();
@@ -412,18 +409,18 @@ impl<'s> Checker<'s> {
                 kind: StmtKind::Assign(places, values),
                 span: aside,
             });
-            let made = Dispatch {
+            let dispatch = Dispatch {
                 object,
                 procedures: &procedures,
                 chosen,
-                hidden: if told_apart {
+                hidden: if identified {
                     vec![me, i64::from(client), slot]
                 } else {
                     vec![i64::from(client), slot]
                 },
                 span: aside,
             };
-            stmts.push(made.among(0, object.calls.len()));
+            stmts.push(dispatch.select_call(0, object.calls.len()));
         }
         self.grow(stmts.len() * object.calls.len(), span);
         Process {
@@ -434,8 +431,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Adds the invariant whose variables returns write. As written it always holds; the machine
-    /// checks linearizability in its place.
+    /// Adds an invariant over the variables that returns write. Its condition always holds; the
+    /// machine checks linearizability in place of the condition.
     fn state_linearizability(&mut self, object: &Linearizable) {
         let span = object.span;
         let at_least = |client: u32| {
@@ -470,12 +467,12 @@ pub(super) fn element(var: VarId, index: Expr) -> Expr {
     }
 }
 
-/// The code that makes the call with a given number.
+/// A generator of the code that makes the call with a given number.
 pub(super) struct Dispatch<'a> {
     pub object: &'a Linearizable,
     /// The procedures of the operations.
     pub procedures: &'a [ProcedureId],
-    /// The local with the number.
+    /// The local that holds the number.
     pub chosen: LocalId,
     /// The hidden arguments.
     pub hidden: Vec<i64>,
@@ -484,7 +481,7 @@ pub(super) struct Dispatch<'a> {
 
 impl Dispatch<'_> {
     /// Makes a statement for the calls in this range, by binary search.
-    pub fn among(&self, from: usize, to: usize) -> Stmt {
+    pub fn select_call(&self, from: usize, to: usize) -> Stmt {
         let span = self.span;
         if to - from > 1 {
             let middle = from + (to - from) / 2;
@@ -495,7 +492,7 @@ impl Dispatch<'_> {
                 number(middle as i64, span),
                 Type::Bool,
             );
-            let (then, other) = (self.among(from, middle), self.among(middle, to));
+            let (then, other) = (self.select_call(from, middle), self.select_call(middle, to));
             let kind = StmtKind::If(test, vec![then], vec![other]);
             return Stmt { kind, span };
         }
@@ -519,7 +516,8 @@ impl Dispatch<'_> {
 }
 
 impl<'s> BodyChecker<'_, 's> {
-    /// Begins the body of a procedure whose parameters are declared.
+    /// Prepares the check of an operation's body, after its parameters are declared. Does nothing
+    /// for a procedure that is not an operation.
     pub(super) fn begin_operation(&mut self, procedure: &str) {
         let known = self.c.operations.known.get(procedure).copied();
         let Some((known, returns)) = known.zip(self.c.operations.returns) else {
@@ -538,12 +536,14 @@ impl<'s> BodyChecker<'_, 's> {
         });
     }
 
-    /// Ends the body of a procedure.
+    /// Completes the body of an operation: adds the return, or reports that `return` is missing.
     pub(super) fn end_operation(&mut self, body: &[ast::Stmt<'s>], into: &mut Vec<Stmt>) {
-        let Some(inside) = self.operation else { return };
-        let head = inside.known.head;
-        match inside.known.result {
-            None => into.push(self.returned(inside, number(0, head), head)),
+        let Some(current) = self.operation else {
+            return;
+        };
+        let head = current.known.head;
+        match current.known.result {
+            None => into.push(self.returned(current, number(0, head), head)),
             Some(_) if always_leaves(body) => {}
             Some(_) => {
                 let message = "this operation may end without `return`".to_owned();
@@ -557,8 +557,8 @@ impl<'s> BodyChecker<'_, 's> {
 
     /// Checks `return e` and `return` of an operation.
     pub(super) fn return_stmt(&mut self, value: Option<&ast::Expr<'s>>, span: Span) -> StmtKind {
-        let inside = self.operation.filter(|_| self.in_procedure);
-        let Some(inside) = inside else {
+        let current = self.operation.filter(|_| self.in_procedure);
+        let Some(current) = current else {
             value.iter().for_each(|value| {
                 self.value(value);
             });
@@ -566,7 +566,7 @@ impl<'s> BodyChecker<'_, 's> {
         };
         let mut stmts = Vec::new();
         let mut add = |kind| stmts.push(Stmt { kind, span });
-        let kept = match (inside.known.result, value) {
+        let kept = match (current.known.result, value) {
             (Some(ty), Some(value)) => {
                 let value = self.value_of_type(value, Some(ty));
                 let kept = self.hidden("result", ty);
@@ -575,8 +575,8 @@ impl<'s> BodyChecker<'_, 's> {
                     ty,
                     ..local(kept, span)
                 };
-                if let Some(range) = inside.known.range {
-                    add(stays(kept.clone(), "the result", range, span).kind);
+                if let Some(range) = current.known.range {
+                    add(assert_range(kept.clone(), "the result", range, span).kind);
                 }
                 kept
             }
@@ -599,7 +599,7 @@ impl<'s> BodyChecker<'_, 's> {
                 number(0, span)
             }
         };
-        stmts.push(self.returned(inside, kept, span));
+        stmts.push(self.returned(current, kept, span));
         stmts.push(Stmt {
             kind: StmtKind::Leave(Leave::Procedure),
             span,
@@ -607,19 +607,19 @@ impl<'s> BodyChecker<'_, 's> {
         StmtKind::Block(stmts)
     }
 
-    /// Makes the return itself; no later step can change the value.
-    fn returned(&self, inside: CurrentOperation, value: Expr, span: Span) -> Stmt {
-        let kind = match inside.returns {
+    /// Makes the statement that records the return; no later step can change the value.
+    fn returned(&self, current: CurrentOperation, value: Expr, span: Span) -> Stmt {
+        let kind = match current.returns {
             Returns::Variable(result) => {
                 StmtKind::Assign(vec![Place::Element(result, number(0, span))], vec![value])
             }
             Returns::History { ended, result } => {
-                let slot = || local(inside.slot, span);
+                let slot = || local(current.slot, span);
                 let next = binary(BinaryOp::Add, slot(), number(1, span), Type::Int);
                 StmtKind::Assign(
                     vec![
                         Place::Element(result, slot()),
-                        Place::Element(ended, local(inside.client, span)),
+                        Place::Element(ended, local(current.client, span)),
                     ],
                     vec![value, next],
                 )

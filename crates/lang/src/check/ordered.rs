@@ -37,7 +37,7 @@ impl Program {
         let procedures = self.procedures.iter().map(|procedure| &procedure.body);
         let processes = self.processes.iter().map(|process| &process.body);
         for stmt in procedures.chain(processes).flatten() {
-            // The statements that an update is lowered to have the place of the update.
+            // An update and the statements that it is lowered to have the same place.
             stmt.walk(&mut |stmt| {
                 if let Some(does) = self.ordered_kind(stmt) {
                     found.entry(stmt.span).or_insert(does);

@@ -39,7 +39,7 @@ impl<'s> Checker<'s> {
             let before = self.diagnostics.len();
             let process = self.instance(name, Some((range.name, value)), body);
             self.program.processes.push(process);
-            // The other instances would only repeat the mistake.
+            // Further instances would only repeat the mistake.
             if self.diagnostics.len() > before || self.full {
                 return;
             }
@@ -70,7 +70,7 @@ impl<'s> Checker<'s> {
     ) -> Process {
         let number = self.program.processes.len() as i64;
         let mut inner = BodyChecker::of_process(self);
-        inner.me = CurrentProcess::Process(number);
+        inner.current = CurrentProcess::Process(number);
         if let Some((param, value)) = param {
             inner.declare_param(param, value);
         }

@@ -2,7 +2,7 @@
 //! over arrays.
 //!
 //! They are unrolled in the order of the range; `forall` and `exists` stop at the first part that
-//! decides. The tree of the parts is balanced, so that no walk through it is deep.
+//! decides the result. The tree of the parts is balanced, so that no walk through it is deep.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -26,17 +26,17 @@ impl<'s> BodyChecker<'_, 's> {
         }
         let quantifier = quantified.quantifier;
         if parts.is_empty() {
-            return self.of_nothing(quantifier, span);
+            return self.empty_value(quantifier, span);
         }
         if matches!(quantifier, Quantifier::Min | Quantifier::Max) {
-            // Each part is compared with others.
+            // A comparison and its result both read each part.
             let uses = if parts.len() > 1 { 2 } else { 1 };
             for part in &parts {
-                self.once(&part.expr, uses);
+                self.refuse_repeated_reads(&part.expr, uses);
             }
         }
         let mut typed = self.joined(quantifier, parts, span);
-        self.told_as_written(&mut typed, span);
+        self.label_as_written(&mut typed, span);
         typed
     }
 
@@ -66,7 +66,7 @@ impl<'s> BodyChecker<'_, 's> {
                         body.declare_param(quantified.name, value);
                         body.part(quantified)
                     }));
-                    // The others would only repeat the mistake.
+                    // Further parts would only repeat the mistake.
                     if self.c.diagnostics.len() > before || self.c.full {
                         break;
                     }
@@ -79,7 +79,7 @@ impl<'s> BodyChecker<'_, 's> {
                         let part = body.part(quantified);
                         let alias = &body.aliases[first];
                         let (value, uses) = (alias.typed.expr.clone(), alias.uses);
-                        body.once(&value, uses);
+                        body.refuse_repeated_reads(&value, uses);
                         body.aliases.truncate(first);
                         part
                     }));
@@ -168,14 +168,14 @@ impl<'s> BodyChecker<'_, 's> {
         if self.c.full {
             return None;
         }
-        let one = |at: u32| {
+        let element = |at: u32| {
             let index = super::records::number(at.into(), span);
             Typed {
                 expr: read(place(index), ty, span),
                 ty: Ty::Known(ty),
             }
         };
-        Some((0..len).map(one).collect())
+        Some((0..len).map(element).collect())
     }
 
     fn no_array<T>(&mut self, span: Span) -> Option<T> {
@@ -191,7 +191,7 @@ impl<'s> BodyChecker<'_, 's> {
         None
     }
 
-    fn of_nothing(&mut self, quantifier: Quantifier, span: Span) -> Typed {
+    fn empty_value(&mut self, quantifier: Quantifier, span: Span) -> Typed {
         match quantifier {
             Quantifier::Forall => self.constant(super::ConstantValue::Bool(true), span),
             Quantifier::Exists => self.constant(super::ConstantValue::Bool(false), span),
@@ -209,15 +209,15 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Joins all parts.
+    /// Joins all parts by the operator of the quantifier.
     fn joined(&mut self, quantifier: Quantifier, mut parts: Vec<Typed>, span: Span) -> Typed {
         if quantifier == Quantifier::Count {
             parts = parts
                 .into_iter()
                 .map(|part| {
-                    let one = self.constant(super::ConstantValue::Int(1), span);
+                    let element = self.constant(super::ConstantValue::Int(1), span);
                     let zero = self.constant(super::ConstantValue::Int(0), span);
-                    self.conditional(part.expr, one, zero, span)
+                    self.conditional(part.expr, element, zero, span)
                 })
                 .collect();
         }
@@ -226,7 +226,7 @@ impl<'s> BodyChecker<'_, 's> {
             return parts.remove(0);
         }
         let right = parts.split_off(left);
-        // The parts of `count` are numbers now.
+        // The parts of `count` are numbers by now, so they are added.
         let quantifier = match quantifier {
             Quantifier::Count => Quantifier::Sum,
             other => other,
@@ -300,7 +300,7 @@ impl<'s> BodyChecker<'_, 's> {
                 span,
             };
         }
-        self.told_as_written(&mut typed, span);
+        self.label_as_written(&mut typed, span);
         typed
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A variable of a `struct` type is lowered to one variable for each field, so fields are separate
 //! locations: `q[i].from` is an element of `q.from`. An array with several dimensions is lowered to
-//! a flat one. Each index is looked up in the [table](Table) of its dimension, which fails if there
-//! is no such index.
+//! a flat one. Each index is looked up in the [table](Table) of its dimension, so an index out of
+//! bounds fails.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::check::hir::{
 };
 use crate::syntax::ast::{self, Base, Name, Param, Selector, TypeExpr};
 
-/// The meaning of the name of a type.
+/// The declared type that a name refers to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TypeName {
     Enum(u16),
@@ -42,7 +42,8 @@ pub(super) enum Declared {
 }
 
 impl Declared {
-    /// Returns the type of one value; `None` for a `struct` too, which is reported elsewhere.
+    /// Returns the type of a single value; `None` for a `struct`, which is reported elsewhere, and
+    /// for a mistake.
     pub fn plain(self) -> Option<Type> {
         match self {
             Declared::Plain(ty) => Some(ty),
@@ -101,7 +102,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Returns the declared type like `declared`, and reports an unknown type.
+    /// Returns the meaning of a type as `declared` does, and reports an unknown type.
     pub(super) fn known_type(&mut self, ty: &TypeExpr<'s>) -> Declared {
         if let Base::Named(name) = &ty.base
             && !self.types.contains_key(name.text)
@@ -208,7 +209,7 @@ impl<'s> Checker<'s> {
         Some(())
     }
 
-    /// Adds the invariant that a variable stays in the range given as its type.
+    /// Adds the invariant that a variable is in its range, if its type is a range.
     pub(super) fn state_range(&mut self, var: VarId, ty: &TypeExpr<'s>, span: Span) {
         let Some(range) = BodyChecker::new(self).range(ty) else {
             return;
@@ -370,7 +371,7 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Returns the place that indices select; there is one index for each dimension.
+    /// Returns the place that the indices select. There must be one index for each dimension.
     pub(super) fn place_of(&mut self, part: Part, indices: Vec<Expr>, span: Span) -> Place {
         let dims = self.leaf(part).1.dims.clone();
         let index = self.flat(&dims, indices, span);
@@ -433,31 +434,31 @@ impl<'s> BodyChecker<'_, 's> {
         flat
     }
 
-    /// Returns the selection by a name with indices and fields. Reports mistakes.
+    /// Returns what a name with indices and fields selects. Reports mistakes.
     pub(super) fn select(
         &mut self,
         name: Name<'s>,
-        behind: &[SelectorPart<'_, 's>],
+        selectors: &[SelectorPart<'_, 's>],
         span: Span,
     ) -> Selected {
         let meaning = self.resolve(name, ExpectedName::Value);
         let mut indices = Vec::new();
         let mut part = match meaning {
             Meaning::Poison => {
-                self.check_indices(behind);
+                self.check_indices(selectors);
                 return Selected::Poison;
             }
             Meaning::Local(id) => Part::Local(id),
             Meaning::Var(id) => Part::Var(id),
             Meaning::Record(id) => Part::Record(id),
-            Meaning::Table(id) => return self.of_table(id, behind, span),
+            Meaning::Table(id) => return self.of_table(id, selectors, span),
             other => {
-                self.check_indices(behind);
-                let help = match behind {
+                self.check_indices(selectors);
+                let help = match selectors {
                     [SelectorPart::Field(_), ..] => "only a variable of a `struct` has fields",
                     _ => "only arrays have elements",
                 };
-                let expected = match behind {
+                let expected = match selectors {
                     [SelectorPart::Field(_), ..] => "a variable of a `struct`",
                     _ => "an array",
                 };
@@ -465,28 +466,28 @@ impl<'s> BodyChecker<'_, 's> {
                 return Selected::Poison;
             }
         };
-        for (at, one) in behind.iter().enumerate() {
-            match (one, part) {
+        for (at, selector) in selectors.iter().enumerate() {
+            match (selector, part) {
                 (SelectorPart::Index(index), _) => indices.push(self.index(index)),
                 (SelectorPart::Field(field), Part::Record(id)) => {
                     let record = &self.c.records[id as usize];
                     if record.depth != indices.len() {
                         let depth = record.depth;
                         self.wrong_indices(field.span, depth, indices.len());
-                        self.check_indices(&behind[at + 1..]);
+                        self.check_indices(&selectors[at + 1..]);
                         return Selected::Poison;
                     }
                     match self.field(id, *field) {
                         Some(next) => part = next,
                         None => {
-                            self.check_indices(&behind[at + 1..]);
+                            self.check_indices(&selectors[at + 1..]);
                             return Selected::Poison;
                         }
                     }
                 }
                 (SelectorPart::Field(field), _) => {
                     self.no_struct(name, *field);
-                    self.check_indices(&behind[at + 1..]);
+                    self.check_indices(&selectors[at + 1..]);
                     return Selected::Poison;
                 }
             }
@@ -496,7 +497,7 @@ impl<'s> BodyChecker<'_, 's> {
             leaf => self.leaf(leaf).1.dims.len(),
         };
         if indices.len() != depth {
-            match (depth, indices.len(), behind) {
+            match (depth, indices.len(), selectors) {
                 (0, _, [SelectorPart::Index(_)]) => self.scalar_with_index(name),
                 _ => self.wrong_indices(span, depth, indices.len()),
             }
@@ -516,21 +517,21 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Checks indices for mistakes.
-    fn check_indices(&mut self, behind: &[SelectorPart<'_, 's>]) {
-        for one in behind {
-            if let SelectorPart::Index(index) = one {
+    fn check_indices(&mut self, selectors: &[SelectorPart<'_, 's>]) {
+        for selector in selectors {
+            if let SelectorPart::Index(index) = selector {
                 self.index(index);
             }
         }
     }
 
-    fn of_table(&mut self, id: u32, behind: &[SelectorPart<'_, 's>], span: Span) -> Selected {
+    fn of_table(&mut self, id: u32, selectors: &[SelectorPart<'_, 's>], span: Span) -> Selected {
         let array = self.c.tables[id as usize].clone();
         let dims = array.table.shape.as_ref().map(|shape| shape.dims.clone());
         let dims = dims.unwrap_or_default();
         let mut indices = Vec::new();
-        for one in behind {
-            match one {
+        for selector in selectors {
+            match selector {
                 SelectorPart::Index(index) => indices.push(self.index(index)),
                 SelectorPart::Field(field) => {
                     self.report(
@@ -631,7 +632,7 @@ impl<'s> BodyChecker<'_, 's> {
         );
     }
 
-    /// Returns the selection by an expression, if it is a variable, an element or a field.
+    /// Returns what an expression selects, if it is a variable, an element or a field.
     pub(super) fn selected(&mut self, expr: &ast::Expr<'s>) -> Option<Selected> {
         Some(match &expr.kind {
             ast::ExprKind::Name(name) => self.select(*name, &[], expr.span),
@@ -639,8 +640,9 @@ impl<'s> BodyChecker<'_, 's> {
                 self.select(*name, &[SelectorPart::Index(index)], expr.span)
             }
             ast::ExprKind::Path(name, selectors) => {
-                let behind: Vec<SelectorPart<'_, 's>> = selectors.iter().map(behind).collect();
-                self.select(*name, &behind, expr.span)
+                let selectors: Vec<SelectorPart<'_, 's>> =
+                    selectors.iter().map(selector_part).collect();
+                self.select(*name, &selectors, expr.span)
             }
             _ => return None,
         })
@@ -712,7 +714,7 @@ impl<'s> BodyChecker<'_, 's> {
         places
     }
 
-    /// Asserts, after the statement, that a local is in the range given as its type.
+    /// Adds an assertion after the statement that a local is in its range, if its type is a range.
     pub(super) fn keep_in_range(&mut self, place: &Place, span: Span) {
         let (Place::Local(id) | Place::LocalElement(id, _)) = place else {
             return;
@@ -731,7 +733,7 @@ impl<'s> BodyChecker<'_, 's> {
                 ty: Type::Int,
                 span,
             };
-            let stmt = super::initial::stays(value, &shape.element(at), range, span);
+            let stmt = super::initial::assert_range(value, &shape.element(at), range, span);
             self.c.grow(8, span);
             self.after.push(stmt);
         }
@@ -739,7 +741,7 @@ impl<'s> BodyChecker<'_, 's> {
 }
 
 /// Converts a selector of the syntax tree.
-pub(super) fn behind<'a, 's>(selector: &'a Selector<'s>) -> SelectorPart<'a, 's> {
+pub(super) fn selector_part<'a, 's>(selector: &'a Selector<'s>) -> SelectorPart<'a, 's> {
     match selector {
         Selector::Index(index) => SelectorPart::Index(index),
         Selector::Field(name) => SelectorPart::Field(*name),

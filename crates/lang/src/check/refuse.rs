@@ -1,11 +1,11 @@
-//! Programs that can be parsed and checked but not (yet) explored.
+//! Mistakes of programs that pass the checker but cannot be explored.
 
 use crate::check::hir::Program;
 use crate::code::LateWait;
 use crate::code::claims::CALL_DEPTH;
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// Returns mistakes for steps whose wait may depend on what they have chosen.
+/// Returns a mistake for each step that may choose first and then wait depending on the choice.
 pub(crate) fn late_waits(steps: &[LateWait]) -> Vec<Diagnostic> {
     let within =
         |one: &Span, other: &Span| one != other && other.start <= one.start && one.end <= other.end;
@@ -47,14 +47,14 @@ fn late_wait(late: LateWait) -> Diagnostic {
     }
 }
 
-/// Returns the mistake that an assignment of ghosts may have no step to join.
+/// Returns the mistake of an assignment to ghosts that may have no step before it.
 pub(crate) fn ghost_without_a_step(span: Span) -> Diagnostic {
     Diagnostic::new("M0606", span, "there may be no step before this assignment")
         .label("a ghost is assigned in the step before it")
         .help("put it after the step that it belongs to, or declare it with this value")
 }
 
-/// Returns mistakes for the assumptions on the initial state that its values break.
+/// Returns a mistake for each `requires` that is not true in the initial state.
 pub(crate) fn broken_requires(program: &Program, holds: &[Option<bool>]) -> Vec<Diagnostic> {
     let broken = program.requires.iter().zip(holds);
     broken
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// A place is not visited once for every path to it.
+    /// The number of visits of a place does not grow with the number of paths to it.
     #[test]
     fn many_ways_through_a_step() {
         let calls = |n: usize| format!("proc p{n}() {{ {} }}", format!("p{}(); ", n + 1).repeat(4));

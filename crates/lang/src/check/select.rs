@@ -1,8 +1,9 @@
 //! `select { e |> s [] c ? x |> t [] else |> u }`: one of the open alternatives.
 //!
-//! It is lowered to an atomic block and what follows it. The block waits until an alternative is
-//! open, chooses an open one, and executes the statements that belong to its step. All conditions
-//! are evaluated before anything is done, so none of them sees the effect of another alternative.
+//! It is lowered to an atomic block and the rest of the chosen alternative. The block waits until
+//! an alternative is open, chooses an open one, and executes the statements that belong to its
+//! step. All conditions are evaluated before the statements of an alternative run, so no condition
+//! depends on the effect of an alternative.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -12,12 +13,13 @@ use super::synchronise::{Blocking, assign_all, binary, local, truth};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Stmt, StmtKind, Type};
 use crate::syntax::ast::{self, Alternative, Gate};
 
-/// An alternative: its condition, what belongs to the step, and what follows.
+/// An alternative: its condition, the statements that belong to its step, and the statements after
+/// them.
 struct CheckedAlternative {
     open: Expr,
     step: Vec<Stmt>,
     rest: Vec<Stmt>,
-    /// Its gate and the statement that belongs to the step.
+    /// The place of its gate and of the statement that belongs to the step.
     span: Span,
 }
 
@@ -25,11 +27,11 @@ struct CheckedAlternative {
 struct Counters {
     /// For each alternative, whether it is open.
     is_open: Vec<LocalId>,
-    /// The number of open ones.
+    /// The number of open alternatives.
     open: LocalId,
-    /// The number of open ones before the chosen one.
+    /// The number of open alternatives before the chosen one.
     left: LocalId,
-    /// The chosen one.
+    /// The index of the chosen alternative.
     which: LocalId,
 }
 
@@ -40,18 +42,18 @@ impl<'s> BodyChecker<'_, 's> {
         alternatives: &[Alternative<'s>],
         other: Option<&[ast::Stmt<'s>]>,
     ) -> StmtKind {
-        let ways: Vec<Option<CheckedAlternative>> = alternatives
+        let alternatives: Vec<Option<CheckedAlternative>> = alternatives
             .iter()
-            .map(|one| self.check_alternative(one))
+            .map(|alternative| self.check_alternative(alternative))
             .collect();
         let other = other.map(|body| self.scoped(|inner| inner.alternative(body, true)));
-        let Some(ways) = ways
+        let Some(alternatives) = alternatives
             .into_iter()
             .collect::<Option<Vec<CheckedAlternative>>>()
         else {
             return StmtKind::Skip;
         };
-        if ways.is_empty() {
+        if alternatives.is_empty() {
             self.report(
                 Diagnostic::new("M0430", word, "a `select` without an alternative")
                     .label("expected a condition or an operation that waits")
@@ -60,7 +62,7 @@ impl<'s> BodyChecker<'_, 's> {
             return StmtKind::Skip;
         }
         self.c.program.lowered.insert(word);
-        self.selected_way(word, ways, other)
+        self.lower_select(word, alternatives, other)
     }
 
     fn check_alternative(&mut self, alternative: &Alternative<'s>) -> Option<CheckedAlternative> {
@@ -105,8 +107,8 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// Returns the statements of an alternative: those that belong to the step of the condition,
-    /// and the others.
+    /// Returns the statements of an alternative, split into those that belong to the step of the
+    /// condition and the rest.
     fn alternative(&mut self, body: &[ast::Stmt<'s>], joins: bool) -> (Vec<Stmt>, Vec<Stmt>) {
         let mut list = body;
         // Braces around the whole alternative change nothing, with or without a label.
@@ -172,14 +174,14 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    fn selected_way(
+    fn lower_select(
         &mut self,
         span: Span,
-        ways: Vec<CheckedAlternative>,
+        alternatives: Vec<CheckedAlternative>,
         other: Option<(Vec<Stmt>, Vec<Stmt>)>,
     ) -> StmtKind {
         let hidden = Counters {
-            is_open: ways
+            is_open: alternatives
                 .iter()
                 .map(|_| self.hidden("is_open", Type::Bool))
                 .collect(),
@@ -187,11 +189,16 @@ impl<'s> BodyChecker<'_, 's> {
             left: self.hidden("left", Type::Int),
             which: self.hidden("which", Type::Int),
         };
-        let size: usize = ways.iter().map(|way| way.open.size() * 2 + 16).sum();
+        let size: usize = alternatives
+            .iter()
+            .map(|alternative| alternative.open.size() * 2 + 16)
+            .sum();
         self.c.grow(size, span);
         let mut step = Vec::new();
         if other.is_none() {
-            let any = ways.iter().map(|way| way.open.clone());
+            let any = alternatives
+                .iter()
+                .map(|alternative| alternative.open.clone());
             let any = any.reduce(|a, b| Expr {
                 span: a.span.to(b.span),
                 ..binary(BinaryOp::Or, a, b, Type::Bool)
@@ -203,30 +210,29 @@ impl<'s> BodyChecker<'_, 's> {
             let waits = any.map(|any| StmtKind::Guard(any, skip));
             step.extend(waits.map(|kind| Stmt { kind, span }));
         }
-        step.extend(choose_open(&hidden, &ways, span));
+        step.extend(choose_open(&hidden, &alternatives, span));
         let has_else = other.is_some();
-        let (mut does, mut follows) = other.unwrap_or_default();
-        for (at, way) in ways.into_iter().enumerate().rev() {
+        let (mut chosen_body, mut follows) = other.unwrap_or_default();
+        for (at, alternative) in alternatives.into_iter().enumerate().rev() {
             let test = || Expr {
-                span: way.span,
+                span: alternative.span,
                 ..equals(hidden.which, at as i64, span)
             };
-            // Without `else` some alternative is chosen, so after all others the last one
-            // needs no test.
+            // Without `else` some alternative is chosen, so the last alternative needs no test.
             follows = if follows.is_empty() && !has_else && at + 1 == hidden.is_open.len() {
-                way.rest
+                alternative.rest
             } else {
                 vec![Stmt {
-                    kind: StmtKind::If(test(), way.rest, follows),
+                    kind: StmtKind::If(test(), alternative.rest, follows),
                     span,
                 }]
             };
-            does = vec![Stmt {
-                kind: StmtKind::If(test(), way.step, does),
-                span: way.span,
+            chosen_body = vec![Stmt {
+                kind: StmtKind::If(test(), alternative.step, chosen_body),
+                span: alternative.span,
             }];
         }
-        step.extend(does);
+        step.extend(chosen_body);
         let kind = StmtKind::Atomic(step);
         let mut all = vec![Stmt { kind, span }];
         all.extend(follows);
@@ -235,22 +241,22 @@ impl<'s> BodyChecker<'_, 's> {
 }
 
 /// Chooses an open alternative, if there is one.
-fn choose_open(hidden: &Counters, ways: &[CheckedAlternative], span: Span) -> Vec<Stmt> {
+fn choose_open(hidden: &Counters, alternatives: &[CheckedAlternative], span: Span) -> Vec<Stmt> {
     let stmt = |kind| Stmt { kind, span };
     let set = |to, value| assign_all(vec![Place::Local(to)], vec![value], span);
     let read = |from| local(from, span);
     let plus = |of, more| binary(BinaryOp::Add, read(of), number(more, span), Type::Int);
     let mut all = vec![
         set(hidden.open, number(0, span)),
-        set(hidden.which, number(ways.len() as i64, span)),
+        set(hidden.which, number(alternatives.len() as i64, span)),
     ];
-    for (way, &is_open) in ways.iter().zip(&hidden.is_open) {
+    for (alternative, &is_open) in alternatives.iter().zip(&hidden.is_open) {
         let open = vec![
             set(is_open, truth(true, span)),
             set(hidden.open, plus(hidden.open, 1)),
         ];
         let closed = vec![set(is_open, truth(false, span))];
-        all.push(stmt(StmtKind::If(way.open.clone(), open, closed)));
+        all.push(stmt(StmtKind::If(alternative.open.clone(), open, closed)));
     }
     let choice = Expr {
         kind: ExprKind::Choose(Box::new(number(0, span)), Box::new(read(hidden.open))),
@@ -300,8 +306,8 @@ fn is_simple(stmt: &ast::Stmt<'_>) -> bool {
     }
 }
 
-/// Whether a statement of an `atomic` block can only compute and assign. Whether the step is
-/// possible must not depend on the alternative.
+/// Whether a statement of an `atomic` block never waits. An alternative must not decide whether the
+/// step is possible.
 fn never_waits(stmt: &ast::Stmt<'_>) -> bool {
     match &stmt.kind {
         ast::StmtKind::Skip

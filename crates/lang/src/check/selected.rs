@@ -1,9 +1,9 @@
-//! Reads what indices and fields select, as a value.
+//! Expressions that read what indices and fields select.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
 use super::body::{BodyChecker, Meaning};
-use super::records::{Selected, SelectorPart, behind, read};
+use super::records::{Selected, SelectorPart, read, selector_part};
 use super::temporal::NamedLocal;
 use super::types::{Ty, Typed};
 use crate::syntax::ast::{self, Name};
@@ -41,12 +41,12 @@ impl<'s> BodyChecker<'_, 's> {
                 return self.local_of(&named, index);
             }
         }
-        let behind: Vec<SelectorPart<'_, 's>> = selectors.iter().map(behind).collect();
-        let selected = self.select(name, &behind, span);
+        let selectors: Vec<SelectorPart<'_, 's>> = selectors.iter().map(selector_part).collect();
+        let selected = self.select(name, &selectors, span);
         self.read_selected(selected, span)
     }
 
-    /// Returns the selected thing as a single value.
+    /// Reads a selection as a single value.
     fn read_selected(&mut self, selected: Selected, span: Span) -> Typed {
         match selected {
             Selected::Poison => self.poison(span),

@@ -10,7 +10,7 @@ use mazurka_diagnostics::{Diagnostic, Span};
 pub struct Setting {
     /// The name of a `const` or a `var`.
     pub name: String,
-    /// `8`, `-1`, `true`, or for an array also `[1, 2, 3]`.
+    /// The value, as in `8`, `-1` or `true`; for an array also `[1, 2, 3]`.
     pub value: String,
 }
 
@@ -27,7 +27,7 @@ pub(super) enum GivenValue {
 pub(super) enum SettingValue {
     One(GivenValue),
     List(Vec<SettingValue>),
-    /// Could not be parsed, which was reported.
+    /// A value that could not be parsed; the mistake was reported.
     Poison,
 }
 
@@ -57,7 +57,7 @@ impl Checker<'_> {
         );
     }
 
-    /// Returns how to set a name of the file, for a message about a wrong value.
+    /// Returns a help text on the possible values of a name.
     fn values_of(&self, name: &str) -> String {
         let var = self.program.vars.iter().find(|var| var.name == name);
         match var.map(|var| var.ty) {
@@ -189,7 +189,8 @@ impl Checker<'_> {
         value
     }
 
-    /// Returns the given value; `None` if it is a name that is not a member of an `enum`.
+    /// Returns the constant that a given value denotes; `None` for a name that no `enum` has as a
+    /// member.
     fn value_of(&self, given: &GivenValue) -> Option<ConstantValue> {
         match given {
             GivenValue::Known(value) => Some(*value),
@@ -317,7 +318,7 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the form of the values of an array, for a message.
+/// Returns a help text on the expected form of the values of an array.
 fn form(name: &str, shape: &Shape) -> String {
     let len = shape.elements().unwrap_or(1);
     match &shape.dims[..] {
@@ -333,7 +334,8 @@ fn form(name: &str, shape: &Shape) -> String {
     }
 }
 
-/// Collects the elements of a list of lists. Returns its dimensions if all rows have the same form.
+/// Collects the elements of a list, which may contain lists. Returns the dimensions if all rows
+/// have the same form.
 fn flat(given: &SettingValue, into: &mut Vec<GivenValue>) -> Option<Vec<u32>> {
     match given {
         SettingValue::Poison => None,

@@ -1,8 +1,8 @@
 //! The contents of `spec object … { … }`: variables, and operations that run one at a time.
 //!
 //! A specification is a separate program with one process. In one step, the process makes the call
-//! whose number is in `$called`, and stores the result in `$result`. The specification sees the
-//! constants and types of the file, and those functions that it mentions.
+//! whose number is in `$called`, and stores the result in `$result`. The specification can use the
+//! constants and types of the file, and the functions that it mentions.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,19 +33,19 @@ pub(super) fn add(
     } = parts_of(source);
     let mut checker = Checker::new(&file, Vec::new(), FxHashSet::default());
     checker.is_specification = true;
-    checker.of_the_object = variables;
+    checker.object_vars = variables;
     let settings = settings.iter().filter(|set| constants.contains(&set.name));
     checker.read_settings(&settings.cloned().collect::<Vec<_>>());
     for item in &file.items {
-        checker.may_specify(item, object.span);
+        checker.refuse_item(item, object.span);
     }
     checker.file(&file, source, false);
     if checker.diagnostics.is_empty() {
-        checker.is_sequential();
-        checker.known_at_first();
+        checker.refuse_concurrency();
+        checker.refuse_unknown_values();
     }
     if checker.diagnostics.is_empty() {
-        let procedures = checker.specified(&object);
+        let procedures = checker.match_operations(&object);
         if checker.diagnostics.is_empty() {
             let specification = checker.specification(&object, &procedures);
             program.linearizable = Some(Linearizable {
@@ -73,7 +73,7 @@ fn parts_of(source: &str) -> Parts<'_> {
     let mut items = Vec::new();
     let mut functions: FxHashMap<&str, std::rc::Rc<Function<'_>>> = FxHashMap::default();
     let mut constants = FxHashSet::default();
-    let mut specified = Vec::new();
+    let mut match_operations = Vec::new();
     let mut words = FxHashSet::default();
     for item in parse(source).file.items {
         match item {
@@ -89,21 +89,21 @@ fn parts_of(source: &str) -> Parts<'_> {
             Item::Spec(spec) => {
                 let from = spec.head.end as usize;
                 words.extend(words_of(&source[from..end_of_block(source, from)]));
-                specified.extend(spec.items);
+                match_operations.extend(spec.items);
             }
             _ => {}
         }
     }
-    // Adds functions that are mentioned, directly or by others.
-    let mut left: Vec<&str> = words.iter().copied().collect();
-    while let Some(word) = left.pop() {
+    // Add the functions that the specification mentions, directly or through other functions.
+    let mut worklist: Vec<&str> = words.iter().copied().collect();
+    while let Some(word) = worklist.pop() {
         if let Some(function) = functions.remove(word) {
             let (start, end) = (function.name.span.start, function.value.span.end);
-            left.extend(words_of(&source[start as usize..end as usize]));
+            worklist.extend(words_of(&source[start as usize..end as usize]));
             items.push(Item::Function(function));
         }
     }
-    items.extend(specified);
+    items.extend(match_operations);
     let file = File {
         items,
         ..File::default()
@@ -115,8 +115,8 @@ fn parts_of(source: &str) -> Parts<'_> {
     }
 }
 
-/// Returns where a block ends. An end that is too late does no harm: further words can only mention
-/// more functions.
+/// Returns the end of the block that begins after `from`. An end that is too late does no harm: the
+/// additional words can only add functions.
 fn end_of_block(source: &str, from: usize) -> usize {
     let mut depth = 0usize;
     for (at, c) in source[from..].char_indices() {
@@ -138,7 +138,7 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
 
 impl<'s> Checker<'s> {
     /// Reports a declaration that a specification may not contain.
-    fn may_specify(&mut self, item: &Item<'s>, head: Span) {
+    fn refuse_item(&mut self, item: &Item<'s>, head: Span) {
         let (span, what) = match item {
             Item::Var { .. }
             | Item::Const { .. }
@@ -168,7 +168,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Reports statements that wait, start processes or choose.
-    fn is_sequential(&mut self) {
+    fn refuse_concurrency(&mut self) {
         let mut found = Vec::new();
         for stmt in self.program.procedures.iter().flat_map(|p| &p.body) {
             stmt.walk(&mut |stmt| {
@@ -201,7 +201,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Reports variables without an initial value.
-    fn known_at_first(&mut self) {
+    fn refuse_unknown_values(&mut self) {
         let open = self.program.vars.iter().filter(|var| var.init.is_none());
         let open: Vec<(String, Span)> = open.map(|var| (var.name.clone(), var.span)).collect();
         for (name, span) in open {
@@ -214,7 +214,7 @@ impl<'s> Checker<'s> {
 
     /// Returns the procedures of the specification for the operations of the object. Reports those
     /// that do not match.
-    fn specified(&mut self, object: &Linearizable) -> Vec<ProcedureId> {
+    fn match_operations(&mut self, object: &Linearizable) -> Vec<ProcedureId> {
         let mut procedures = Vec::new();
         for operation in &object.operations {
             let name = operation.name.as_str();
@@ -245,7 +245,10 @@ impl<'s> Checker<'s> {
         }
         let mut more: Vec<(String, Span)> = Vec::new();
         for (name, &(global, span)) in &self.globals {
-            let known = object.operations.iter().any(|one| one.name == *name);
+            let known = object
+                .operations
+                .iter()
+                .any(|operation| operation.name == *name);
             if matches!(global, Global::Proc(_)) && self.is_operation_of_object(name) && !known {
                 more.push(((*name).to_owned(), span));
             }
@@ -285,7 +288,7 @@ impl<'s> Checker<'s> {
                 kind: StmtKind::Let(chosen, vec![read]),
                 span,
             },
-            dispatch.among(0, object.calls.len()),
+            dispatch.select_call(0, object.calls.len()),
         ];
         let kind = StmtKind::Atomic(inside);
         self.program.processes.push(Process {

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::ExpectedName;
 use super::atomics::{Target, is_update};
 use super::body::{BodyChecker, Meaning};
-use super::initial::{Filled, Mode};
+use super::initial::{FillTarget, Mode};
 use super::objects::CurrentProcess;
 use super::records::{Declared, Selected, number};
 use super::types::{Ty, Typed};
@@ -16,7 +16,7 @@ use crate::check::hir::{
 use crate::syntax::ast::{self, Init, Name};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// The bounds of a `for`. If they have no common type, that was reported.
+/// The bounds of a `for`. If they have no common type, the mistake was reported and `ty` is `None`.
 struct ForBounds {
     from: Expr,
     to: Expr,
@@ -38,7 +38,7 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// Checks a statement whose locals end with it.
+    /// Checks a statement in a scope of its own.
     fn scoped_stmt(&mut self, stmt: &ast::Stmt<'s>) -> Box<Stmt> {
         Box::new(self.scoped(|body| body.stmt(stmt)))
     }
@@ -105,7 +105,7 @@ impl<'s> BodyChecker<'_, 's> {
                 body,
             } => {
                 let bounds = self.for_bounds(from, to, span);
-                self.counted(*name, bounds, body)
+                self.for_loop(*name, bounds, body)
             }
             ast::StmtKind::Spawn(name, spawned) => self.spawn(*name, spawned),
             ast::StmtKind::Join(None) => StmtKind::Join(None),
@@ -122,13 +122,13 @@ impl<'s> BodyChecker<'_, 's> {
                 self.object_stmt(*name, args, span)
             }
             ast::StmtKind::Send(channel, value) => {
-                let blocking = self.in_one_step(|body| body.sends(channel, value, span));
-                self.one_end(channel, blocking.as_ref(), span, true);
+                let blocking = self.in_one_step(|body| body.lower_send(channel, value, span));
+                self.record_channel_end(channel, blocking.as_ref(), span, true);
                 self.object_step(blocking, span)
             }
             ast::StmtKind::Receive(channel, into) => {
-                let blocking = self.in_one_step(|body| body.receives(channel, into, span));
-                self.one_end(channel, blocking.as_ref(), span, false);
+                let blocking = self.in_one_step(|body| body.lower_receive(channel, into, span));
+                self.record_channel_end(channel, blocking.as_ref(), span, false);
                 self.object_step(blocking, span)
             }
             ast::StmtKind::Select(word, alternatives, other) => {
@@ -163,8 +163,8 @@ impl<'s> BodyChecker<'_, 's> {
             ast::StmtKind::Leave(leave) => self.leave(*leave, span),
             ast::StmtKind::Return(value) => self.return_stmt(Some(value), span),
             ast::StmtKind::Print(text) => {
-                // The statement reads nothing when it runs, so it is not a step; a listener shows
-                // its message.
+                // The assertion reads no shared variable when it runs, so it is not a step; a
+                // listener shows its message.
                 let message = self.message(*text);
                 self.c.program.lowered.insert(span);
                 self.c.program.prints.insert(span);
@@ -191,8 +191,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Records the place of a labelled statement, once for all instances of a process and for all
-    /// calls of a procedure.
+    /// Records the place of a labelled statement. All instances of a process and all calls of a
+    /// procedure share the label.
     pub(super) fn label(&mut self, name: Name<'s>, span: Span) {
         let known = self.c.program.labels.insert(name.text.to_owned(), span);
         if let Some(first) = known.filter(|first| *first != span) {
@@ -209,7 +209,7 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Checks the body of a loop.
+    /// Runs `inner` on the body of a loop.
     fn in_loop<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         let outer = std::mem::replace(&mut self.in_loop, true);
         let result = inner(self);
@@ -281,7 +281,7 @@ impl<'s> BodyChecker<'_, 's> {
         ForBounds { from, to, ty }
     }
 
-    fn counted(&mut self, name: Name<'s>, bounds: ForBounds, body: &[ast::Stmt<'s>]) -> StmtKind {
+    fn for_loop(&mut self, name: Name<'s>, bounds: ForBounds, body: &[ast::Stmt<'s>]) -> StmtKind {
         let ForBounds { from, to, ty } = bounds;
         self.scoped(|inner| {
             let local = inner.declare(name, ty, Vec::new());
@@ -300,11 +300,11 @@ impl<'s> BodyChecker<'_, 's> {
     fn spawn(&mut self, name: Option<Name<'s>>, spawned: &ast::Spawned<'s>) -> StmtKind {
         let spawned = match spawned {
             ast::Spawned::Block(list) => {
-                let outer = (self.in_loop, self.in_procedure, self.me);
-                (self.in_loop, self.in_procedure, self.me) =
+                let outer = (self.in_loop, self.in_procedure, self.current);
+                (self.in_loop, self.in_procedure, self.current) =
                     (false, false, CurrentProcess::Unknown);
                 let block = self.statements(list);
-                (self.in_loop, self.in_procedure, self.me) = outer;
+                (self.in_loop, self.in_procedure, self.current) = outer;
                 Some(Spawned::Block(block))
             }
             ast::Spawned::Call(name, args) => self
@@ -389,11 +389,11 @@ impl<'s> BodyChecker<'_, 's> {
                 }
             }
         }
-        if self.c.processes.told_apart {
-            values.push(match self.me {
+        if self.c.processes.identified {
+            values.push(match self.current {
                 CurrentProcess::Process(at) => number(at, span),
                 CurrentProcess::Caller(_, parameter) => super::synchronise::local(parameter, span),
-                // The value is not used, because a use would be a mistake.
+                // The value is never used: the checker refuses every use.
                 CurrentProcess::Unknown => number(0, span),
             });
         }
@@ -452,7 +452,7 @@ impl<'s> BodyChecker<'_, 's> {
             None => of = Declared::Poison,
         }
         let dims = dims.unwrap_or_default();
-        let what = Filled {
+        let what = FillTarget {
             name,
             dims: &dims,
             of,
@@ -471,7 +471,7 @@ impl<'s> BodyChecker<'_, 's> {
         StmtKind::Let(local, values.pop().unwrap_or_default())
     }
 
-    /// Checks a local of a `struct` type: all of its fields at once.
+    /// Declares a local of a `struct` type and assigns all of its fields at once.
     fn let_record(
         &mut self,
         name: Name<'s>,
@@ -577,7 +577,7 @@ impl<'s> BodyChecker<'_, 's> {
         StmtKind::Let(local, values)
     }
 
-    /// Reports a list whose type must be written.
+    /// Reports a list whose type cannot be inferred.
     fn needs_type(&mut self, name: Name<'s>, span: Span) {
         let text = name.text;
         self.report(
@@ -758,8 +758,8 @@ impl<'s> BodyChecker<'_, 's> {
     }
 }
 
-/// Returns the properties that identify a place, if they are known at compile time: whether it is
-/// shared, its number, its index.
+/// Returns a key that identifies a place, if it is known at compile time: whether the place is
+/// shared, its number, and its index.
 fn identity(place: &Place) -> Option<(bool, u32, Option<i64>)> {
     let constant = |index: &Expr| match index.kind {
         ExprKind::Const(value) => Some(Some(value)),

@@ -1,7 +1,7 @@
 //! Operations on synchronisation objects: `acquire(s)`, `wait(c, m)`, `try lock(m)`.
 //!
-//! Each is lowered to steps of the core language: an operation that may block becomes a guard
-//! with a body, any other an atomic block. A `wait` is two steps. Labels show operations as
+//! They are lowered to steps of the core language: an operation that may block to a guard with a
+//! body, any other operation to an atomic block. A `wait` is two steps. Labels show operations as
 //! written (`Program::lowered`).
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
@@ -29,7 +29,8 @@ pub(super) struct Blocking {
     pub then: Vec<Stmt>,
 }
 
-/// The lock of `lock(m)`: one of the core language, or one that is lowered because it is tried.
+/// The lock of a `wait`: a lock of the core language, or a lock that is lowered because some
+/// statement tries it.
 enum Mutex {
     Core(LockId, Option<Expr>),
     Lowered(Operand),
@@ -55,7 +56,8 @@ impl<'s> BodyChecker<'_, 's> {
         VERBS.contains(&name.text) && !declared && !args.is_empty()
     }
 
-    /// Reports a call of an unknown name with an object as one mistake.
+    /// Reports a call of an unknown name with an object as its argument, as one mistake. Returns
+    /// whether it did.
     pub(super) fn misspelt_operation(&mut self, name: Name<'s>, args: &[ast::Expr<'s>]) -> bool {
         let is_object = |arg: &ast::Expr<'s>| {
             let (ast::ExprKind::Name(of) | ast::ExprKind::Index(of, _)) = &arg.kind else {
@@ -126,11 +128,11 @@ impl<'s> BodyChecker<'_, 's> {
             ("read_unlock", LoweredKind::RwLock { readers, .. }) => {
                 let place = self.own_element(readers, &object.indices, span)?;
                 let reads = read(place.clone(), Type::Bool, span);
-                let held = self.held(reads, verb.text, span);
-                one_step(vec![held, assign(place, truth(false, span), span)])
+                let assert_held = self.assert_held(reads, verb.text, span);
+                one_step(vec![assert_held, assign(place, truth(false, span), span)])
             }
             ("write_unlock", LoweredKind::RwLock { writer, .. }) => {
-                let body = self.let_go(writer, object.indices, verb.text, span)?;
+                let body = self.release(writer, object.indices, verb.text, span)?;
                 one_step(body)
             }
             ("wait", LoweredKind::Barrier { waiters, parties }) => {
@@ -156,7 +158,7 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// Makes a step of an operation that waits for one condition.
+    /// Makes the step of an operation that waits for one condition.
     pub(super) fn object_step(&mut self, blocking: Option<Blocking>, span: Span) -> StmtKind {
         self.c.program.lowered.insert(span);
         match blocking {
@@ -165,8 +167,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Checks `lock(m)` for a lock that is tried somewhere, and so is not a lock of the
-    /// core language.
+    /// Lowers `lock(m)` and `unlock(m)` for a lock that some statement tries. Returns `None` for a
+    /// lock of the core language.
     pub(super) fn lowered_lock(
         &mut self,
         name: Name<'s>,
@@ -182,11 +184,11 @@ impl<'s> BodyChecker<'_, 's> {
         self.c.program.lowered.insert(span);
         let kind = object.and_then(|object| match object.kind {
             LoweredKind::Mutex { holder } if verb == "lock" => {
-                let blocking = self.take(holder, object.indices, span)?;
+                let blocking = self.acquire(holder, object.indices, span)?;
                 Some(self.guarded(blocking, span))
             }
             LoweredKind::Mutex { holder } => {
-                let body = self.let_go(holder, object.indices, verb, span)?;
+                let body = self.release(holder, object.indices, verb, span)?;
                 Some(one_step(body))
             }
             LoweredKind::Poison => None,
@@ -199,8 +201,8 @@ impl<'s> BodyChecker<'_, 's> {
         Some(kind.unwrap_or(StmtKind::Skip))
     }
 
-    /// Checks `let ok = try s`: does s if it need not wait, and records whether it did,
-    /// in one step.
+    /// Checks `let ok = try s`, which is one step: it executes s if s need not wait, and stores
+    /// whether it did.
     pub(super) fn tried(
         &mut self,
         kept: &ResultTarget<'s>,
@@ -254,13 +256,13 @@ impl<'s> BodyChecker<'_, 's> {
                     self.wrong_object(verb, object.kind, name.span);
                     return None;
                 };
-                self.take(holder, object.indices, span)
+                self.acquire(holder, object.indices, span)
             }
             ast::StmtKind::Send(channel, value) => {
-                self.in_one_step(|body| body.sends(channel, value, span))
+                self.in_one_step(|body| body.lower_send(channel, value, span))
             }
             ast::StmtKind::Receive(channel, into) => {
-                self.in_one_step(|body| body.receives(channel, into, span))
+                self.in_one_step(|body| body.lower_receive(channel, into, span))
             }
             ast::StmtKind::Call(verb, args) if self.is_operation(*verb, args) => {
                 self.tried_call(*verb, args, span)
@@ -326,7 +328,7 @@ impl<'s> BodyChecker<'_, 's> {
                     let place = self.place_of(Part::Var(readers), indices, span);
                     none_reads.push(not(read(place, Type::Bool, span)));
                 }
-                let mut blocking = self.take(writer, object.indices, span)?;
+                let mut blocking = self.acquire(writer, object.indices, span)?;
                 none_reads.insert(0, blocking.guard);
                 self.c.grow(none_reads.len() * 4, span);
                 blocking.guard = all_of(none_reads);
@@ -340,8 +342,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Acquires what no process may hold.
-    fn take(&mut self, holder: VarId, indices: Vec<Expr>, span: Span) -> Option<Blocking> {
+    /// Lowers the acquisition of a lock that no process holds.
+    fn acquire(&mut self, holder: VarId, indices: Vec<Expr>, span: Span) -> Option<Blocking> {
         let me = self.me_as_holder(span)?;
         let guard = self.is_free(holder, indices.clone(), span);
         let place = self.place_of(Part::Var(holder), indices, span);
@@ -360,8 +362,8 @@ impl<'s> BodyChecker<'_, 's> {
         binary(BinaryOp::Eq, held_by, none, Type::Bool)
     }
 
-    /// Releases what this process must hold.
-    fn let_go(
+    /// Lowers the release of a lock, and asserts that this process holds it.
+    fn release(
         &mut self,
         holder: VarId,
         indices: Vec<Expr>,
@@ -372,17 +374,17 @@ impl<'s> BodyChecker<'_, 's> {
         let ty = me.ty;
         let place = self.place_of(Part::Var(holder), indices, span);
         let mine = binary(BinaryOp::Eq, read(place.clone(), ty, span), me, Type::Bool);
-        let held = self.held(mine, verb, span);
+        let assert_held = self.assert_held(mine, verb, span);
         let none = Expr {
             kind: ExprKind::Const(0),
             ty,
             span,
         };
-        Some(vec![held, assign(place, none, span)])
+        Some(vec![assert_held, assign(place, none, span)])
     }
 
     /// Makes an assertion that fails if the process does not hold the lock.
-    fn held(&mut self, holds: Expr, verb: &str, span: Span) -> Stmt {
+    fn assert_held(&mut self, holds: Expr, verb: &str, span: Span) -> Stmt {
         let text = format!("`{verb}` of a lock that the process does not hold");
         let message = Message {
             parts: vec![MessagePart::Text(text)],
@@ -391,7 +393,7 @@ impl<'s> BodyChecker<'_, 's> {
         Stmt { kind, span }
     }
 
-    /// Waits at a barrier: the last process to arrive releases all others.
+    /// Lowers a wait at a barrier: the last process to arrive releases all others.
     fn arrive(
         &mut self,
         waiters: VarId,
@@ -399,7 +401,7 @@ impl<'s> BodyChecker<'_, 's> {
         indices: &[Expr],
         span: Span,
     ) -> Option<StmtKind> {
-        let (mut before, indices) = self.settled_indices(indices.to_vec());
+        let (mut before, indices) = self.precomputed_indices(indices.to_vec());
         let mine = self.own_element(waiters, &indices, span)?;
         let here = self.hidden("here", Type::Int);
         let count = self.count_waiters(waiters, &indices, here, span);
@@ -429,8 +431,8 @@ impl<'s> BodyChecker<'_, 's> {
         Some(StmtKind::Block(before))
     }
 
-    /// Lowers `wait(c, m)`: releases the lock and enlists as a waiter; once woken, acquires the
-    /// lock again.
+    /// Lowers `wait(c, m)`: the process releases the lock and enlists as a waiter; after it is
+    /// woken, it acquires the lock again.
     fn wait(
         &mut self,
         [waiters]: [VarId; 1],
@@ -438,16 +440,16 @@ impl<'s> BodyChecker<'_, 's> {
         (object, lock): (Operand, &ast::Expr<'s>),
         span: Span,
     ) -> Option<StmtKind> {
-        let (mut before, indices) = self.settled_indices(object.indices);
+        let (mut before, indices) = self.precomputed_indices(object.indices);
         let mine = self.own_element(waiters, &indices, span)?;
         let mutex = match self.mutex(lock)? {
             Mutex::Core(id, index) => {
-                let (more, mut index) = self.settled_indices(index.into_iter().collect());
+                let (more, mut index) = self.precomputed_indices(index.into_iter().collect());
                 before.extend(more);
                 Mutex::Core(id, index.pop())
             }
             Mutex::Lowered(operand) => {
-                let (more, indices) = self.settled_indices(operand.indices);
+                let (more, indices) = self.precomputed_indices(operand.indices);
                 before.extend(more);
                 Mutex::Lowered(Operand { indices, ..operand })
             }
@@ -468,8 +470,8 @@ impl<'s> BodyChecker<'_, 's> {
                 let LoweredKind::Mutex { holder } = kind else {
                     return None;
                 };
-                let first = self.let_go(holder, indices.clone(), "wait", span)?;
-                let Blocking { guard, then } = self.take(holder, indices, span)?;
+                let first = self.release(holder, indices.clone(), "wait", span)?;
+                let Blocking { guard, then } = self.acquire(holder, indices, span)?;
                 (first, binary(BinaryOp::And, woken, guard, Type::Bool), then)
             }
         };
@@ -482,7 +484,7 @@ impl<'s> BodyChecker<'_, 's> {
         Some(StmtKind::Block(before))
     }
 
-    /// Wakes any one of the waiting processes: which one is an outcome of the step.
+    /// Lowers `signal(c)`: wakes one of the waiting processes, which the step chooses.
     fn signal(&mut self, waiters: VarId, indices: &[Expr], span: Span) -> StmtKind {
         let (here, chosen) = (
             self.hidden("here", Type::Int),
@@ -512,7 +514,7 @@ impl<'s> BodyChecker<'_, 's> {
         one_step(body)
     }
 
-    /// Counts the waiting processes into a local.
+    /// Makes statements that count the waiting processes into a local.
     fn count_waiters(
         &mut self,
         waiters: VarId,
@@ -532,7 +534,7 @@ impl<'s> BodyChecker<'_, 's> {
         vec![Stmt { kind: zero, span }, count]
     }
 
-    /// Makes a loop over the elements of a variable that has one for each process.
+    /// Makes a loop over the processes, for a variable with one element for each process.
     fn each_process(
         &mut self,
         var: VarId,
@@ -654,7 +656,7 @@ impl<'s> BodyChecker<'_, 's> {
         );
     }
 
-    /// Returns the element of a variable that belongs to this process.
+    /// Returns the element of this process, in a variable with one element for each process.
     fn own_element(&mut self, var: VarId, indices: &[Expr], span: Span) -> Option<Place> {
         let mut indices = indices.to_vec();
         indices.push(self.own_number(span)?);
@@ -674,10 +676,10 @@ impl<'s> BodyChecker<'_, 's> {
 
     /// Returns the number of this process.
     pub(super) fn own_number(&mut self, span: Span) -> Option<Expr> {
-        match self.me {
+        match self.current {
             CurrentProcess::Process(at) => Some(number(at, span)),
             CurrentProcess::Caller(procedure, parameter) => {
-                self.c.asks_for_process(procedure);
+                self.c.require_number(procedure);
                 Some(local(parameter, span))
             }
             CurrentProcess::Unknown => {
@@ -687,7 +689,7 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Makes a guard with its body.
+    /// Makes a guard with its body, or an atomic block if the guard always holds.
     fn guarded(&mut self, blocking: Blocking, span: Span) -> StmtKind {
         let Blocking { guard, mut then } = blocking;
         if matches!(guard.kind, ExprKind::Const(1)) {
@@ -704,13 +706,13 @@ impl<'s> BodyChecker<'_, 's> {
         StmtKind::Guard(guard, Box::new(body))
     }
 
-    /// Returns indices that keep their values over several steps, and the statements that
-    /// compute them.
-    fn settled_indices(&mut self, indices: Vec<Expr>) -> (Vec<Stmt>, Vec<Expr>) {
+    /// Copies indices into locals, so that they keep their values over several steps. Returns the
+    /// statements that compute them, and the new indices.
+    fn precomputed_indices(&mut self, indices: Vec<Expr>) -> (Vec<Stmt>, Vec<Expr>) {
         let mut before = Vec::new();
         let settled = indices
             .into_iter()
-            .map(|index| self.settled(index, &mut before));
+            .map(|index| self.precomputed(index, &mut before));
         let settled = settled.collect();
         (before, settled)
     }

@@ -52,7 +52,7 @@ impl<'s> Checker<'s> {
         });
     }
 
-    /// Refuses a property whose name is that of a kind of violations.
+    /// Refuses a property that has the name of a kind of violations.
     pub(super) fn not_a_kind(&mut self, name: Name<'s>) {
         let is_kind = Kind::ALL.iter().any(|kind| kind.name() == name.text);
         if is_kind || Kinds::parse(name.text).is_some() {
@@ -70,7 +70,7 @@ impl<'s> Checker<'s> {
 }
 
 impl<'s> BodyChecker<'_, 's> {
-    /// Returns the local in the frame of the property; reports an unknown one.
+    /// Returns the index of the local in the frame of the property; reports an unknown local.
     pub(super) fn watched_local(&mut self, named: &NamedLocal<'_, 's>) -> Option<LocalId> {
         let process = self.process_named(named)?;
         let local = self.local_named(process, named.local)?;
@@ -95,7 +95,7 @@ impl<'s> BodyChecker<'_, 's> {
         self.report(Diagnostic::new("M0209", at, what).label(label).help(help));
     }
 
-    /// Returns the index of a process.
+    /// Returns the index of the process that is named; reports an unknown process.
     fn process_named(&mut self, named: &NamedLocal<'_, 's>) -> Option<usize> {
         let name = named.process.text;
         let span = named.process.span;
@@ -135,7 +135,7 @@ impl<'s> BodyChecker<'_, 's> {
         None
     }
 
-    /// Returns a local of a process.
+    /// Returns the local of a process that is named; reports an unknown local.
     fn local_named(&mut self, process: usize, name: Name<'s>) -> Option<LocalId> {
         let process = &self.c.program.processes[process];
         let spawned = spawned_locals(&process.body);

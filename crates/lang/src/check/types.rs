@@ -6,14 +6,15 @@ use crate::check::hir::{BinaryOp, Expr, Type};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ty {
     Known(Type),
-    /// Made of literals and constants only: takes the integer type of its context.
+    /// The type of an expression made of literals and constants only: the integer type of its
+    /// context.
     Literal,
-    /// Has a mistake that was reported; fits everywhere.
+    /// The type of an expression with a mistake that was reported; it fits everywhere.
     Poison,
 }
 
-/// An expression with its type, as far as known. If the type is [`Ty::Literal`], the types inside
-/// the expression are not settled yet.
+/// An expression with its type, as far as it is known. If the type is [`Ty::Literal`], the types
+/// inside the expression are not settled yet.
 #[derive(Clone)]
 pub(super) struct Typed {
     pub expr: Expr,
@@ -48,7 +49,7 @@ pub(super) fn sign(op: BinaryOp) -> &'static str {
     }
 }
 
-/// Whether it is an integer type of a fixed width.
+/// Whether a type is an integer type of fixed width.
 pub(super) fn is_machine(ty: Type) -> bool {
     matches!(ty, Type::Signed(_) | Type::Unsigned(_))
 }

@@ -1,7 +1,7 @@
 //! The unknown values of a program: the values of its inputs, and missing initial values.
 //!
-//! Both mean the same: every value counts. Commands that explore consider all values at once; a
-//! single run is given values by name.
+//! Both mean that the program must be right for every value. Commands that explore consider all
+//! values at once; a single run gets values by name.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -21,12 +21,12 @@ use crate::code::shared::Shared;
 pub struct Unknowns {
     /// The variables without an initial value, and their places.
     pub initial: Vec<(String, Span)>,
-    /// The places where the program asks for inputs.
+    /// The places of the `input` expressions.
     pub inputs: Vec<Span>,
 }
 
 impl Program {
-    /// Returns what the program leaves open.
+    /// Returns the values that the program does not give.
     pub fn unknowns(&self) -> Unknowns {
         let initial = self.vars.iter().filter(|var| var.init.is_none());
         let mut inputs = Vec::new();

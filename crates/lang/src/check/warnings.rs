@@ -1,7 +1,8 @@
 //! Warnings about useless declarations, found in the syntax tree.
 //!
-//! A local hides a shared variable, or a local of an outer scope, with the same name. The checked
-//! program is of no use here: its constants are folded, and a process without instances is gone.
+//! The checked program cannot be used for this: its constants are folded, and a process without
+//! instances is removed. A local hides a shared variable or a local of an outer scope with the same
+//! name.
 
 use std::slice::from_ref;
 
@@ -25,13 +26,13 @@ struct Uses {
 struct ScopedLocal<'s> {
     name: Name<'s>,
     read: bool,
-    /// Whether its purpose is to hold a value, unlike a loop counter or a parameter.
+    /// Whether its only purpose is to hold a value, unlike a loop counter or a parameter.
     keeps: bool,
     /// The local that it hides.
     hides: Option<usize>,
 }
 
-/// A walk through a file.
+/// The state of a walk through a file.
 #[derive(Default)]
 struct Survey<'s> {
     globals: FxHashMap<&'s str, Uses>,
@@ -58,7 +59,7 @@ pub(super) fn warnings(file: &File<'_>) -> Vec<Diagnostic> {
     let called = survey.called();
     let observed = survey.observes_all(file);
     for item in &file.items {
-        survey.judge(item, &called, observed);
+        survey.warn_unused(item, &called, observed);
     }
     finish(survey.warnings)
 }
@@ -92,14 +93,14 @@ impl<'s> Survey<'s> {
         all
     }
 
-    /// Returns how a name at the top level is used. One that starts with `_` is meant to be unused.
+    /// Returns how a name at the top level is used. A name that starts with `_` counts as read.
     fn uses(&self, name: &str) -> Uses {
         let mut uses = self.globals.get(name).copied().unwrap_or_default();
         uses.read |= name.starts_with('_') || self.in_goals.contains(name);
         uses
     }
 
-    fn judge(&mut self, item: &Item<'s>, called: &FxHashSet<&'s str>, observes_all: bool) {
+    fn warn_unused(&mut self, item: &Item<'s>, called: &FxHashSet<&'s str>, observes_all: bool) {
         let uses = |name: &Name<'s>| self.uses(name.text);
         let warning = match item {
             Item::Var { names, .. } => {
@@ -222,7 +223,7 @@ impl<'s> Survey<'s> {
                 }
             }
             Item::Enum { .. }
-            | Item::Temporal { .. } // They were looked at first, for the locals that they name.
+            | Item::Temporal { .. } // Visited first, for the locals that they name.
             | Item::Ghosts(_)
             | Item::Allows(..) | Item::ExpectsDeterminism(_) | Item::Atomicity(..) => {}
         }
@@ -237,11 +238,12 @@ impl<'s> Survey<'s> {
         }
     }
 
-    /// Visits a scope with some more locals, and warns about those that end with it.
-    fn scope(&mut self, names: impl Iterator<Item = Name<'s>>, look: impl FnOnce(&mut Self)) {
+    /// Visits a scope with additional locals, and warns about locals of the scope that are never
+    /// read.
+    fn scope(&mut self, names: impl Iterator<Item = Name<'s>>, visit: impl FnOnce(&mut Self)) {
         let outer = self.locals.len();
         names.for_each(|name| self.declare(name, false));
-        look(self);
+        visit(self);
         for local in self.locals.drain(outer..).rev() {
             let ScopedLocal {
                 name,
@@ -409,7 +411,7 @@ impl<'s> Survey<'s> {
         }
     }
 
-    /// Marks what a message names in braces as read.
+    /// Marks the names in the braces of a message as read.
     fn message(&mut self, message: Text<'s>) {
         let span = message.span;
         for braced in message.quoted.split('{').skip(1) {
@@ -499,7 +501,7 @@ impl<'s> Survey<'s> {
             }
             ExprKind::Path(name, selectors) => {
                 self.read(*name);
-                // In a temporal property it may be a local of a process.
+                // In a temporal property the field may be a local of a process.
                 if let [Selector::Field(local), ..] = &selectors[..] {
                     self.watched.insert(local.text);
                 }

@@ -1,12 +1,12 @@
 //! Determines the claims of each step, and whether it can block.
 //!
 //! From every mark the analysis follows all paths to the end of the step, through both sides of
-//! each test (errata E2: what a step *might* touch decides dependence). It tracks which slots the
-//! step may have changed. An index over unchanged slots has a fixed value when the step starts and
-//! claims one element; any other index claims the whole array. The analysis also tracks what
+//! each test (errata E2: what a step *might* touch decides dependence). It tracks the slots that
+//! the step may have changed. An index over unchanged slots has a fixed value when the step starts
+//! and claims one element; any other index claims the whole array. The analysis also tracks what
 //! depends on the values that the step has chosen, because no wait may depend on them. Where paths
-//! meet, it merges their facts. This loses nothing: each fact after an instruction follows from at
-//! most one fact before it.
+//! meet, it merges their facts. The merge loses no precision, because each fact after an
+//! instruction follows from at most one fact before it.
 
 use mazurka_core::{Access, AccessKind, Claims, Wait, add_claim};
 use rustc_hash::FxHashMap;
@@ -25,6 +25,7 @@ pub(crate) const CALL_DEPTH: usize = 16;
 /// are followed.
 const MOST_PLACES: usize = 1 << 14;
 
+/// Sets the claims and waits of every step of compiled code.
 pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) {
     let marks: Vec<(u32, u32)> = (0..code.ops.len() as u32)
         .filter_map(|pc| match code.ops[pc as usize] {
@@ -47,7 +48,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
                 claims: Vec::new(),
                 blockers: Vec::new(),
                 late: false,
-                lost: false,
+                incomplete: false,
                 into_calls,
                 channels: &channels,
                 touched: Vec::new(),
@@ -55,16 +56,16 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
             walk.from(pc);
             walk
         };
-        // Here local work after a `return` matters, too.
+        // This walk also follows the local work after a `return`.
         let put_off = some_put_off && {
             let walk = walk(true);
-            walk.lost || walk.seen.keys().any(|at| puts_off(code, at.pc, assumes))
+            walk.incomplete || walk.seen.keys().any(|at| puts_off(code, at.pc, assumes))
         };
         let mut walk = walk(has_ghosts);
         let waits = walk.waits(pc);
         let joins = walk.joins();
         let ends = walk.ends();
-        let claims = if walk.lost {
+        let claims = if walk.incomplete {
             everything(code)
         } else {
             walk.claims
@@ -72,7 +73,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
         if walk.late {
             code.late.push(LateWait {
                 span: code.steps[step as usize].span,
-                certain: !walk.lost,
+                certain: !walk.incomplete,
             });
         }
         let wait = kind_of_wait(waits, &claims, &code.ops);
@@ -88,7 +89,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
             }
         }
         let fixed = fixed(&claims);
-        // The claims on a channel depend on what the search asks for.
+        // A step that touches a channel has two sets of claims, and the search chooses one of them.
         let quick = match ends {
             None => quick(code, pc, &claims, wait),
             Some(_) => None,
@@ -126,7 +127,7 @@ fn kind_of_wait(waits: Waits, claims: &[Claim], ops: &[Op]) -> Wait {
     };
     match (waits, claims) {
         (Waits::Never, _) => Wait::Never,
-        // Ghosts may be written after the lock, which adds claims.
+        // Assignments to ghosts after the lock add claims.
         (Waits::Lock(_), [_]) => Wait::Lock,
         (Waits::At(pc), [claim]) if acquires(claim) => match ops[pc as usize] {
             // A guard over locals before the lock would be a second reason to wait.
@@ -154,8 +155,8 @@ fn fixed(claims: &[Claim]) -> Option<Claims> {
     Some(all)
 }
 
-/// Returns all accesses of the program. A lock is acquired and released, never written, because
-/// nets tell by these accesses whether it is free.
+/// Returns all accesses of the program. A lock gets the accesses of an acquire and a release, not
+/// of a write, because nets determine from these accesses whether it is free.
 fn everything(code: &Code) -> Vec<Claim> {
     let (locks, invariants) = (code.first_lock, code.initial.len() as u32);
     let all = [
@@ -173,15 +174,15 @@ fn everything(code: &Code) -> Vec<Claim> {
         .collect()
 }
 
-/// The values that depend on the choices of the step.
+/// What depends on the values that the step has chosen.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct ChoiceValues {
-    /// Whether the value being computed does.
+    /// Whether the value that is being computed depends on them.
     read: bool,
-    /// Whether the path of the step does.
-    sways: bool,
-    /// The variables that do, sorted: cells, and slots with the number of calls around them.
-    held: Vec<TouchedPlace>,
+    /// Whether the path of the step depends on them.
+    path_depends: bool,
+    /// The places whose values depend on them, sorted.
+    dependent: Vec<TouchedPlace>,
 }
 
 /// A place that a step reads or writes.
@@ -219,48 +220,50 @@ impl ChoiceValues {
             Op::SetLocalAt(range) => self.writes(slots(range), false),
             Op::JumpUnlessLess { slots, .. } => {
                 self.reads(slots.map(|slot| TouchedPlace::Slot(calls, u32::from(slot))));
-                self.turns();
+                self.branch();
             }
             // The analysis does not follow arguments into the procedure.
-            Op::JumpIfFalse(_) | Op::Call(_) | Op::SpawnCall(_) => self.turns(),
+            Op::JumpIfFalse(_) | Op::Call(_) | Op::SpawnCall(_) => self.branch(),
             Op::Drop | Op::Assert | Op::Assume | Op::Limit(_) => self.read = false,
             _ => {}
         }
     }
 
-    /// Skips a call. Returns whether anything in it may depend on a chosen value; if so, the path
-    /// depends on it from here on.
+    /// Applies the effect of a call that the walk does not follow. Returns whether the call may
+    /// depend on a chosen value; if so, the path after the call depends on it too.
     fn skip(&mut self, body: ProcedureEffects) -> bool {
         let shared = self
-            .held
+            .dependent
             .iter()
             .any(|at| matches!(at, TouchedPlace::Cell(_)));
-        self.sways |= shared || body.chooses;
-        self.sways
+        self.path_depends |= shared || body.chooses;
+        self.path_depends
     }
 
     fn join(&mut self, other: ChoiceValues) {
         self.read |= other.read;
-        self.sways |= other.sways;
-        self.held.extend(other.held);
-        self.held.sort_unstable();
-        self.held.dedup();
+        self.path_depends |= other.path_depends;
+        self.dependent.extend(other.dependent);
+        self.dependent.sort_unstable();
+        self.dependent.dedup();
     }
 
-    fn turns(&mut self) {
-        self.sways |= std::mem::take(&mut self.read);
+    fn branch(&mut self) {
+        self.path_depends |= std::mem::take(&mut self.read);
     }
 
     fn reads(&mut self, places: impl IntoIterator<Item = TouchedPlace>) {
-        self.read |= places.into_iter().any(|place| self.held.contains(&place));
+        self.read |= places
+            .into_iter()
+            .any(|place| self.dependent.contains(&place));
     }
 
-    /// Writes the current value to one of these places. `certain`: it is known to which.
+    /// Writes the current value to one of these places. `certain`: there is only one place.
     fn writes(&mut self, places: impl IntoIterator<Item = TouchedPlace>, certain: bool) {
         for place in places {
-            match self.held.binary_search(&place) {
-                Err(at) if self.read => self.held.insert(at, place),
-                Ok(at) if !self.read && certain => drop(self.held.remove(at)),
+            match self.dependent.binary_search(&place) {
+                Err(at) if self.read => self.dependent.insert(at, place),
+                Ok(at) if !self.read && certain => drop(self.dependent.remove(at)),
                 _ => {}
             }
         }
@@ -268,7 +271,8 @@ impl ChoiceValues {
     }
 }
 
-/// A position of the walk: the instruction, the treatment of marks, and the return addresses.
+/// A position of the walk: an instruction, the state that decides how marks are treated, and the
+/// return addresses.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct WalkPosition {
     pc: u32,
@@ -276,20 +280,21 @@ struct WalkPosition {
     merged: bool,
     atomic: u32,
     returns: Vec<u32>,
-    /// Whether the step has left the procedure in which it began, so that the frame is another one.
+    /// Whether the step has left the procedure in which it began, so that it is in the frame of a
+    /// caller.
     left: bool,
 }
 
 /// The possible effects on the paths to a position.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct PathEffects {
-    /// The slots that may have been changed; sorted.
+    /// The slots that may have been changed, sorted.
     changed: Vec<u32>,
     outcome: ChoiceValues,
 }
 
 impl PathEffects {
-    /// Adds what may have happened on other paths. Returns whether anything was new.
+    /// Adds the possible effects on other paths. Returns whether any of them was new.
     fn join(&mut self, other: PathEffects) -> bool {
         let known = self.clone();
         self.changed.extend(other.changed);
@@ -320,9 +325,10 @@ struct ClaimWalk<'a> {
     /// Whether the step may wait after it has chosen something.
     late: bool,
     /// Whether some call was not followed.
-    lost: bool,
-    /// Whether the walk follows calls and returns up to the next mark. It must if there are ghosts,
-    /// because these belong to the step before them, even one of another procedure.
+    incomplete: bool,
+    /// Whether the walk follows calls and returns up to the next mark. It must do so if there are
+    /// ghosts: an assignment to a ghost belongs to the step before it, even if that step is in
+    /// another procedure.
     into_calls: bool,
     channels: &'a [ChannelCells],
     /// The channels that the step may touch, each with the index in `Code::ends` of the send or
@@ -377,8 +383,8 @@ impl ClaimWalk<'_> {
             Op::Mark(_) | Op::Open(_) => return,
             Op::Close => at.open = false,
             Op::BeginAtomic => at.atomic += 1,
-            // No process rests at a mark inside an atomic block, so a walk from there does
-            // not matter.
+            // This walk began inside an atomic block. No process rests at such a mark, so its
+            // result is not used.
             Op::EndAtomic if at.atomic == 0 => return,
             Op::EndAtomic => at.atomic -= 1,
             Op::BeginSimple => at.merged |= std::mem::take(&mut at.open),
@@ -440,11 +446,11 @@ impl ClaimWalk<'_> {
             }
             Op::UnlockAt(range) => self.element(AccessKind::Release, range, index),
             Op::SpawnBlock(_) | Op::SpawnCall(_) => {}
-            // A body starts with marks of its own. Unless the step swallows them it ends here,
-            // except for ghosts before the first mark.
+            // A body starts with a mark. The step ends there, unless it swallows that mark or
+            // ghosts are assigned before it.
             Op::Call(_) if !self.into_calls && !at.open && !at.merged && at.atomic == 0 => return,
             Op::Call(procedure) if !self.follows(procedure, &at) => {
-                self.lost = true;
+                self.incomplete = true;
                 let body = self.body(procedure);
                 self.late |= outcome.skip(body) && body.waits;
             }
@@ -455,7 +461,7 @@ impl ClaimWalk<'_> {
             Op::Return => match at.returns.pop() {
                 Some(pc) => at.pc = pc,
                 // The step leaves the procedure in which it began. The rest of the step is local
-                // work, and ghosts, of any caller.
+                // work, and assignments to ghosts, of any caller.
                 None => {
                     if self.into_calls {
                         at.left = true;
@@ -483,32 +489,32 @@ impl ClaimWalk<'_> {
         let procedure = self.code.bodies[from as usize];
         for (pc, op) in self.code.ops.iter().enumerate() {
             if *op == Op::Call(procedure) {
-                let behind = WalkPosition {
+                let after_call = WalkPosition {
                     pc: pc as u32 + 1,
                     ..at.clone()
                 };
-                work.push((behind, before.clone()));
+                work.push((after_call, before.clone()));
             }
         }
     }
 
-    /// Whether the walk follows a call. It follows recursive calls only until the first one
-    /// is too deep.
+    /// Whether the walk follows a call. After the first call that is too deep, it follows no
+    /// recursive calls.
     fn follows(&mut self, procedure: u32, at: &WalkPosition) -> bool {
         at.returns.len() < CALL_DEPTH
             && self.seen.len() < MOST_PLACES
-            && !(self.lost && self.body(procedure).recursive)
+            && !(self.incomplete && self.body(procedure).recursive)
     }
 
     fn body(&mut self, procedure: u32) -> ProcedureEffects {
         let code = self.code;
-        let look = || body(code, procedure);
-        *self.bodies.entry(procedure).or_insert_with(look)
+        let analyse_body = || body(code, procedure);
+        *self.bodies.entry(procedure).or_insert_with(analyse_body)
     }
 
     fn blocks(&mut self, pc: u32, outcome: &ChoiceValues) {
         self.blockers.push(pc);
-        self.late |= outcome.read || outcome.sways;
+        self.late |= outcome.read || outcome.path_depends;
     }
 
     /// Records the channel that an instruction touches.
@@ -538,7 +544,7 @@ impl ClaimWalk<'_> {
     /// Returns the claims where sends and receives claim different ends of a channel. A send claims
     /// the count of messages, a receive the messages, and any other access to a channel both.
     fn ends(&self) -> Option<Box<ChannelEndClaims>> {
-        if self.touched.is_empty() || self.lost {
+        if self.touched.is_empty() || self.incomplete {
             return None;
         }
         let mut ends = ChannelEndClaims::default();
@@ -601,7 +607,7 @@ impl ClaimWalk<'_> {
         fixed.then_some(*snippet)
     }
 
-    /// Claims the element that an index selects if it is fixed, else any element.
+    /// Claims the element that an index selects if the index is fixed, else the whole array.
     fn element(&mut self, kind: AccessKind, range: Range, index: Option<u32>) {
         match index {
             // The invariants over an element are looked up when the index is known.
@@ -628,7 +634,7 @@ impl ClaimWalk<'_> {
     fn waits(&mut self, mark: u32) -> Waits {
         self.blockers.sort_unstable();
         self.blockers.dedup();
-        match (&self.blockers[..], self.lost) {
+        match (&self.blockers[..], self.incomplete) {
             ([], false) => Waits::Never,
             ([one], false) => match self.code.ops[*one as usize] {
                 Op::Lock(cell) if *one == mark + 1 => Waits::Lock(cell),
@@ -642,7 +648,7 @@ impl ClaimWalk<'_> {
     /// Whether the step may wait for the end of a process.
     fn joins(&self) -> bool {
         let joins = |&pc: &u32| matches!(self.code.ops[pc as usize], Op::Join | Op::JoinAll);
-        self.lost || self.blockers.iter().any(joins)
+        self.incomplete || self.blockers.iter().any(joins)
     }
 
     /// Whether the code from a mark to a blocking instruction is contiguous and only reads.
@@ -679,7 +685,7 @@ struct ChannelCells {
     counts: Range,
     /// The messages.
     messages: Vec<Range>,
-    /// Whether an invariant reads some of them.
+    /// Whether an invariant reads one of these cells.
     watched: bool,
 }
 
@@ -696,12 +702,12 @@ fn channels(code: &Code) -> Vec<ChannelCells> {
     };
     let cells = |(count, messages): &(VarId, Vec<VarId>)| {
         let (counts, messages) = (range(count), messages.iter().map(range).collect::<Vec<_>>());
-        let looked_at = |range: &Range| {
+        let has_invariant = |range: &Range| {
             let mut cells = range.first..range.first + range.len;
             let watched = |cell: u32| code.watched.get(cell as usize);
             cells.any(|cell| watched(cell).is_some_and(|by| !by.is_empty()))
         };
-        let watched = messages.iter().chain([&counts]).any(looked_at);
+        let watched = messages.iter().chain([&counts]).any(has_invariant);
         ChannelCells {
             counts,
             messages,
@@ -711,7 +717,7 @@ fn channels(code: &Code) -> Vec<ChannelCells> {
     code.program.channels.iter().map(cells).collect()
 }
 
-/// Returns the possible effects of a procedure for any arguments, without those of the processes
+/// Returns the possible effects of a procedure for any arguments, without the effects of processes
 /// that it spawns.
 fn body(code: &Code, procedure: u32) -> ProcedureEffects {
     let mut body = ProcedureEffects::default();

@@ -2,9 +2,9 @@
 //!
 //! To find such a state, a search runs the same program with `invariant !e` and counts only
 //! failures of that invariant. A run that breaks it is the evidence; if no run does, e is never
-//! reached. The other invariants stay and halt processes as before, so what is reached is reached
-//! in the original program. Where e has no value (an index out of bounds, a division by zero) it
-//! does not hold, so the invariant uses a total form of e, which always has a value.
+//! reached. The other invariants stay and halt processes as before, so a state that is reached is
+//! reached in the original program too. Where e has no value (an index out of bounds, a division by
+//! zero) it does not hold, so the invariant uses a total form of e, which always has a value.
 
 use mazurka_core::record::Place;
 
@@ -23,7 +23,7 @@ pub struct Cover {
 }
 
 impl Code {
-    /// Returns what the file says must be reachable.
+    /// Returns the `cover` properties of the file.
     ///
     /// ```
     /// let source = "var x: int = 0  cover one: x == 1  process { x := 1 }";
@@ -43,8 +43,8 @@ impl Code {
         self.program.covers.iter().map(cover).collect()
     }
 
-    /// Returns the same program with one more invariant: the condition of this `cover` never holds.
-    /// It fails where the condition is reached, and no other failure counts.
+    /// Returns the same program with an additional invariant, the negation of the condition of this
+    /// `cover`. Only failures of that invariant count.
     ///
     /// # Panics
     ///
@@ -63,7 +63,7 @@ impl Code {
         program.conditions.clear();
         program.watched.clear();
         program.covers.clear();
-        self.made_of(&program, Counting::Invariant(number))
+        self.recompiled(&program, Counting::Invariant(number))
     }
 }
 
@@ -92,7 +92,8 @@ fn and(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     }
 }
 
-/// Returns a condition that always has a value, and holds where this one has a value and holds.
+/// Returns a condition that always has a value. It holds if the given condition has a value and
+/// holds.
 fn total(program: &Program, e: Expr) -> Expr {
     match defined(program, &e) {
         Some(defined) => binary(BinaryOp::And, defined, e),
@@ -100,8 +101,8 @@ fn total(program: &Program, e: Expr) -> Expr {
     }
 }
 
-/// Returns the condition, itself total, under which an expression has a value; `None` if it always
-/// has one.
+/// Returns the condition under which an expression has a value; `None` if it always has a value.
+/// The condition itself always has a value.
 fn defined(program: &Program, e: &Expr) -> Option<Expr> {
     let constant = |value: i64, of: &Expr| Expr {
         kind: ExprKind::Const(value),
@@ -133,11 +134,11 @@ fn defined(program: &Program, e: &Expr) -> Option<Expr> {
         ExprKind::Unary(_, e) => defined(program, e),
         ExprKind::Choose(a, b) => and(defined(program, a), defined(program, b)),
         ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
-            let decided = match op {
+            let decided_by_left = match op {
                 BinaryOp::And => not(Expr::clone(a)),
                 _ => Expr::clone(a),
             };
-            let right = defined(program, b).map(|b| binary(BinaryOp::Or, decided, b));
+            let right = defined(program, b).map(|b| binary(BinaryOp::Or, decided_by_left, b));
             and(defined(program, a), right)
         }
         ExprKind::Binary(op, a, b) => {

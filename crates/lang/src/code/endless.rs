@@ -1,66 +1,69 @@
-//! Which bodies are not meant to end, such as the body of a server.
+//! Finds the bodies that are not meant to end, such as the body of a server.
 //!
 //! A body is *endless* if none of its paths leads to its end or to an `end`. Each path enters a
 //! `while true`, here or in a procedure, or fails at an `error`, and at least one path enters such
 //! a loop. A failure halts a process but does not end it, so a server with an `error` is still a
-//! server. A process with an endless body may run forever. If any other process does, in a cycle
-//! that a fair scheduler can follow, it is a livelock.
+//! server. A process with an endless body may run forever. If another process runs forever, in a
+//! cycle that a fair scheduler can follow, the run is a livelock.
 
 use crate::check::hir::{Expr, ExprKind, Leave, ProcedureId, Program, Stmt, StmtKind, Type};
 
-/// Where control may go from some statements.
+/// The places where control may go from some statements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Continuations {
     /// To the statement after them.
-    on: bool,
+    falls_through: bool,
     /// To the end of the process, by `end`.
-    out: bool,
+    ends_process: bool,
     /// Into a loop that is never left.
-    stays: bool,
-    /// Behind the enclosing loop, to its next round, or out of the procedure.
+    runs_forever: bool,
+    /// To the statement after the enclosing loop.
     breaks: bool,
+    /// To the next round of the enclosing loop.
     continues: bool,
+    /// Out of the procedure.
     returns: bool,
 }
 
 impl Continuations {
     const NOWHERE: Continuations = Continuations {
-        on: false,
-        out: false,
-        stays: false,
+        falls_through: false,
+        ends_process: false,
+        runs_forever: false,
         breaks: false,
         continues: false,
         returns: false,
     };
-    const ON: Continuations = Continuations {
-        on: true,
+    const FALLS_THROUGH: Continuations = Continuations {
+        falls_through: true,
         ..Continuations::NOWHERE
     };
 
     fn or(self, other: Continuations) -> Continuations {
         Continuations {
-            on: self.on || other.on,
-            out: self.out || other.out,
-            stays: self.stays || other.stays,
+            falls_through: self.falls_through || other.falls_through,
+            ends_process: self.ends_process || other.ends_process,
+            runs_forever: self.runs_forever || other.runs_forever,
             breaks: self.breaks || other.breaks,
             continues: self.continues || other.continues,
             returns: self.returns || other.returns,
         }
     }
 
-    /// Returns the ways of one round of a loop, whose end leads to the next round.
+    /// Returns the continuations of one round of a loop, from those of its body. The end of a round
+    /// leads to the next round.
     fn round(self) -> Continuations {
         Continuations {
-            on: self.on || self.continues,
+            falls_through: self.falls_through || self.continues,
             continues: false,
             ..self
         }
     }
 
-    /// Returns the ways of a whole loop, which a `break` leaves.
+    /// Returns the continuations of a whole loop. A `break` leads to the statement after it.
     fn left(self) -> Continuations {
         Continuations {
-            on: self.on || self.breaks,
+            falls_through: self.falls_through || self.breaks,
             breaks: false,
             ..self
         }
@@ -69,13 +72,13 @@ impl Continuations {
 
 /// Decides which bodies of a program are endless.
 pub(crate) struct EndlessBodies {
-    /// The ways of each procedure.
+    /// The continuations of each procedure.
     procedures: Vec<Continuations>,
 }
 
 impl EndlessBodies {
-    /// Iterates over the procedures of a program up to the least fixed point, so a procedure that
-    /// only calls itself leads nowhere.
+    /// Computes the least fixed point over the procedures of a program. So a procedure that only
+    /// calls itself has no continuation.
     pub fn new(program: &Program) -> Self {
         let mut ends = EndlessBodies {
             procedures: vec![Continuations::default(); program.procedures.len()],
@@ -85,7 +88,7 @@ impl EndlessBodies {
             let next = bodies
                 .map(|p| ends.list(&p.body))
                 .map(|ways| Continuations {
-                    on: ways.on || ways.returns,
+                    falls_through: ways.falls_through || ways.returns,
                     returns: false,
                     ..ways
                 });
@@ -100,18 +103,18 @@ impl EndlessBodies {
     /// Whether a process with this body is not meant to end.
     pub fn is_endless(&self, body: &[Stmt]) -> bool {
         let ways = self.list(body);
-        ways.stays && !ways.on && !ways.out
+        ways.runs_forever && !ways.falls_through && !ways.ends_process
     }
 
     fn list(&self, stmts: &[Stmt]) -> Continuations {
-        let mut all = Continuations::ON;
+        let mut all = Continuations::FALLS_THROUGH;
         for stmt in stmts {
             let ways = self.stmt(stmt);
             all = Continuations {
-                on: ways.on,
+                falls_through: ways.falls_through,
                 ..all.or(ways)
             };
-            if !ways.on {
+            if !ways.falls_through {
                 break;
             }
         }
@@ -121,7 +124,7 @@ impl EndlessBodies {
     fn stmt(&self, stmt: &Stmt) -> Continuations {
         match &stmt.kind {
             StmtKind::End => Continuations {
-                out: true,
+                ends_process: true,
                 ..Continuations::NOWHERE
             },
             StmtKind::Error(_) => Continuations::NOWHERE,
@@ -151,9 +154,9 @@ impl EndlessBodies {
                 repeated(constant(test), None, self.stmt(body).round()).left()
             }
             StmtKind::For { from, to, body, .. } => match rounds(from, to) {
-                Some(false) => Continuations::ON,
+                Some(false) => Continuations::FALLS_THROUGH,
                 Some(true) => self.list(body).round().left(),
-                None => Continuations::ON.or(self.list(body).round().left()),
+                None => Continuations::FALLS_THROUGH.or(self.list(body).round().left()),
             },
             StmtKind::Call(ProcedureId(callee), _) => self.procedures[*callee as usize],
             StmtKind::Skip
@@ -164,22 +167,22 @@ impl EndlessBodies {
             | StmtKind::Lock(..)
             | StmtKind::Unlock(..)
             | StmtKind::Assert(..)
-            | StmtKind::Assume(_) => Continuations::ON,
+            | StmtKind::Assume(_) => Continuations::FALLS_THROUGH,
         }
     }
 }
 
-/// Returns the ways of a loop, from those of its body and the greatest number of rounds.
+/// Returns the continuations of a loop, from those of its body and the greatest number of rounds.
 fn repeated(test: Option<bool>, most: Option<i64>, body: Continuations) -> Continuations {
     match (test, most) {
-        (Some(false), _) | (_, Some(..=0)) => Continuations::ON,
+        (Some(false), _) | (_, Some(..=0)) => Continuations::FALLS_THROUGH,
         (Some(true), None) => Continuations {
-            on: false,
-            stays: true,
+            falls_through: false,
+            runs_forever: true,
             ..body
         },
         (Some(true), Some(_)) => body,
-        (None, _) => Continuations::ON.or(body),
+        (None, _) => Continuations::FALLS_THROUGH.or(body),
     }
 }
 

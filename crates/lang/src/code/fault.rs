@@ -1,10 +1,11 @@
-//! How a step can fail, and how a mishap encodes the place.
+//! The ways in which a step can fail, and the encoding of the place in a mishap.
 
 use mazurka_core::MishapKind;
 
 use crate::code::numbers::Undefined;
 
-/// The fault of an instruction. The site of a mishap encodes the fault and the instruction.
+/// The way in which an instruction failed. The site of a mishap encodes the fault and the
+/// instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     DivisionByZero,
@@ -20,7 +21,7 @@ pub(crate) enum Fault {
     MessageLimit,
     /// A `choose` whose bounds are unknown and perhaps far apart.
     SymbolicChoose,
-    /// The solver can decide neither whether a condition can hold nor whether it can fail.
+    /// The solver cannot decide whether a condition can hold and whether it can fail.
     Undecided,
     /// The search stopped waiting for the end of the step.
     BrokenOff,
@@ -49,7 +50,7 @@ impl Fault {
             Fault::OutOfRange => MishapKind::OutOfRange,
             Fault::SymbolicChoose => MishapKind::Undecided,
             Fault::LocalLimit => MishapKind::LocalLimit,
-            // The instruction knows the limit.
+            // The limit is filled in from the instruction.
             Fault::MessageLimit => MishapKind::MessageLimit(0),
             Fault::Undecided => MishapKind::Undecided,
             Fault::BrokenOff => MishapKind::BrokenOff,

@@ -1,8 +1,8 @@
 //! Read access to the instructions of a program, for an independent interpreter.
 //!
 //! [`Machine`](crate::Machine) runs these instructions with the help of analyses. A checker that
-//! must not rely on them reads the instructions here. [`Op`] says what each instruction does, and
-//! the head of `code/mod.rs` what a step is.
+//! must not rely on these analyses reads the instructions here. [`Op`] defines each instruction,
+//! and the head of `code/mod.rs` defines a step.
 //!
 //! ```
 //! use mazurka_lang::flat::{Flat, Op};
@@ -31,7 +31,7 @@ pub struct Flat<'a> {
     pub processes: &'a [Entry],
     /// The initial values of the cells: variables, then locks.
     pub initial: &'a [i64],
-    /// The cells that final states are compared by for determinism.
+    /// The cells that are compared in final states to decide determinism.
     pub observed: &'a [u32],
     code: &'a Code,
 }
@@ -55,7 +55,7 @@ impl<'a> Flat<'a> {
         self.code.branches.contains(&pc)
     }
 
-    /// Whether a process is not meant to end, given where it is in its outermost body.
+    /// Whether a process is not meant to end. `pc`: its place in its outermost body.
     pub fn is_endless(&self, pc: u32) -> bool {
         self.code.is_endless(pc)
     }
@@ -68,7 +68,7 @@ impl<'a> Flat<'a> {
         code.invariants.iter().map(move |one| snippet(one.snippet))
     }
 
-    /// Returns the conditions of `ensures`, in the same form.
+    /// Returns the conditions of `ensures`, in the same form as the invariants.
     pub fn ensures(&self) -> impl Iterator<Item = &'a [Op]> + use<'a> {
         let code = self.code;
         let snippet = |at: u32| &code.snippets[at as usize][..];

@@ -1,5 +1,5 @@
-//! The check that every assignment of ghosts has a step before it to join: no path from the start
-//! of a process may reach it without a mark.
+//! The check that every assignment to ghosts follows a step that it can join: every path from the
+//! start of a process to the assignment must contain a mark.
 
 use mazurka_diagnostics::Diagnostic;
 use rustc_hash::FxHashSet;
@@ -8,7 +8,7 @@ use super::{Code, Op};
 use crate::check::refuse::ghost_without_a_step;
 use crate::code::reach::followers;
 
-/// Returns a mistake for each assignment of ghosts that a process may reach before its first step.
+/// Returns a mistake for each assignment to ghosts that a process may reach before its first step.
 pub(crate) fn without_a_step(code: &Code) -> Vec<Diagnostic> {
     if code.program.ghosts.is_empty() {
         return Vec::new();
@@ -20,7 +20,7 @@ pub(crate) fn without_a_step(code: &Code) -> Vec<Diagnostic> {
         Op::SpawnCall(procedure) => Some(code.procedures[procedure as usize].pc as usize),
         _ => None,
     }));
-    let reached = from(code, starts, &passes, true);
+    let reached = reached_without_mark(code, starts, &passes, true);
     let mut found: Vec<Diagnostic> = Vec::new();
     for (pc, op) in code.ops.iter().enumerate() {
         let cell = match *op {
@@ -39,14 +39,15 @@ pub(crate) fn without_a_step(code: &Code) -> Vec<Diagnostic> {
     found
 }
 
-/// Returns for each procedure whether a call may return without a step.
+/// Returns, for each procedure, whether a call may return without a step.
 fn passable(code: &Code) -> Vec<bool> {
     let mut passes = vec![false; code.procedures.len()];
     loop {
         let mut changed = false;
         for (at, procedure) in code.procedures.iter().enumerate() {
             if !passes[at] {
-                let reached = from(code, vec![procedure.pc as usize], &passes, false);
+                let reached =
+                    reached_without_mark(code, vec![procedure.pc as usize], &passes, false);
                 passes[at] = reached.iter().any(|&pc| code.ops[pc] == Op::Return);
                 changed |= passes[at];
             }
@@ -57,11 +58,16 @@ fn passable(code: &Code) -> Vec<bool> {
     }
 }
 
-/// Returns the instructions reached from these without a mark. `descend`: includes those of
-/// called procedures.
-fn from(code: &Code, mut left: Vec<usize>, passes: &[bool], descend: bool) -> FxHashSet<usize> {
+/// Returns the instructions that are reached from these without passing a mark. `descend`: whether
+/// to include the instructions of called procedures.
+fn reached_without_mark(
+    code: &Code,
+    mut worklist: Vec<usize>,
+    passes: &[bool],
+    descend: bool,
+) -> FxHashSet<usize> {
     let mut reached = FxHashSet::default();
-    while let Some(pc) = left.pop() {
+    while let Some(pc) = worklist.pop() {
         if pc >= code.ops.len() || !reached.insert(pc) {
             continue;
         }
@@ -69,19 +75,19 @@ fn from(code: &Code, mut left: Vec<usize>, passes: &[bool], descend: bool) -> Fx
             Op::Mark(_) | Op::Open(_) | Op::Return => {}
             Op::Call(procedure) => {
                 if descend {
-                    left.push(code.procedures[procedure as usize].pc as usize);
+                    worklist.push(code.procedures[procedure as usize].pc as usize);
                 }
                 if passes[procedure as usize] {
-                    left.push(pc + 1);
+                    worklist.push(pc + 1);
                 }
             }
             Op::JumpIfFalse(to) => match decided(code, pc) {
-                Some(true) => left.push(pc + 1),
-                Some(false) => left.push(to as usize),
-                None => left.extend(followers(code, pc)),
+                Some(true) => worklist.push(pc + 1),
+                Some(false) => worklist.push(to as usize),
+                None => worklist.extend(followers(code, pc)),
             },
-            Op::SetLocal(_) if enters_loop(code, pc) => left.push(pc + 2),
-            _ => left.extend(followers(code, pc)),
+            Op::SetLocal(_) if enters_loop(code, pc) => worklist.push(pc + 2),
+            _ => worklist.extend(followers(code, pc)),
         }
     }
     reached
@@ -100,13 +106,13 @@ fn decided(code: &Code, jump: usize) -> Option<bool> {
     (!code.ops.iter().any(lands)).then_some(value != 0)
 }
 
-/// Whether the test of a `for` comes next for the first time, with a constant range that is not
-/// empty. Later rounds reach the test by a jump.
+/// Whether this instruction sets the limit of a `for` whose constant range is not empty, so that
+/// the test which follows holds. Later rounds reach the test by a jump.
 fn enters_loop(code: &Code, pc: usize) -> bool {
-    let Some(from) = pc.checked_sub(3) else {
+    let Some(reached_without_mark) = pc.checked_sub(3) else {
         return false;
     };
-    match code.ops.get(from..pc + 2) {
+    match code.ops.get(reached_without_mark..pc + 2) {
         Some(
             &[
                 Op::Const(first),
@@ -144,7 +150,7 @@ impl Code {
 
 #[cfg(test)]
 mod tests {
-    /// Returns the number of refused assignments of ghosts in a process.
+    /// Returns the number of refused assignments to ghosts in a process.
     fn refused(body: &str) -> usize {
         let source = format!("ghost var g: int = 0 var x: int = 0 process {{ {body} }}");
         let program = crate::load(&source, &[]).expect("a program");

@@ -1,4 +1,4 @@
-//! The histories of an object: where a state stores them, and the specification of its operations.
+//! The history of an object, as a state stores it, and the specification of the operations.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) struct Linear {
     pub called: usize,
     pub seen: usize,
     pub result: usize,
-    /// The index of the invariant that stands for linearizability.
+    /// The index of the invariant that represents linearizability.
     pub invariant: u32,
     pub specification: Arc<Code>,
     /// The cells of the specification that hold the number of a call and its result.
@@ -65,15 +65,14 @@ pub(super) fn linear(code: &Code) -> Result<Option<Arc<Linear>>, Vec<Diagnostic>
 }
 
 impl Linear {
-    /// Returns the history that a state holds: calls by their numbers, and their results.
-    /// Concurrent calls, and returns between two calls, are put in some order that agrees
-    /// with the run.
+    /// Returns the history that a state holds: calls by their numbers, and their results. The order
+    /// of concurrent calls, and of returns between two calls, is one that agrees with the run.
     pub fn history(&self, cells: &[i64]) -> History<u32, Option<i64>> {
         let slots = self.clients * self.calls_each;
         let called = |slot: usize| cells[self.called + slot];
         let seen = |slot: usize| &cells[self.seen + slot * self.clients..][..self.clients];
         let mut calls: Vec<usize> = (0..slots).filter(|&slot| called(slot) >= 0).collect();
-        // A later call has seen at least as many returns of each client.
+        // A later call has seen at least as many returns of each client as an earlier call.
         calls.sort_by_key(|&slot| seen(slot).iter().sum::<i64>());
         let mut history = History::new();
         let mut ids: Vec<Option<OperationId>> = vec![None; slots];
@@ -90,7 +89,7 @@ impl Linear {
         };
         for slot in calls {
             end_until(&mut history, &ids, seen(slot));
-            // The number of calls was checked before.
+            // The checker has limited the number of calls.
             ids[slot] = history
                 .call(slot / self.calls_each, called(slot) as u32)
                 .ok();
@@ -118,7 +117,7 @@ impl Code {
         self.program.linearizable.is_some()
     }
 
-    /// Returns the statement of the file about an object, if its linearizability is checked.
+    /// Returns a description of the object of the file, if its linearizability is checked.
     pub fn object(&self) -> Option<ObjectRecord> {
         let object = self.program.linearizable.as_ref()?;
         self.linear.as_ref()?;

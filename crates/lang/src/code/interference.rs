@@ -1,6 +1,6 @@
-//! The accesses that are still possible from each place of the code on, as sets of cells. A
-//! [reduced](mazurka_core::Promises::interferes) search needs these accesses in every state, so the
-//! answer is a lookup of a few bits. The sets are those of `reach`.
+//! The accesses that are still possible from each place of the code, as sets of cells. A
+//! [reduced](mazurka_core::Promises::interferes) search queries them in every state, so a query
+//! looks up only a few bits. The accesses are those that `reach` computes.
 //!
 //! Computed on first use: most searches never need it.
 
@@ -8,25 +8,27 @@ use mazurka_core::{Access, AccessKind, Claims};
 
 use crate::code::{Code, Op};
 
-/// With more bits than this, every process that can continue interferes with every step.
+/// The greatest number of bits. Beyond it, every process that can continue counts as interfering
+/// with every step.
 const MOST_BITS: usize = 1 << 24;
 
-/// For each place where a process can rest or return to, a set of cells for each kind of access.
+/// For each place where a process can rest or to which it can return, a set of cells for each kind
+/// of access.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interference {
     /// The number of words of a set.
     words: usize,
-    /// For each instruction, where its first set begins in `bits`, if it has sets.
+    /// For each instruction, the index in `bits` of its first set, if it has sets.
     places: Vec<Option<u32>>,
     bits: Vec<u64>,
-    /// Whether nothing is known, so that everything interferes.
-    anything: bool,
+    /// Whether the sets are too large, so that every access counts as interfering.
+    unknown: bool,
 }
 
 /// The number of access kinds; each has its own sets.
 const KINDS: usize = 4;
 
-fn plane(kind: AccessKind) -> usize {
+fn set_of(kind: AccessKind) -> usize {
     match kind {
         AccessKind::Read => 0,
         AccessKind::Write => 1,
@@ -36,12 +38,12 @@ fn plane(kind: AccessKind) -> usize {
 }
 
 impl Interference {
-    /// Whether anything that can be touched from an instruction on interferes with a step that has
+    /// Whether an access that is possible from an instruction on interferes with a step that has
     /// these claims. `waits`: whether that step is blocked.
     #[inline]
     pub fn from(&self, pc: u32, claims: &[Access], waits: bool) -> bool {
         let Some(first) = self.places[pc as usize] else {
-            return self.anything;
+            return self.unknown;
         };
         let sets = &self.bits[first as usize..first as usize + KINDS * self.words];
         claims.iter().any(|claim| {
@@ -58,7 +60,7 @@ impl Interference {
     }
 }
 
-/// Returns the sets in which a claim of this kind is looked up: see [`Access::delays`].
+/// Returns the kinds of accesses that interfere with a claim of this kind; see [`Access::delays`].
 #[inline]
 fn rivals(kind: AccessKind, waits: bool) -> &'static [usize] {
     match (kind, waits) {
@@ -84,7 +86,7 @@ pub(crate) fn analyse(code: &Code) -> Interference {
         ..Interference::default()
     };
     if places.len() * KINDS * words * 64 > MOST_BITS {
-        all.anything = true;
+        all.unknown = true;
         return all;
     }
     let (reach, mut claims) = (code.reach(), Claims::new());
@@ -95,7 +97,7 @@ pub(crate) fn analyse(code: &Code) -> Interference {
         all.places[pc] = Some(first as u32);
         all.bits.resize(first + KINDS * words, 0);
         for access in &claims {
-            let set = first + plane(access.kind) * words;
+            let set = first + set_of(access.kind) * words;
             let end = cells.min(access.first as usize + (access.len as usize).min(cells));
             for cell in access.first as usize..end {
                 all.bits[set + cell / 64] |= 1 << (cell % 64);
@@ -114,8 +116,8 @@ mod tests {
         crate::compile(&program, source).expect("it can be explored")
     }
 
-    /// Returns for each mark whether the code from there on interferes, and checks this against the
-    /// list of accesses.
+    /// Returns, for each mark, whether the code from there on interferes, and compares the answer
+    /// with the list of accesses.
     fn answers(code: &Code, claim: Access, waits: bool) -> Vec<bool> {
         let sets = analyse(code);
         let marks = (0..code.ops.len()).filter(|&pc| matches!(code.ops[pc], Op::Mark(_)));

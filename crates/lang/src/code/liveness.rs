@@ -1,4 +1,4 @@
-//! Which locals can still matter at each place of the code (live-variable analysis).
+//! The locals whose values can still matter at each place of the code (live-variable analysis).
 //!
 //! This is the textbook's backward dataflow analysis (Kildall 1973; Aho, Lam, Sethi, Ullman,
 //! section 9.2.5), slot by slot: a slot is live where some path reads it before writing it. States
@@ -10,14 +10,15 @@
 //! | use\[B\], def\[B\] | [`InstrEffect::reads`], [`InstrEffect::writes`], for one instruction |
 //! | IN\[B\] | [`LiveSlots::at`] |
 //!
-//! A spawned block starts with a copy of the frame, so a spawn reads what is live at the start
-//! of the block. A callee has its own frame; in its caller, what is live at the return address
-//! stays live.
+//! A spawned block starts with a copy of the frame, so a spawn reads the slots that are live at the
+//! start of the block. A callee has its own frame; in the frame of its caller, the slots that are
+//! live at the return address stay live.
 
 use crate::check::hir::Type;
 use crate::code::{Code, Op, Range};
 
-/// In frames with more slots than this, every slot counts as live.
+/// The greatest number of slots of a frame that is analysed. In a larger frame every slot counts as
+/// live.
 const MOST_SLOTS: u32 = 1024;
 
 /// A live slot.
@@ -33,13 +34,14 @@ pub(crate) struct LiveSlot {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveSlots {
     slots: Vec<LiveSlot>,
-    /// For each instruction where a process can rest or return to, a range of `slots`.
+    /// For each instruction at which a process can rest or to which it can return, a range of
+    /// `slots`.
     parts: Vec<(u32, u32)>,
 }
 
 impl LiveSlots {
-    /// Returns what is live before an instruction at which a process rests, or to which a
-    /// call returns.
+    /// Returns the slots that are live before an instruction at which a process rests, or to which
+    /// a call returns.
     #[inline]
     pub fn at(&self, pc: u32) -> &[LiveSlot] {
         let (first, end) = self.parts[pc as usize];
@@ -50,11 +52,11 @@ impl LiveSlots {
 /// The effect of an instruction on the frame, and the instructions that may follow it.
 struct InstrEffect {
     reads: [Option<Range>; 2],
-    /// A slot that is certainly written.
+    /// The slot that is certainly written, if any.
     writes: Option<u32>,
     /// Whether the next instruction may follow.
     falls: bool,
-    /// Another instruction that may follow, or the first one of a spawned block.
+    /// Another instruction that may follow, or the first instruction of a spawned block.
     leads: Option<u32>,
 }
 
@@ -109,7 +111,7 @@ fn effect(op: Op) -> InstrEffect {
             falls: false,
             ..NOTHING
         },
-        // `SetLocalAt` writes one element, but not a known one.
+        // `SetLocalAt` writes one element, but the analysis does not know which.
         Op::SetLocalAt(_)
         | Op::Mark(_)
         | Op::Open(_)

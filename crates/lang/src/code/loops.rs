@@ -3,7 +3,7 @@
 use crate::check::hir::{Place, ProcedureId, Program, Spawned, Stmt, StmtKind};
 use crate::code::shared::Shared;
 
-/// Whether steps may repeat without a visible bound: by a `while` or `|>*` without a constant
+/// Whether steps may repeat without a constant bound: by a `while` or `|>*` without a constant
 /// bound, a `for` whose counter is assigned, or a procedure that calls or starts itself. Otherwise
 /// every run ends, and no state occurs twice in a run.
 pub(crate) fn may_loop(program: &Program, shared: &Shared<'_>) -> bool {
@@ -15,7 +15,7 @@ pub(crate) fn may_loop(program: &Program, shared: &Shared<'_>) -> bool {
     for body in bodies() {
         for_each(body, &mut |stmt| {
             found |= match &stmt.kind {
-                // A loop without steps is local work, which is limited.
+                // A loop without steps is local work, and the machine limits local work.
                 StmtKind::While { bound: None, .. } | StmtKind::GuardedLoop(..) => {
                     shared.stmt(stmt)
                 }
@@ -52,8 +52,8 @@ fn recursive(program: &Program) -> bool {
             callees
         })
         .collect();
-    // Removes procedures all of whose callees are removed. Those that stay are on a cycle or lead
-    // to one.
+    // Remove, repeatedly, the procedures whose callees are all removed. The remaining procedures
+    // are on a cycle of calls or lead to one.
     let mut left = vec![true; callees.len()];
     let mut changed = true;
     while std::mem::take(&mut changed) {

@@ -1,16 +1,16 @@
 //! The flat form in which programs run: instructions of a small stack machine, and for each place
 //! where a process can rest, what its next step may touch.
 //!
-//! A process always rests at a *mark*. A step starts at a mark and runs to the next mark that it
-//! may not swallow, so local work joins the step before it:
+//! A process always rests at a *mark*. A step starts at a mark and runs to the next mark, except
+//! for marks that it *swallows*. So local work joins the step before it:
 //!
-//! - [`Op::Mark`] starts a step. A step that a guard opened swallows the first mark it meets.
+//! - [`Op::Mark`] starts a step. A step that a guard opened swallows the first mark that it meets.
 //! - [`Op::Open`] is the mark of a guard, a choice or a guarded loop: the step stays *open* to
 //!   include the first step after it.
 //! - [`Op::Close`] closes an open step (if a guarded body has no step, the label is `e ▷ skip`).
 //! - Between [`Op::BeginAtomic`] and [`Op::EndAtomic`] a step swallows all marks. Between
-//!   [`Op::BeginSimple`] and [`Op::EndSimple`] it swallows those of single accesses, if a guard
-//!   opened it (atomicity access).
+//!   [`Op::BeginSimple`] and [`Op::EndSimple`] it swallows the marks of single accesses, if a guard
+//!   opened the step (atomicity access).
 
 pub(crate) mod claims;
 pub(crate) mod compile;
@@ -68,7 +68,7 @@ pub enum Arith {
     Shr,
 }
 
-/// Comparisons of numbers; a flag beside them says whether these are `u64` values.
+/// A comparison of numbers. A separate flag says whether they are `u64` values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Compare {
@@ -83,9 +83,9 @@ pub enum Compare {
 /// A range of cells or of slots that an index selects from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The first of them.
+    /// The first cell or slot.
     pub first: u32,
-    /// How many there are.
+    /// The number of cells or slots.
     pub len: u32,
 }
 
@@ -106,13 +106,13 @@ pub enum Op {
     Open(u32),
     /// Closes the step: it ends at the next mark.
     Close,
-    /// From here on, all marks are swallowed.
+    /// Begins a part in which the step swallows all marks.
     BeginAtomic,
-    /// Ends what [`Op::BeginAtomic`] began.
+    /// Ends the part that [`Op::BeginAtomic`] began.
     EndAtomic,
-    /// From here on, all marks are swallowed if a guard opened the step.
+    /// Begins a part in which the step swallows all marks, if a guard opened the step.
     BeginSimple,
-    /// Ends what [`Op::BeginSimple`] began.
+    /// Ends the part that [`Op::BeginSimple`] began.
     EndSimple,
 
     /// Leaves a number.
@@ -148,7 +148,7 @@ pub enum Op {
     Input(Type),
     /// Arithmetic on two slots.
     ArithLocals(Arith, Type, [u16; 2]),
-    /// Takes the exclusive upper bound, then the first value; leaves one in between.
+    /// Takes the exclusive upper bound, then the first value; leaves a value of this range.
     Choose,
     /// Reads a cell into a slot.
     Fetch {
@@ -210,7 +210,8 @@ pub enum Op {
     Assert,
     /// Takes a condition; discards the run if it is false.
     Assume,
-    /// Takes the condition that a channel holds fewer messages than its limit.
+    /// Takes a condition: a channel holds fewer messages than its limit. If it is false, the rest
+    /// of the run is unknown.
     Limit(u32),
     /// Fails.
     Error,
@@ -218,7 +219,7 @@ pub enum Op {
     End,
 }
 
-/// An access that a step claims: what the step might touch, and how.
+/// An access that a step claims, because the step might make it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// An access that is known at compile time.
@@ -239,7 +240,7 @@ pub(crate) struct LateWait {
     pub certain: bool,
 }
 
-/// How a machine finds out whether a step is possible.
+/// How a machine determines whether a step is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// The step is always possible.
@@ -248,11 +249,11 @@ pub(crate) enum Waits {
     Lock(u32),
     /// Only this instruction can block; before it the step only reads.
     At(u32),
-    /// Only by trying the step.
+    /// The machine must try the step.
     Somewhere,
 }
 
-/// The known properties of the step that starts at a mark.
+/// The results of the analysis for the step that starts at a mark.
 #[derive(Clone, Debug)]
 pub(crate) struct StepInfo {
     pub claims: Vec<Claim>,
@@ -275,11 +276,11 @@ pub(crate) struct StepInfo {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChannelEndClaims {
     pub claims: Vec<Claim>,
-    /// The channel ends such that the step touches nothing else of their channels.
+    /// The channel ends that are all that the step touches of their channels.
     pub pure: Vec<PureEnd>,
 }
 
-/// A send or receive end of one of several channels.
+/// The sending or receiving end of one of the channels with one name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PureEnd {
     /// The cells that hold the numbers of waiting messages.
@@ -299,7 +300,7 @@ pub struct Entry {
     pub frame: u32,
 }
 
-/// Where the locals of a body live; used for labels.
+/// The locals of a body and their slots; used for labels.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     pub names: Vec<hir::Local>,
@@ -345,8 +346,8 @@ pub(crate) struct Checked {
 }
 
 /// A compiled program, made by [`compile`](crate::compile) and run by [`Machine`](crate::Machine).
-/// It holds the instructions, what is known about each step (claims, waits, labels), and the
-/// properties as code.
+/// It holds the instructions, the claims, waits and labels of the steps, and the properties as
+/// code.
 ///
 /// ```
 /// use mazurka_core::Kind;
@@ -359,7 +360,7 @@ pub(crate) struct Checked {
 #[derive(Clone, Debug)]
 pub struct Code {
     pub(crate) ops: Vec<Op>,
-    /// For each mark, how to make the step without interpreting it, if that is possible.
+    /// For each mark, the quick form of its step, if it has one.
     pub(crate) quick: Vec<Option<QuickStep>>,
     /// For each instruction, its place in the source.
     pub(crate) spans: Vec<Span>,
@@ -368,8 +369,9 @@ pub struct Code {
     pub(crate) layouts: Vec<Layout>,
     pub(crate) notes: FxHashMap<u32, LabelPart>,
     /// The jumps that decide what a process does next: those of statements, those over an operation
-    /// that can fail, and in atomicity access those between the reads of an expression. A value
-    /// that is computed in one go may contain other jumps, which are not choices of the process.
+    /// that can fail, and in atomicity access those between the reads of an expression. Within the
+    /// computation of a value there may be other jumps, which do not decide the path of the
+    /// process.
     pub(crate) branches: FxHashSet<u32>,
     /// The conditions of statements, by the instruction that decides them; for a `for`, its range.
     pub(crate) tests: FxHashMap<u32, Span>,
@@ -378,7 +380,7 @@ pub struct Code {
     /// The conditions of `assert`: as written in the source, and as evaluated, with temporaries for
     /// values read in earlier steps.
     pub(crate) asserted: FxHashMap<u32, [hir::Expr; 2]>,
-    /// The divisions and indices that instructions compute and that can fail.
+    /// The divisions and indices that can fail, by the instruction that computes them.
     pub(crate) operands: FxHashMap<u32, hir::Expr>,
     pub(crate) names: ProcessNames,
     /// Code of expressions over locals (indices) and over shared variables (properties).
@@ -403,7 +405,7 @@ pub struct Code {
     pub(crate) conditions: Vec<u32>,
     /// The slots of the locals that temporal properties mention, each with its process.
     pub(crate) watched_slots: Vec<(u32, u32)>,
-    /// The cells that final states are compared by for determinism.
+    /// The cells that are compared in final states to decide determinism.
     pub(crate) observed: Vec<u32>,
     pub(crate) program: Arc<hir::Program>,
     pub(crate) source: Arc<str>,
@@ -425,7 +427,7 @@ pub struct Code {
     pub(crate) interference: OnceLock<Interference>,
     pub(crate) quiet: [OnceLock<Vec<bool>>; 2],
     pub(crate) symmetry: OnceLock<Option<Symmetry>>,
-    /// Which infinite runs count.
+    /// The fairness that an infinite run must have to count.
     pub fairness: Fairness,
     /// Which failures count.
     pub(crate) counting: Counting,
@@ -476,13 +478,13 @@ impl Code {
         self.may_loop
     }
 
-    /// Whether a process is not meant to end, given where it is in its outermost body.
+    /// Whether a process is not meant to end. `pc`: its place in its outermost body.
     pub(crate) fn is_endless(&self, pc: u32) -> bool {
         let after = self.begins.partition_point(|(first, _)| *first <= pc);
         after > 0 && self.begins[after - 1].1
     }
 
-    /// Whether the file asks for determinism: it states it, or says what to observe.
+    /// Whether the file requires determinism: it contains `expects deterministic` or `observe`.
     pub fn asks_for_determinism(&self) -> bool {
         self.program.expects_determinism || self.program.observe.is_some()
     }
@@ -530,19 +532,19 @@ impl Code {
         &self.source
     }
 
-    /// Returns what can still be touched from each place on.
+    /// Returns the accesses that are possible from each place on.
     pub(crate) fn reach(&self) -> &Reach {
         self.reach.get_or_init(|| reach::analyse(self))
     }
 
-    /// Returns the same as sets of cells.
+    /// Returns the accesses that are possible from each place on, as sets of cells.
     #[inline]
     pub(crate) fn interference(&self) -> &Interference {
         self.interference
             .get_or_init(|| interference::analyse(self))
     }
 
-    /// Returns the processes that are interchangeable, if any can.
+    /// Returns the interchangeable processes, if there are any.
     #[inline]
     pub(crate) fn symmetry(&self) -> Option<&Symmetry> {
         let found = self.symmetry.get_or_init(|| symmetry::analyse(self));
@@ -557,7 +559,7 @@ impl Code {
     }
 
     /// Returns the key of the claims of a step that touches one element of an array. These keys
-    /// follow those of the steps.
+    /// come after the keys of the steps.
     pub(crate) fn element_key(&self, cell: u32, kind: AccessKind) -> u32 {
         self.steps.len() as u32 + 1 + 4 * cell + kind as u32
     }

@@ -3,7 +3,7 @@
 use crate::check::hir::Type;
 use crate::code::{Arith, Compare};
 
-/// Why a computation has no value.
+/// The reason why a computation has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Undefined {
     DivisionByZero,
@@ -21,7 +21,7 @@ pub(crate) fn wrap(value: i64, ty: Type) -> i64 {
     }
 }
 
-/// Adds two values. Addition is by far the most frequent operation, so it has code of its own.
+/// Adds two values. Addition is by far the most frequent operation, so it is compiled separately.
 #[inline(always)]
 pub(crate) fn add(ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
     result(Arith::Add, ty, a, b)
@@ -71,9 +71,9 @@ fn result(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
 }
 
 /// Computes an operation on bits. Values are kept in 64 bits, extended by their sign or by zeros;
-/// `&`, `|` and `^` preserve this. A shift amount is read as an unsigned number, so a negative one
-/// is large. A shift by the width of the type or more gives 0, or only sign bits for `>>` on a
-/// signed type.
+/// `&`, `|` and `^` preserve this. A shift amount is read as an unsigned number, so a negative
+/// amount is large. A shift by the width of the type or more gives 0, or only sign bits for `>>` on
+/// a signed type.
 #[cold]
 fn bits(op: Arith, ty: Type, a: i64, b: i64) -> i64 {
     let width = match ty {
@@ -104,7 +104,7 @@ pub(crate) fn negate(ty: Type, a: i64) -> Result<i64, Undefined> {
 
 #[inline]
 pub(crate) fn compare(op: Compare, unsigned: bool, a: i64, b: i64) -> bool {
-    // Flipping the sign bits makes the order of `i64` that of `u64`.
+    // With flipped sign bits, `i64` values have the order of `u64` values.
     let flip = if unsigned { i64::MIN } else { 0 };
     let (a, b) = (a ^ flip, b ^ flip);
     match op {

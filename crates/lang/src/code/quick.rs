@@ -1,5 +1,6 @@
-//! Steps that do one thing to one cell: most steps of atomicity access, and lock operations. The
-//! compiler recognises them, so that the machine makes them without interpreting instructions.
+//! Quick steps: steps with one access to one cell. They are most steps of atomicity access, and
+//! lock operations. The compiler recognises them, so that the machine executes them without
+//! interpreting instructions.
 
 use mazurka_core::{Access, AccessKind, Wait};
 
@@ -79,16 +80,17 @@ pub(crate) enum AfterAccess {
     More(u32),
 }
 
-/// The end of a round of a `for`: increments the variable, and starts another round or
-/// leaves the loop.
+/// The end of a round of a `for`. It increments the variable, and starts another round or leaves
+/// the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Next {
-    /// The variable, and its exclusive upper bound.
+    /// The slots of the variable and of its exclusive upper bound.
     slots: [u16; 2],
     ty: Type,
     unsigned: bool,
-    /// Where the process rests in either case.
+    /// Where the process rests if there is another round.
     again: u32,
+    /// Where the process rests after the loop.
     after: u32,
     /// Whether the process ends after the loop.
     ends: bool,
@@ -127,16 +129,16 @@ impl Next {
     }
 }
 
-/// A step that does one thing to one cell.
+/// A step with one access to one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QuickStep {
     pub action: QuickAction,
-    /// The access that it claims and makes.
+    /// The access that the step claims and makes.
     pub access: Access,
     /// The key of its claims.
     pub key: u32,
     pub wait: Wait,
-    /// Whether its event is plain.
+    /// Whether the event of the step is plain.
     pub plain: bool,
     pub then: AfterAccess,
 }
@@ -145,11 +147,11 @@ pub(crate) struct QuickStep {
 /// writes a cell of an invariant has more claims, so it is not quick.
 pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Option<QuickStep> {
     let [claim] = claims else { return None };
-    let behind = code.ops.get(mark as usize..)?;
-    let [Op::Mark(step), behind @ ..] = behind else {
+    let after_mark = code.ops.get(mark as usize..)?;
+    let [Op::Mark(step), after_mark @ ..] = after_mark else {
         return None;
     };
-    let (action, kind, cell, len) = action(behind)?;
+    let (action, kind, cell, len) = action(after_mark)?;
     let access = Access::new(kind, cell);
     let key = match (claim, action) {
         (Claim::Element { kind, range, index }, QuickAction::FetchAt { element, .. })
@@ -172,7 +174,8 @@ pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Opt
     })
 }
 
-/// Returns the action of the instructions, with the kind and cell of the access and their number.
+/// Returns the action of the first instructions, the kind and cell of the access, and the number of
+/// these instructions.
 fn action(ops: &[Op]) -> Option<(QuickAction, AccessKind, u32, u32)> {
     let put = |value, cell, len| Some((QuickAction::Put { value }, AccessKind::Write, cell, len));
     match *ops {
@@ -212,7 +215,7 @@ fn action(ops: &[Op]) -> Option<(QuickAction, AccessKind, u32, u32)> {
     }
 }
 
-/// Returns what comes at this place.
+/// Returns the continuation at a place.
 fn then(ops: &[Op], at: u32) -> Option<AfterAccess> {
     Some(match *ops.get(at as usize..)? {
         [Op::Mark(_) | Op::Open(_), ..] => AfterAccess::Rest(at),
@@ -225,7 +228,7 @@ fn then(ops: &[Op], at: u32) -> Option<AfterAccess> {
     })
 }
 
-/// Returns the end of a round of the `for` whose test is at this place.
+/// Returns the end of a round of the `for` whose test is at `test`.
 fn next(ops: &[Op], slot: u32, ty: Type, test: u32) -> Option<Next> {
     let Op::JumpUnlessLess {
         slots,

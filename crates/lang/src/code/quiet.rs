@@ -1,5 +1,5 @@
-//! Finds the places from which a step does only local work. There a process may rest before a
-//! condition over inputs.
+//! Finds the places from which a step does only local work. At such a place, a process may rest
+//! before a condition over inputs.
 //!
 //! Thesis, section 3.5: a branch over inputs is an event that touches only its thread. A step makes
 //! a shared access and then does local work up to the next mark. A place is *quiet* if every path
@@ -7,8 +7,8 @@
 //! commutes with all steps of other processes.
 //!
 //! An `assume` only computes, but is not quiet. A failure counts if no false `assume` happens
-//! before it, and all local work of a step happens before whatever depends on the step. As a
-//! separate event, the `assume` would happen before nothing. An engine that keeps decisions
+//! before it. As a part of its step, an `assume` happens before every event that depends on the
+//! step; as a separate event, it would happen before nothing. An engine that keeps decisions
 //! together with the preceding access (`mazurka-memory`) may treat it as quiet.
 
 use crate::code::{Code, Op};
@@ -100,7 +100,8 @@ fn return_places(code: &Code) -> Vec<Vec<usize>> {
     places
 }
 
-/// Returns the instructions that may follow one in the same step; none after a mark.
+/// Returns the instructions that may follow an instruction in the same step. No instruction follows
+/// a mark.
 fn next<'a>(
     code: &'a Code,
     pc: usize,

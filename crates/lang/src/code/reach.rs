@@ -1,10 +1,11 @@
-//! The accesses that are still possible from each place of the code on.
+//! The accesses that are still possible from each place of the code.
 //!
 //! A backward dataflow analysis as in `liveness`, but over sets of accesses. An instruction reaches
-//! what it touches itself, and what its successors reach. An element stands for its whole array. A
-//! call reaches what the procedure and the code after the call reach; a spawn, what the new process
-//! and the code after the spawn reach. A `return` reaches nothing: for a process in a call, add
-//! what its return addresses reach.
+//! its own access and the accesses that its successors reach. An access to an element counts as one
+//! to the whole array. A call reaches the accesses of the procedure and of the code after the call;
+//! a spawn, those of the new process and of the code after the spawn. A `return` reaches nothing:
+//! for a process in a call, the caller of this analysis adds the accesses that the return addresses
+//! reach.
 //!
 //! Computed on first use: most searches never need it.
 
@@ -12,10 +13,12 @@ use mazurka_core::{Access, AccessKind, Claims, add_claim};
 
 use crate::code::{Code, Op, Range};
 
-/// With more different accesses than this, a process that can continue reaches everything.
+/// The greatest number of different accesses. Beyond it, a process that can continue counts as
+/// reaching everything.
 const MOST_ACCESSES: usize = 1024;
 
-/// The accesses reached from each place where a process can rest or return to.
+/// The accesses that are reached from each place where a process can rest or to which it can
+/// return.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
     accesses: Vec<Access>,
@@ -24,7 +27,7 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// Adds what is reached from an instruction.
+    /// Adds the accesses that are reached from an instruction.
     pub fn add_from(&self, pc: u32, into: &mut Claims) {
         let (first, end) = self.parts[pc as usize];
         let here = &self.accesses[first as usize..end as usize];
@@ -53,7 +56,8 @@ fn touches(op: Op) -> Option<Access> {
     Some(access)
 }
 
-/// Returns the instructions that may follow one, including the first of what it calls or spawns.
+/// Returns the instructions that may follow an instruction, including the first instruction of the
+/// code that it calls or spawns.
 pub(crate) fn followers(code: &Code, pc: usize) -> impl Iterator<Item = usize> {
     let leads = match code.ops[pc] {
         Op::Jump(to) | Op::JumpIfFalse(to) | Op::JumpUnlessLess { to, .. } => Some(to),

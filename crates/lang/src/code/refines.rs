@@ -6,7 +6,8 @@ use mazurka_diagnostics::Span;
 use super::Code;
 use crate::check::hir::Type;
 
-/// A shared variable. A variable of a `struct` type has one such part for each field.
+/// A part of a shared variable. A variable of a `struct` type has one part for each field, any
+/// other variable is one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariablePart {
     /// The text after the name, such as `.from`; empty for a variable that is not a `struct`.
@@ -20,8 +21,7 @@ pub struct VariablePart {
 }
 
 impl Code {
-    /// Returns the parts of a shared variable: one, or those of a `struct`, or none if there is no
-    /// such variable.
+    /// Returns the parts of a shared variable, or none if there is no such variable.
     ///
     /// ```
     /// let source = "struct P { x: int, y: int }

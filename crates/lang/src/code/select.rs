@@ -36,7 +36,7 @@ impl Code {
     /// failed assertion, an index out of bounds and the like halt their process but do
     /// not [count](mazurka_core::Execution::counts).
     ///
-    /// A property only looks at states, so the omitted ones halt no process.
+    /// Properties of states do not change the steps, so the omitted properties halt no process.
     #[must_use]
     pub fn selecting(&self, kinds: Kinds, names: &[String]) -> Self {
         let named = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));
@@ -54,11 +54,11 @@ impl Code {
         } else {
             Counting::Stated
         };
-        self.made_of(&program, counting)
+        self.recompiled(&program, counting)
     }
 
-    /// Compiles a program that differs from this one only in ways that need no check.
-    pub(super) fn made_of(&self, program: &hir::Program, counting: Counting) -> Self {
+    /// Compiles a variant of this program. The variant must differ only in ways that need no check.
+    pub(super) fn recompiled(&self, program: &hir::Program, counting: Counting) -> Self {
         let code = compile(program, &self.source);
         let code = code.unwrap_or_else(|_| unreachable!("what was checked before is the same"));
         Self {
@@ -86,7 +86,7 @@ impl Code {
     pub fn with_orders(&self, orders: impl IntoIterator<Item = (Span, AccessOrder)>) -> Self {
         let mut program = hir::Program::clone(&self.program);
         program.orders.extend(orders);
-        self.made_of(&program, self.counting)
+        self.recompiled(&program, self.counting)
     }
 
     /// Whether a failure counts.

@@ -1,12 +1,13 @@
-//! Which statements are steps: those that can access shared memory, block, start or wait for a
-//! process, or choose. Everything else is local work.
+//! Determines which statements are steps: those that can access shared memory, block, start or wait
+//! for a process, or choose. All other statements are local work.
 
 use crate::check::hir::{Expr, ExprKind, Place, ProcedureId, Program, Stmt, StmtKind};
 
-/// Knows which statements and expressions of a program are steps.
+/// The result of the analysis of a program's procedures, with queries on its statements and
+/// expressions.
 pub struct Shared<'a> {
     program: &'a Program,
-    /// Which procedures can make a step.
+    /// For each procedure, whether it can make a step.
     procedures: Vec<bool>,
 }
 
@@ -24,7 +25,7 @@ impl<'a> Shared<'a> {
             program,
             procedures: vec![false; program.procedures.len()],
         };
-        // A procedure makes a step if its body does. Iterates until recursive calls are settled.
+        // A procedure makes a step if its body does. Recursive procedures need a fixed point.
         loop {
             let bodies = program.procedures.iter();
             let next: Vec<bool> = bodies

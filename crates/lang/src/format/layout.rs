@@ -1,8 +1,8 @@
-//! Where lines begin: indentation and line breaks.
+//! The layout of lines: indentation and line breaks.
 //!
 //! A line is indented by two blanks for each pair of braces around it, and by four more if it
-//! continues a statement. Each open bracket knows the indentation of the statement or line in which
-//! it was opened, so several brackets opened in one line indent once.
+//! continues a statement. Each open bracket stores the indentation of the statement or line in
+//! which it was opened, so several brackets that are opened in one line indent once.
 
 use super::spacing::{Word, blank, ends_operand, is_infix};
 use crate::syntax::token::{Token, TokenKind};
@@ -30,9 +30,10 @@ struct Level {
     content: usize,
     /// The indentation of the current statement.
     statement: usize,
-    /// Whether commas separate its parts, as in an `enum`.
+    /// Whether commas separate the parts, as in an `enum`.
     commas: bool,
-    /// Whether the statement has a keyword whose braces have parts separated by commas.
+    /// Whether the statement has a keyword, such as `enum`, after which commas separate the parts
+    /// in braces.
     names_members: bool,
 }
 
@@ -57,18 +58,18 @@ pub(super) fn layout(source: &str, tokens: &[Token]) -> String {
         let start = token.span.start as usize;
         let pieces = pieces(source.get(at..start).unwrap_or(""));
         let next = tokens.get(index + 1);
-        let behind = next.map_or("", |next| {
+        let gap = next.map_or("", |next| {
             let from = token.span.end as usize;
             source.get(from..next.span.start as usize).unwrap_or("")
         });
         let word = writer.word(source, token, next.map(|next| next.kind), start == at);
-        writer.put(&pieces, &word, behind.contains('\n'));
+        writer.put(&pieces, &word, gap.contains('\n'));
         at = token.span.end as usize;
     }
     writer.out
 }
 
-/// Splits the text between two tokens.
+/// Splits the text between two tokens into comments and line breaks.
 fn pieces(mut gap: &str) -> Vec<Spacing<'_>> {
     let mut pieces = Vec::new();
     let mut breaks = 0;
@@ -102,7 +103,7 @@ struct Writer<'s> {
     /// The indentation of the current line.
     line: usize,
     last: Option<Word<'s>>,
-    /// Whether a comment was written last.
+    /// Whether the last thing written is a comment.
     after_comment: bool,
 }
 
@@ -137,7 +138,7 @@ impl<'s> Writer<'s> {
             text: token.span.text(source),
             prefix,
             alternative,
-            behind: self.last.map(|last| last.kind),
+            previous: self.last.map(|last| last.kind),
             touches,
         }
     }
@@ -147,7 +148,7 @@ impl<'s> Writer<'s> {
         &mut self.levels[last]
     }
 
-    /// Writes a token and what is before it; `hangs`: a line break follows.
+    /// Writes a token, after the comments and line breaks before it. `hangs`: a line break follows.
     fn put(&mut self, pieces: &[Spacing<'_>], word: &Word<'s>, hangs: bool) {
         let opens_line = pieces
             .iter()
@@ -158,13 +159,13 @@ impl<'s> Writer<'s> {
             word.kind,
             TokenKind::RBrace | TokenKind::RParen | TokenKind::RBracket
         );
-        let beside = if closes { self.level().content } else { indent };
+        let comment_indent = if closes { self.level().content } else { indent };
         let mut breaks = 0;
         for piece in pieces {
             match piece {
                 Spacing::Breaks(count) => breaks = *count,
                 Spacing::Comment(text) => {
-                    self.open_line(breaks, beside);
+                    self.open_line(breaks, comment_indent);
                     if breaks == 0 && !self.out.is_empty() {
                         self.out.push(' ');
                     }
@@ -205,7 +206,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Ends the line, if there are line breaks, and leaves at most one empty line.
+    /// Ends the line if there are line breaks, and keeps at most one empty line.
     fn open_line(&mut self, breaks: usize, indent: usize) {
         if breaks == 0 {
             return;
@@ -304,7 +305,7 @@ impl<'s> Writer<'s> {
             }
             TokenKind::LBrace => true,
             TokenKind::Comma => level.commas,
-            // Nothing separates declarations or `process` heads.
+            // Declarations and `process` heads have no separator.
             _ => {
                 let complete = ends_operand(last.kind, last.text)
                     || matches!(

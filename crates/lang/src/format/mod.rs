@@ -1,10 +1,10 @@
 //! Formats a program: indentation, blanks between tokens, blank lines.
 //!
-//! The author chooses the line breaks, as in gofmt: no line is joined or split. So a careful
+//! The author chooses the line breaks, as in gofmt: no line is joined or split. So a deliberate
 //! arrangement is preserved, the lines of diagnostics and witnesses stay the same, and the parser,
-//! which treats some line breaks as significant, reads the same program. Everything else follows
-//! from the tokens alone: [`spacing`] says what is between two of them on one line, [`layout`]
-//! where a line begins. So formatting is idempotent.
+//! to which some line breaks are significant, reads the same program. Everything else follows from
+//! the tokens alone: [`spacing`] decides on blanks between two tokens of one line, [`layout`] on
+//! the indentation of a line. So formatting is idempotent.
 //!
 //! Comments are kept as they are, except for trailing blanks.
 
@@ -21,10 +21,10 @@ use crate::syntax::token::{Token, TokenKind};
 /// Why a text was not formatted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unformatted {
-    /// It has syntax errors.
+    /// The text has syntax errors.
     #[error("the program has mistakes, so it is not formatted: fix them first")]
     Mistakes(Vec<Diagnostic>),
-    /// The new text would mean something else, which is a defect of the formatter.
+    /// The new text would be a different program, which is a defect of the formatter.
     #[error("the new layout would change the program, so the text stays as it is")]
     Changed,
 }
@@ -32,7 +32,7 @@ pub enum Unformatted {
 /// Formats a `.maz` program. The result parses to the same program, has the same comments, and is a
 /// fixed point of this function.
 ///
-/// Names are not resolved and files are not included, so the only mistakes are those of the syntax.
+/// Names are not resolved and files are not included, so only syntax errors are reported.
 ///
 /// ```
 /// let text = "process p{x:=-1;// one\n      y := f( x )}\n";
@@ -67,7 +67,7 @@ fn words<'s>(source: &'s str, tokens: &'s [Token]) -> impl Iterator<Item = (Toke
         .map(move |token| (token.kind, token.span.text(source)))
 }
 
-/// Returns the syntax tree without places, and the mistakes in it.
+/// Returns the syntax tree as text without places, and the syntax errors.
 fn shape(source: &str) -> (String, Vec<Diagnostic>) {
     let text = without_includes(source);
     let parsed = parse(&text);

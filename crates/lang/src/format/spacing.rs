@@ -2,17 +2,17 @@
 
 use crate::syntax::token::TokenKind;
 
-/// A token as the layout sees it.
+/// A token with the context that determines its layout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'s> {
     pub kind: TokenKind,
     pub text: &'s str,
-    /// Whether it is a sign before its operand, as in `-x`, and not between two.
+    /// Whether it is a prefix operator, as in `-x`, and not a binary operator.
     pub prefix: bool,
     /// Whether it is a bracket of the `[]` between two alternatives of a `select`.
     pub alternative: bool,
-    /// The token before it, in the same line or not.
-    pub behind: Option<TokenKind>,
+    /// The token before it, on the same line or an earlier line.
+    pub previous: Option<TokenKind>,
     /// Whether it directly follows that token.
     pub touches: bool,
 }
@@ -31,7 +31,7 @@ pub(super) fn ends_operand(kind: TokenKind, text: &str) -> bool {
     }
 }
 
-/// Whether a token always stands between two operands.
+/// Whether a token always has an operand on each side.
 pub(super) fn is_infix(kind: TokenKind) -> bool {
     use TokenKind::*;
     matches!(
@@ -69,10 +69,10 @@ pub(super) fn is_infix(kind: TokenKind) -> bool {
     )
 }
 
-/// Whether a blank stands between two tokens of one line.
+/// Whether two tokens of one line have a blank between them.
 pub(super) fn blank(left: &Word<'_>, right: &Word<'_>) -> bool {
     use TokenKind::*;
-    // Always a blank between two words.
+    // Two words always have a blank between them.
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     if left.text.ends_with(is_part) && right.text.starts_with(is_part) {
         return true;
@@ -97,7 +97,7 @@ fn calls(kind: TokenKind, word: &Word<'_>) -> bool {
     match kind {
         TokenKind::Ident => {
             let is_word = matches!(word.text, "return" | "match" | "of" | "for");
-            !is_word && word.behind != Some(TokenKind::Process)
+            !is_word && word.previous != Some(TokenKind::Process)
         }
         TokenKind::Lock
         | TokenKind::Unlock

@@ -1,4 +1,4 @@
-//! The obstacles that processes wait for.
+//! The obstacle that a blocked process waits for.
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, ProcessTable, Status, Wait};
 
@@ -19,7 +19,7 @@ impl Machine {
         };
         let child = match self.code.ops[pc as usize] {
             Op::Guard | Op::Lock(_) | Op::LockAt(_) => return Blocker::Claims,
-            // If there is a condition too, the step may turn out to need no join.
+            // If the step has a condition too, it may turn out to need no join.
             Op::Join if joins => self.joined(process, pc),
             Op::JoinAll if joins => self.open_children(process).next(),
             _ => None,

@@ -14,31 +14,31 @@ use crate::code::{Arith, Code, Compare, Op, Range};
 
 /// Observes each instruction as it runs, to make labels. Explorers use [`NoListener`].
 pub(crate) trait Listener {
-    /// Whether it listens at all.
+    /// Whether the interpreter calls the listener.
     const LISTENS: bool;
 
-    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>);
+    fn on_instruction(&mut self, code: &Code, pc: u32, situation: ConcreteSituation<'_>);
 }
 
-/// The data that a listener gets for an instruction.
-pub(crate) type Heard<'a> = Situation<'a, i64>;
+/// The data that a listener gets for an instruction of a run over numbers.
+pub(crate) type ConcreteSituation<'a> = Situation<'a, i64>;
 
-/// Listens to nothing.
+/// A listener that is never called.
 pub(crate) struct NoListener;
 
 impl Listener for NoListener {
     const LISTENS: bool = false;
 
-    fn hear(&mut self, _: &Code, _: u32, _: Heard<'_>) {}
+    fn on_instruction(&mut self, _: &Code, _: u32, _: ConcreteSituation<'_>) {}
 }
 
-/// Returns the name of an input, from its process and number, so that equivalent runs ask for the
+/// Returns the name of an input, made from its process and number, so that equivalent runs read the
 /// same inputs.
 pub(crate) fn input_name(process: &ProcessPath, number: u32) -> String {
     format!("{process}#{number}")
 }
 
-/// Numbers. True is 1, false is 0; a `u64` beyond `i64` is negative.
+/// The operations on numbers. True is 1, false is 0; a `u64` beyond `i64` is negative.
 pub(crate) struct Plain;
 
 impl Values for Plain {
@@ -93,7 +93,7 @@ impl Values for Plain {
 /// The domain of numbers.
 pub(crate) struct Numbers<'a, L> {
     pub plain: Plain,
-    /// The types of all inputs asked for so far, by process and number.
+    /// The types of all inputs read so far, by process and number.
     pub asked: &'a mut FxHashMap<(ProcessId, u32), Type>,
     pub listener: &'a mut L,
 }
@@ -110,8 +110,8 @@ impl<L: Listener> Domain for Numbers<'_, L> {
         &mut self.plain
     }
 
-    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>) {
-        self.listener.hear(code, pc, heard);
+    fn on_instruction(&mut self, code: &Code, pc: u32, situation: ConcreteSituation<'_>) {
+        self.listener.on_instruction(code, pc, situation);
     }
 
     #[inline(always)]
@@ -202,7 +202,7 @@ impl<L: Listener> Domain for Numbers<'_, L> {
     }
 }
 
-/// Chooses between known bounds: the given outcome, or else the least value.
+/// Chooses between known bounds: the given outcome, or the least value if no outcome is given.
 pub(crate) fn choose(step: &StepInProgress<'_>, first: i64, end: i64) -> Result<Outcome, Halt> {
     if first >= end {
         return Err(Halt::Fault(Fault::NothingToChoose));

@@ -1,21 +1,22 @@
-//! Records what the steps of a search pass, for coverage.
+//! Records the instructions that the steps of a search pass, for coverage.
 //!
-//! A conditional jump records which side it takes. Every instruction that can stop a process (a
-//! mark, a guard, an assertion …) records that it was passed. The rest follows from these
-//! (`tell/coverage.rs`), so computing instructions record nothing. A step that turns out to be
-//! impossible leaves no records.
+//! A conditional jump records the side that it takes. Every instruction that can stop a process (a
+//! mark, a guard, an assertion …) records that it was passed. Whether other instructions were
+//! passed follows from these records (`tell/coverage.rs`), so computing instructions record
+//! nothing. A step that turns out to be impossible leaves no records.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::code::Code;
 
-/// The instruction was passed; for a conditional jump, its condition held.
+/// The note that an instruction was passed; for a conditional jump, that its condition held.
 pub(crate) const HELD: u8 = 1;
-/// The condition of the jump did not hold.
+/// The note that the condition of a jump did not hold.
 pub(crate) const FAILED: u8 = 2;
 
-/// The instructions that the runs of a search have passed. All machines of a search share it.
+/// The instructions that the runs of a search have passed. All machines of a search share one
+/// record.
 #[derive(Debug)]
 pub struct Reached(Box<[AtomicU8]>);
 
@@ -31,7 +32,8 @@ impl Reached {
         notes.collect()
     }
 
-    /// Adds the notes of another machine. Returns whether they are for a program of this length.
+    /// Adds the notes of another machine. Returns false, without adding them, if they are for a
+    /// program of another length.
     pub fn add(&self, notes: &[u8]) -> bool {
         let fits = notes.len() == self.0.len();
         if fits {

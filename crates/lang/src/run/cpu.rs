@@ -1,4 +1,4 @@
-//! Instructions that do more than compute, and whole steps.
+//! The interpreter of whole steps, and of instructions that do more than compute.
 
 use mazurka_core::{Mishap, MishapKind, ProcessId, ProcessTable};
 
@@ -9,7 +9,7 @@ use crate::code::fault::{Fault, Site};
 use crate::code::{Code, Op};
 use crate::run::state::{Life, Process, Registers};
 
-/// An entry of the undo log: how to take back a change.
+/// An entry of the undo log: the old value of something that a step changed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Undo<V> {
     Cell(u32, V),
@@ -25,7 +25,7 @@ pub(crate) enum Undo<V> {
         top: u32,
         children: u32,
     },
-    /// The process has asked for inputs.
+    /// The process has read inputs.
     Inputs {
         process: u32,
         inputs: u32,
@@ -33,12 +33,12 @@ pub(crate) enum Undo<V> {
     Born(u32),
 }
 
-/// A step that has been run in part: at least its mark.
+/// A step of which a first part, at least the mark, was executed.
 pub(crate) struct Unfinished {
     pub registers: Registers,
-    /// Whether its mark was that of a guard.
+    /// Whether its mark is that of a guard.
     pub open: bool,
-    /// Why it has halted, if it has.
+    /// The reason why it has halted, if it has.
     pub halt: Option<Halt>,
 }
 
@@ -68,12 +68,12 @@ pub(crate) struct Cpu<'a, 's, D: Domain> {
 impl<'s, D: Domain> Cpu<'_, 's, D> {
     /// Runs a new process to its first mark.
     pub fn start(&mut self, process: ProcessId) -> Result<(), Obstacle> {
-        let from_here = Unfinished {
+        let whole_start = Unfinished {
             registers: self.processes[process.index()].registers,
             open: false,
             halt: None,
         };
-        self.finish(process, from_here)
+        self.finish(process, whole_start)
     }
 
     /// Makes the step of a process that rests at a mark.
@@ -83,12 +83,12 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         self.step.note(registers.pc, HELD);
         registers.pc += 1;
         registers.steps += 1;
-        let behind_the_mark = Unfinished {
+        let after_mark = Unfinished {
             registers,
             open,
             halt: None,
         };
-        self.finish(process, behind_the_mark)
+        self.finish(process, after_mark)
     }
 
     /// Runs a process from the middle of a step to its next mark.
@@ -169,7 +169,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
             }
             if self.domain.pauses() && !D::LISTENS {
                 let plain = !open && !merged && atomic == 0;
-                self.look_for_rest(r, plain, below, place);
+                self.record_resting_place(r, plain, below, place);
             }
             let mut next = r.pc;
             let again = self.work(process, r).run(&mut next);
@@ -242,7 +242,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
                     self.step.note(pc, HELD);
                     continue;
                 }
-                // The body of a spawned procedure has no caller.
+                // A spawned procedure has no caller, so its process ends.
                 Op::Return if r.frame == 0 => {
                     r.life = Life::Ended;
                     return Ok(());
@@ -270,9 +270,9 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         }
     }
 
-    /// Records whether the process may rest here. It may not after a write to a cell of an
+    /// Records whether the process may rest here. It may not rest after a write to a cell of an
     /// invariant, because invariants are checked after the whole step.
-    fn look_for_rest(
+    fn record_resting_place(
         &mut self,
         r: &Registers,
         plain: bool,
@@ -296,7 +296,8 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         }
     }
 
-    /// Takes a process back to its resting place. Since then it has only set its own slots.
+    /// Takes a process back to its resting place. Since that place it has changed only its own
+    /// slots.
     fn rest(&mut self, process: ProcessId, r: &mut Registers, place: RestingPlace<Value<D>>) {
         for undo in self.undo.drain(place.undo..).rev() {
             if let Undo::Slot { slot, value, .. } = undo {
@@ -317,7 +318,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
             open,
             merged,
         };
-        self.domain.hear(self.code, r.pc, situation);
+        self.domain.on_instruction(self.code, r.pc, situation);
     }
 
     fn work(&mut self, process: ProcessId, r: &Registers) -> Work<'_, 's, D> {
@@ -367,7 +368,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         Ok(())
     }
 
-    /// Returns the next child of a process, with an empty stack.
+    /// Starts the next child of a process, with an empty stack.
     fn born(&mut self, parent: ProcessId, r: &mut Registers) -> ProcessId {
         let child = self.table.child(parent, r.children);
         r.children += 1;
@@ -381,11 +382,11 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         child
     }
 
-    /// Lets a new process, whose stack holds its locals, do its local work. Leaves its handle.
+    /// Lets a new process, whose stack holds its locals, do its local work. Pushes its handle.
     fn enter(&mut self, child: ProcessId, entry: u32) -> Result<(), Halt> {
         let process = &mut self.processes[child.index()];
         process.registers = Registers::at(entry, process.stack.len() as u32);
-        // Its operands lie above those of its parent.
+        // The operands of the child are above those of its parent on the stack.
         self.start(child).map_err(Halt::Obstacle)?;
         let handle = self.domain.values().constant(i64::from(child.0));
         self.operands.push(handle);
@@ -441,7 +442,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
     }
 
     /// Checks the invariants over the cells that the step has written. After a false `assume` in
-    /// the step nothing counts, so nothing is checked.
+    /// the step the run is discarded, so nothing is checked.
     pub fn check_invariants(&mut self, process: ProcessId) -> Result<(), Obstacle> {
         let discarded = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
         if self.step.event.mishaps.iter().any(discarded) {
@@ -452,7 +453,9 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         dirty.dedup();
         let maybe = self.domain.maybe_written().into_iter();
         let maybe = maybe.filter(|(invariant, _)| !dirty.contains(invariant));
-        let maybe: Vec<_> = maybe.map(|(one, written)| (one, Some(written))).collect();
+        let maybe: Vec<_> = maybe
+            .map(|(invariant, written)| (invariant, Some(written)))
+            .collect();
         let certain = dirty.drain(..).map(|invariant| (invariant, None));
         for (invariant, written) in certain.chain(maybe) {
             let holds =

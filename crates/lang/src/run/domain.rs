@@ -7,7 +7,7 @@ use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Range};
 use crate::run::Recorder;
 
-/// Why a step could not be made.
+/// The reason why a step could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
     /// The process is blocked.
@@ -39,7 +39,7 @@ impl From<Obstacle> for StepError {
     }
 }
 
-/// Why a process does not reach its next mark.
+/// The reason why a process does not reach its next mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
     /// The step is impossible.
@@ -54,18 +54,18 @@ impl From<Fault> for Halt {
     }
 }
 
-/// A step being made: its inputs and its results.
+/// A step that is being made: its inputs and its results.
 pub(crate) struct StepInProgress<'a> {
     pub event: &'a mut Event,
     /// The outcomes of its choices, in order.
     pub outcomes: &'a [i64],
     /// The amount of local work it may still do.
     pub fuel: Fuel,
-    /// How long the search waits for its end.
+    /// How long the search waits for the end of the step.
     pub patience: &'a Patience,
     /// Its part of the undo log.
     pub log: Log,
-    /// Records what the step passes, if the search wants to know.
+    /// Records the instructions that the step passes, if the search needs coverage.
     pub recorder: Option<&'a mut Recorder>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Log {
     pub tidy_touched_at: usize,
 }
 
-/// Shorter logs are not tidied.
+/// The length below which a log is not tidied.
 const SHORT_LOG: usize = 1 << 15;
 
 impl Log {
@@ -93,16 +93,16 @@ impl Log {
     }
 }
 
-/// The amount of local work that a step may do: the part up to the next look at the clock,
-/// and the rest.
+/// The amount of local work that a step may do: the part up to the next check of the clock, and the
+/// rest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fuel {
     now: u64,
     later: u64,
 }
 
-/// The amount of local work between two looks at the clock.
-const BETWEEN_LOOKS: u64 = 1 << 13;
+/// The amount of local work between two checks of the clock.
+const BETWEEN_CLOCK_CHECKS: u64 = 1 << 13;
 
 impl Fuel {
     /// Returns the amount that is left.
@@ -112,7 +112,7 @@ impl Fuel {
 
     /// Makes fuel for this amount of work.
     pub fn new(all: u64) -> Self {
-        let now = all.min(BETWEEN_LOOKS);
+        let now = all.min(BETWEEN_CLOCK_CHECKS);
         let later = all - now;
         Self { now, later }
     }
@@ -143,25 +143,25 @@ impl StepInProgress<'_> {
         Ok(())
     }
 
-    /// The slow path of [`burn`](Self::burn): looks at the clock.
+    /// The slow path of [`use_fuel`](Self::use_fuel): checks the clock.
     #[cold]
     fn refuel(&mut self, work: u64) -> Result<(), Fault> {
-        self.look()?;
+        self.check_clock()?;
         let all = self.fuel.now + self.fuel.later;
         let left = all.checked_sub(work).ok_or(Fault::LocalLimit)?;
         self.fuel = Fuel::new(left);
         Ok(())
     }
 
-    /// Whether the next piece of work needs a look at the clock.
+    /// Whether the clock is checked before the next piece of work.
     #[inline(always)]
-    pub fn is_due(&self) -> bool {
+    pub fn is_clock_check_due(&self) -> bool {
         self.fuel.now == 0
     }
 
     /// Fails if the search no longer waits for the end of the step.
     #[cold]
-    pub fn look(&self) -> Result<(), Fault> {
+    pub fn check_clock(&self) -> Result<(), Fault> {
         if self.patience.is_over() {
             Err(Fault::BrokenOff)
         } else {
@@ -184,7 +184,7 @@ pub(crate) trait Values {
 
     fn constant(&mut self, value: i64) -> Self::Value;
 
-    /// Returns the number that a value stands for, if it is known.
+    /// Returns the number that a value is known to have, if it is known.
     fn known(&self, value: Self::Value) -> Option<i64>;
 
     fn not(&mut self, a: Self::Value) -> Self::Value;
@@ -225,19 +225,19 @@ pub(crate) type Value<D> = <<D as Domain>::Values as Values>::Value;
 
 /// The values that a program computes with: numbers, or terms over unknown values.
 ///
-/// A domain owns everything that differs between the two: what a value is, how conditions are
-/// decided, which element an index selects, what `choose` and `input()` give. If a step cannot
-/// continue, the domain returns a [`Halt`]. The interpreter owns the rest.
+/// A domain defines everything that differs between the two: the values, the decision of
+/// conditions, the selection of elements by an index, and the results of `choose` and `input()`. If
+/// a step cannot continue, the domain returns a [`Halt`]. The interpreter defines the rest.
 pub(crate) trait Domain {
     type Values: Values;
 
-    /// An index that may select any element of its array. Numbers have none.
+    /// An index that may select any element of its array. The domain of numbers has no such index.
     type Unknown: Copy;
 
     /// The data of a process in addition to its registers and locals.
     type Extra: Default;
 
-    /// Whether the interpreter calls [`hear`](Domain::hear).
+    /// Whether the interpreter calls [`on_instruction`](Domain::hear).
     const LISTENS: bool = false;
 
     fn values(&mut self) -> &mut Self::Values;
@@ -257,17 +257,17 @@ pub(crate) trait Domain {
     }
 
     /// Called before each instruction, if the domain pauses. `quiet`: only local work is left of
-    /// the step, and at most one operand. Returns whether the process goes back to the last quiet
-    /// place if the next condition is unknown.
+    /// the step, and at most one operand is on the stack. Returns whether the process is taken back
+    /// to the last quiet place if the next condition is unknown.
     fn may_rest(&mut self, _quiet: bool) -> bool {
         false
     }
 
-    /// Forgets the place where a process may rest.
+    /// Called when a process has passed the place where it might have rested.
     fn run_on(&mut self) {}
 
-    /// Lets a process rest. The interpreter has taken it back to the resting place, except for
-    /// this operand.
+    /// Lets a process rest. The interpreter has taken it back to the resting place, but passes on
+    /// the operand that was on the stack there.
     fn rest(
         &mut self,
         _step: &StepInProgress<'_>,
@@ -282,7 +282,7 @@ pub(crate) trait Domain {
     }
 
     /// Called before each instruction, if the domain listens.
-    fn hear(&mut self, _code: &Code, _pc: u32, _: Situation<'_, Value<Self>>) {}
+    fn on_instruction(&mut self, _code: &Code, _pc: u32, _: Situation<'_, Value<Self>>) {}
 
     /// Ensures that a step may divide by this value, if it divides.
     fn admit(
@@ -292,14 +292,14 @@ pub(crate) trait Domain {
         divisor: Value<Self>,
     ) -> Result<(), Halt>;
 
-    /// Decides which side of a condition the step takes.
+    /// Decides the side of a condition that the step takes.
     fn decide(
         &mut self,
         step: &mut StepInProgress<'_>,
         condition: Value<Self>,
     ) -> Result<bool, Halt>;
 
-    /// Decides which side of the test of an `if`, a `while` or a choice the step takes.
+    /// Decides the side that the step takes of the test of an `if`, a `while` or a choice.
     fn test(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -316,7 +316,8 @@ pub(crate) trait Domain {
         index: Value<Self>,
     ) -> Result<SelectedElement<Self::Unknown>, Halt>;
 
-    /// Returns the element that an index selects; an unknown one is fixed first.
+    /// Returns the element that an index selects. An unknown element is fixed first, as an outcome
+    /// of the step.
     fn pick(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -366,12 +367,13 @@ pub(crate) trait Domain {
     fn note_maybe_written(&mut self, code: &Code, cell: u32, index: Self::Unknown, at: u32);
 
     /// Returns the invariants over cells that the step may have written, each with the condition
-    /// under which it has.
+    /// under which the step has written one of its cells.
     fn maybe_written(&mut self) -> Vec<(u32, Value<Self>)> {
         Vec::new()
     }
 
-    /// Whether an invariant holds for these cells, or none of its variables was written.
+    /// Whether an invariant holds for these cells. With a condition, it may also be that the step
+    /// has not written its variables.
     fn invariant(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -381,8 +383,8 @@ pub(crate) trait Domain {
     ) -> Result<bool, Halt>;
 }
 
-/// The data that a listening domain gets: operands, the current frame and cells, and how the step
-/// began.
+/// The data that a listener gets for an instruction: the operands, the current frame, the cells,
+/// and whether the step swallows marks.
 pub(crate) struct Situation<'a, V> {
     pub operands: &'a [V],
     pub locals: &'a [V],

@@ -1,4 +1,4 @@
-//! Values given by the user: inputs, and initial values that the file leaves open.
+//! Values given by the user: inputs, and initial values that the file does not give.
 
 use mazurka_core::record::Binding;
 
@@ -30,7 +30,7 @@ pub enum UnfitInput {
         /// The name that was given.
         name: String,
     },
-    /// The program requires other initial values.
+    /// The initial values break a `requires` of the program.
     #[error("these initial values break `{requires}`; give others, by name: --inputs x=1")]
     Requires {
         /// The condition, as written in the program.
@@ -56,7 +56,7 @@ fn fits(name: &str, value: i128, ty: Type) -> Result<(), UnfitInput> {
 }
 
 impl Code {
-    /// Returns the cells whose initial values are given like inputs.
+    /// Returns the cells of variables without an initial value in the file.
     pub(crate) fn unknown_cells(&self) -> impl Iterator<Item = u32> {
         let vars = self.program.vars.iter().zip(&self.first_cells);
         let unknown = vars.filter(|(var, _)| var.init.is_none());
@@ -91,8 +91,8 @@ impl Machine {
         })
     }
 
-    /// Checks that the given values fit the inputs of the current run and what the
-    /// program requires.
+    /// Checks that the given values fit the types of the inputs of the current run and satisfy the
+    /// `requires` of the program.
     pub fn check_inputs(&self, given: &[(String, i128)]) -> Result<(), UnfitInput> {
         let code = &self.code;
         for (name, value) in given.iter().filter(|(name, _)| !name.contains('#')) {

@@ -1,13 +1,14 @@
-//! Whether the history that a state holds is linearizable (`check/operations.rs` says when this is
-//! checked, and why that is enough).
+//! Decides whether the history that a state holds is linearizable. `check/operations.rs` explains
+//! when this is checked, and why that is enough.
 //!
-//! `mazurka-history` searches for an order. A machine computes once what an operation does to
-//! a state of the specification. Histories are decided once, too: there are many traces, but
-//! few histories.
+//! `mazurka-history` searches for an order. A machine computes the effect of an operation on a
+//! state of the specification, once for each operation and state. Each history is decided once,
+//! too, because there are many traces but few histories.
 //!
-//! If an operation of the specification fails in a state, or its `assume` is false, it is
-//! impossible there, so no order has it there. If a bound of the evaluator hides its effect, the
-//! answer is open, unless there is an order without it.
+//! If an operation of the specification fails in a state, or its `assume` is false, the operation
+//! is impossible in that state, so no order contains it there. If the evaluator reaches a bound,
+//! the effect of the operation is unknown, and so is the answer, unless some order explains the
+//! history without it.
 
 use std::cell::RefCell;
 
@@ -19,7 +20,8 @@ use crate::code::history::Linear;
 use crate::run::machine::Machine;
 use crate::run::state::State;
 
-/// The most numbers that are stored for decided histories, and for states before a new history.
+/// The most numbers that are stored for decided histories, and for states at the start of a
+/// decision.
 const MOST_NUMBERS: usize = 1 << 21;
 
 /// The effect of a call in a state of the specification.
@@ -36,12 +38,12 @@ enum CallEffect {
 #[derive(Clone, Debug)]
 struct States {
     machine: Machine,
-    /// The machine's state before its step; the cells are replaced by those of a known state.
+    /// The machine's state before its step. Its cells are replaced by those of a known state.
     start: State,
     known: Vec<Vec<i64>>,
     numbers: FxHashMap<Vec<i64>, u32>,
     effects: FxHashMap<(u32, u32), CallEffect>,
-    lost: Option<MishapKind>,
+    reached_bound: Option<MishapKind>,
 }
 
 /// Decides whether histories are linearizable, with a cache.
@@ -62,7 +64,7 @@ impl Judge {
             numbers: FxHashMap::from_iter([(cells, 0)]),
             start,
             effects: FxHashMap::default(),
-            lost: None,
+            reached_bound: None,
         };
         Self {
             states: RefCell::new(states),
@@ -84,14 +86,14 @@ impl Judge {
                     *state = next;
                     Some(result)
                 }
-                // For a pending call this means that it has no effect.
+                // A pending call need not have taken effect.
                 CallEffect::Impossible | CallEffect::Lost(_) => None,
             }
         });
-        let judged = match (verdict, self.states.borrow().lost) {
+        let judged = match (verdict, self.states.borrow().reached_bound) {
             (Verdict::Order(_), _) => Ok(()),
             (Verdict::Undecided, _) => Err(MishapKind::Undecided),
-            (Verdict::Impossible { .. }, Some(lost)) => Err(lost),
+            (Verdict::Impossible { .. }, Some(reached_bound)) => Err(reached_bound),
             (Verdict::Impossible { .. }, None) => Err(MishapKind::Failure),
         };
         if self.judged.len() * key.len() >= MOST_NUMBERS {
@@ -103,9 +105,9 @@ impl Judge {
 }
 
 impl States {
-    /// Forgets the last bound, and all states if there are too many.
+    /// Clears the last bound, and removes all states if there are too many.
     fn begin(&mut self) {
-        self.lost = None;
+        self.reached_bound = None;
         if self.known.len() * self.known[0].len() >= MOST_NUMBERS {
             self.known.truncate(1);
             self.numbers.retain(|_, number| *number == 0);
@@ -118,18 +120,18 @@ impl States {
         let effect = match self.effects.get(&(state, call)) {
             Some(&known) => known,
             None => {
-                let effect = self.find(linear, state, call);
+                let effect = self.compute_effect(linear, state, call);
                 self.effects.insert((state, call), effect);
                 effect
             }
         };
         if let CallEffect::Lost(kind) = effect {
-            self.lost = Some(kind);
+            self.reached_bound = Some(kind);
         }
         effect
     }
 
-    fn find(&mut self, linear: &Linear, state: u32, call: u32) -> CallEffect {
+    fn compute_effect(&mut self, linear: &Linear, state: u32, call: u32) -> CallEffect {
         self.start.cells.clone_from(&self.known[state as usize]);
         self.start.cells[linear.spec_called] = i64::from(call);
         self.machine.restore(&self.start);
@@ -138,10 +140,10 @@ impl States {
             Ok(event) => event.mishaps.clone(),
             Err(_) => return CallEffect::Impossible,
         };
-        let lost = mishaps.iter().map(|mishap| mishap.kind);
-        let mut lost =
-            lost.filter(|kind| !matches!(kind, MishapKind::Failure | MishapKind::Discarded));
-        if let Some(kind) = lost.next() {
+        let reached_bound = mishaps.iter().map(|mishap| mishap.kind);
+        let mut reached_bound = reached_bound
+            .filter(|kind| !matches!(kind, MishapKind::Failure | MishapKind::Discarded));
+        if let Some(kind) = reached_bound.next() {
             return CallEffect::Lost(kind);
         }
         if self.machine.status(process) != Status::Ended {
@@ -152,7 +154,7 @@ impl States {
         cells[linear.spec_called] = 0;
         let next = match self.numbers.get(&cells) {
             Some(&number) => number,
-            // A single history needs more states than can be stored.
+            // The decision of a single history needs more states than can be stored.
             None if self.known.len() * cells.len() >= 2 * MOST_NUMBERS => {
                 return CallEffect::Lost(MishapKind::Undecided);
             }

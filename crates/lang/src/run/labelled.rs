@@ -1,7 +1,7 @@
-//! A machine that records which path each of its steps took.
+//! A machine that records the path of each of its steps.
 //!
 //! Guarded-command paper, section 4: concolic execution produces a label for each step. A listener
-//! records the path while the step runs, so machines without labels pay nothing for it.
+//! records the path while the step runs, so machines without labels have no cost.
 
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Labelled, Mishap, Patience, ProcessId,
@@ -12,7 +12,7 @@ use crate::check::hir::{Expr, ExprKind, Place};
 use crate::code::numbers;
 use crate::code::{Action, Code, LabelPart, Op, Range};
 use crate::run::machine::Machine;
-use crate::run::{Heard, Listener};
+use crate::run::{ConcreteSituation, Listener};
 use crate::tell::pretty::Scope;
 
 /// A [`Machine`] whose steps have labels.
@@ -36,7 +36,7 @@ use crate::tell::pretty::Scope;
 #[derive(Clone, Debug)]
 pub struct LabelledMachine {
     machine: Machine,
-    /// For each event of the run; later ones are kept to reuse the allocation.
+    /// The data of each event of the run. Entries beyond the run are kept to reuse their memory.
     trails: Vec<Trail>,
     /// Whether to record the variables that labels name.
     names: bool,
@@ -63,7 +63,7 @@ impl LabelledMachine {
         self.machine.set_patience(patience);
     }
 
-    /// Also records the variables that labels name, for [`Labelled::named`].
+    /// Returns a machine that also records the variables that labels name, for [`Labelled::named`].
     pub fn with_names(self) -> Self {
         Self {
             names: true,
@@ -84,26 +84,26 @@ struct Trail {
 impl Listener for Trail {
     const LISTENS: bool = true;
 
-    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>) {
-        let goes_on = match code.ops[pc as usize] {
+    fn on_instruction(&mut self, code: &Code, pc: u32, situation: ConcreteSituation<'_>) {
+        let held = match code.ops[pc as usize] {
             Op::JumpIfFalse(_) if code.branches.contains(&pc) => {
-                Some(heard.operands.last() != Some(&0))
+                Some(situation.operands.last() != Some(&0))
             }
             Op::JumpUnlessLess {
                 slots: [a, b],
                 unsigned,
                 ..
             } => {
-                let (a, b) = (heard.locals[a as usize], heard.locals[b as usize]);
+                let (a, b) = (situation.locals[a as usize], situation.locals[b as usize]);
                 let less = crate::code::Compare::Lt;
                 Some(numbers::compare(less, unsigned, a, b))
             }
             _ => None,
         };
-        if let Some(goes_on) = goes_on {
-            // A counting loop has no choice of path.
+        if let Some(held) = held {
+            // The test of a counting loop is part of the path, but it is not a branch.
             self.branches |= matches!(code.ops[pc as usize], Op::JumpIfFalse(_));
-            self.path = self.path.then(2 * u64::from(pc) + u64::from(goes_on));
+            self.path = self.path.then(2 * u64::from(pc) + u64::from(held));
         }
         if self.names
             && let Some(note) = code.notes.get(&pc)
@@ -111,7 +111,7 @@ impl Listener for Trail {
             let scope = Scope {
                 code,
                 layout: &code.layouts[code.bodies[pc as usize] as usize],
-                locals: heard.locals,
+                locals: situation.locals,
             };
             let mut name = |expr: &Expr| add_variables(&mut self.named, &scope, expr);
             each_expr(note, &mut name);
@@ -138,8 +138,8 @@ fn each_expr(note: &LabelPart, visit: &mut impl FnMut(&Expr)) {
     }
 }
 
-/// Adds vars(e). An array counts as one element if its index is known from the locals, else
-/// as a whole.
+/// Adds vars(e). An access to an array adds one element if the index is known from the locals, else
+/// the whole array.
 fn add_variables(named: &mut Claims, scope: &Scope<'_>, expr: &Expr) {
     let code = scope.code;
     let range = |var: crate::check::hir::VarId| Range {
@@ -203,7 +203,7 @@ impl Execution for LabelledMachine {
         trail.path = Fingerprint::EMPTY;
         trail.branches = false;
         trail.named.clear();
-        let made = self.machine.step_heard(process, outcomes, trail);
+        let made = self.machine.step_with(process, outcomes, trail);
         made.map_err(StepError::from)?;
         let event = &self.machine.events()[at];
         for rests in std::iter::once(&process).chain(&event.spawned) {

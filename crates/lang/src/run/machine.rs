@@ -1,7 +1,7 @@
 //! A program in the middle of one of its executions.
 //!
 //! Steps change the state in place and record each change in an undo log. So going back costs as
-//! much as the steps did, and nothing is allocated once the logs have grown.
+//! much as the steps did, and a grown log needs no further allocation.
 
 /// Makes the interpreter for a step, from all other parts of the machine.
 macro_rules! cpu {
@@ -74,13 +74,13 @@ struct StepUndo {
 /// The data that a quick step changed.
 #[derive(Clone, Copy, Debug)]
 enum Changed {
-    /// See the undo log.
+    /// Only what the undo log contains.
     Else,
     Cell(u32),
     Slot(u32),
 }
 
-/// How much of a step was made.
+/// The part of a step that was made quickly.
 enum QuickStepResult {
     Whole,
     /// Everything before this instruction.
@@ -130,11 +130,11 @@ pub struct Machine {
     unfinished: usize,
     max_local: u64,
     patience: Patience,
-    /// The types of all inputs asked for so far.
+    /// The types of all inputs read so far.
     pub(crate) asked: FxHashMap<(ProcessId, u32), Type>,
     scratch: RefCell<Vec<i64>>,
     trial: TrialMachine,
-    /// Records what steps pass, if a search wants to know.
+    /// Records the instructions that steps pass, if the search needs coverage.
     recorder: Option<Box<Recorder>>,
     /// Whether sends and receives claim different ends of a channel.
     separate: bool,
@@ -142,7 +142,7 @@ pub struct Machine {
     judge: Option<Box<Judge>>,
 }
 
-/// A machine to try steps on. It is only a cache, so a clone of it is empty.
+/// A machine to try steps on. It is only a cache, so a clone is empty.
 #[derive(Debug, Default)]
 struct TrialMachine(RefCell<Option<Box<Machine>>>);
 
@@ -160,7 +160,7 @@ impl Machine {
 
     /// Makes a machine in the initial state for a search that waits only for a limited time. Longer
     /// local work before the first step is broken off, which is a mishap of the initial state. For
-    /// steps see [`Execution::break_off_long_steps`]. `reached`: records what processes reach.
+    /// steps see [`Execution::break_off_long_steps`]. `reached` records what processes reach.
     pub fn until(
         code: Arc<Code>,
         max_local: u64,
@@ -212,8 +212,8 @@ impl Machine {
         }
     }
 
-    /// Breaks off steps with long local work from now on, when the search no longer waits. Such a
-    /// step ends with a mishap, and the state after it is meaningless.
+    /// Sets how long the search waits for a step. A step with longer local work is broken off: it
+    /// ends with a mishap, and the state after it has no meaning.
     pub fn set_patience(&mut self, patience: Patience) {
         self.patience = patience;
         self.trial = TrialMachine::default();
@@ -226,7 +226,7 @@ impl Machine {
 
     /// Makes a step and reports its instructions to a listener.
     #[inline(never)]
-    pub(crate) fn step_heard<L: Listener>(
+    pub(crate) fn step_with<L: Listener>(
         &mut self,
         process: ProcessId,
         outcomes: &[i64],
@@ -344,8 +344,8 @@ impl Machine {
         self.finish_step(process, part, step, listener)
     }
 
-    /// Makes a quick step, or the quick part of a step. `None` if there is no such step, or if it
-    /// is impossible or fails; then nothing has changed.
+    /// Makes a quick step, or the quick part of a step. Returns `None`, without a change, if there
+    /// is no such step, or if it is impossible or fails.
     #[inline(always)]
     fn step_quickly(&mut self, process: ProcessId) -> Option<QuickStepResult> {
         let process_state = self.state.processes.get_mut(process.index())?;
@@ -458,7 +458,7 @@ impl Machine {
             self.unfinished += usize::from(!ended(child));
         }
         if let Err(stop) = result {
-            // The event may have more than a plain one.
+            // The event may contain more than a plain event does.
             self.run[depth].plain = false;
             self.back_to(depth);
             return Err(stop);
@@ -492,22 +492,22 @@ impl Machine {
         }
     }
 
-    /// Returns the cells of variables that the last step wrote, with their values before it.
+    /// Returns the cells of variables that the last step wrote, with their old values.
     pub(crate) fn before_last_step(&self) -> FxHashMap<u32, i64> {
         self.written_by_last_step(|cell| cell < self.code.first_lock)
     }
 
-    /// Returns the locks that the last step acquired or released, with their values before it.
+    /// Returns the locks that the last step acquired or released, with their old values.
     pub(crate) fn locks_before_last_step(&self) -> FxHashMap<u32, i64> {
         self.written_by_last_step(|cell| cell >= self.code.first_lock)
     }
 
-    /// Returns those of these cells that the last step wrote, with their values before it.
+    /// Returns the cells that `of` accepts and the last step wrote, with their old values.
     fn written_by_last_step(&self, of: impl Fn(u32) -> bool) -> FxHashMap<u32, i64> {
         let Some(taken) = self.taken.last() else {
             return FxHashMap::default();
         };
-        // The oldest entry for a cell has its old value.
+        // The oldest entry for a cell, which comes last, has its old value.
         let own = self.undo[taken.undo..].iter().rev();
         let cells = own.filter_map(|undo| match *undo {
             Undo::Cell(cell, value) => Some((cell, value)),
@@ -588,14 +588,14 @@ impl Machine {
         }
     }
 
-    /// Whether a process has started and nothing has ended it.
+    /// Whether a process has started and has not ended or been halted.
     #[inline]
     pub(crate) fn is_alive(&self, process: ProcessId) -> bool {
         let state = self.state.processes.get(process.index());
         state.is_some_and(|state| state.registers.life == Life::Alive)
     }
 
-    /// Returns the position of a process in its code, or how it has ended, as a number.
+    /// Encodes the position of a process in its code, or the way in which it has ended.
     pub(crate) fn place(&self, process: ProcessId) -> u64 {
         let registers = &self.state.processes[process.index()].registers;
         match registers.life {
@@ -609,7 +609,7 @@ impl Machine {
         &process.stack[process.registers.frame as usize..process.registers.top as usize]
     }
 
-    /// Tries the next step on a copy of the state. Returns why it is impossible, if it is.
+    /// Tries the next step on a copy of the state. Returns the obstacle if the step is impossible.
     pub(crate) fn obstacle(&self, process: ProcessId) -> Option<Obstacle> {
         let mut place = self.trial.0.borrow_mut();
         let trial = place.get_or_insert_with(|| {
@@ -624,9 +624,9 @@ impl Machine {
         if trial.table.len() < self.table.len() {
             trial.table = self.table.clone();
         }
-        let obstacle = trial.step_heard(process, &[], &mut NoListener).err();
+        let obstacle = trial.step_with(process, &[], &mut NoListener).err();
         if trial.table.len() != self.table.len() {
-            // The trial met new processes; they may have other numbers in this machine.
+            // The trial has numbered new processes, which may get other numbers in this machine.
             *place = None;
         }
         obstacle
@@ -647,7 +647,7 @@ impl Machine {
         }
     }
 
-    /// Whether the only instruction of the step that can block does not.
+    /// Whether the step passes its only instruction that can block.
     fn passes(&self, process: ProcessId, blocker: u32) -> bool {
         let process_state = &self.state.processes[process.index()];
         let start = process_state.registers.pc as usize;
@@ -667,7 +667,7 @@ impl Machine {
             life == Some(Life::Ended)
         };
         match (self.code.ops[blocker as usize], operand) {
-            // If the step fails before it can block, it is possible: it is the failure.
+            // If the step fails before it can block, it is possible, and its effect is the failure.
             (_, Some(Err(_))) => true,
             (Op::Guard, Some(Ok(value))) => value != 0,
             (Op::Lock(cell), Some(Ok(_))) => self.state.cells[cell as usize] == 0,
@@ -745,7 +745,7 @@ impl Execution for Machine {
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
         match self.recorder {
             None => self.make_step(process, outcomes),
-            Some(_) => self.make_noted_step(process, outcomes),
+            Some(_) => self.make_recorded_step(process, outcomes),
         }
     }
 

@@ -2,20 +2,20 @@
 //!
 //! | file | what it defines |
 //! |---|---|
-//! | `cover` | notes of what steps pass, for coverage |
-//! | `domain` | the trait that says what values are; numbers and terms implement it |
+//! | `cover` | records of the instructions that steps pass, for coverage |
+//! | `domain` | the trait for values, which numbers and terms implement |
 //! | `work` | instructions that compute: expressions, variables, jumps, locks |
 //! | `cpu` | all other instructions: marks, guards, processes, procedures, failures |
 //! | `concrete` | the domain of numbers, and expressions evaluated outside of steps |
 //! | `state` | the state of a program with numbers |
 //! | `machine` | the machine over numbers that explorers drive |
-//! | `labelled` | the same, with labels for the steps |
+//! | `labelled` | the machine over numbers with labels for its steps |
 //! | `judge` | whether the history of an object's operations is linearizable |
-//! | `blocker`, `given` | what a process waits for; values given by the user |
+//! | `blocker`, `given` | the obstacle that a process waits for; values given by the user |
 //! | `symbolic` | the domain of terms, and the machine over it |
 //!
-//! `code/quick.rs` makes the most frequent steps over numbers without the interpreter; a test
-//! compares the two.
+//! The most frequent steps over numbers are made without the interpreter (`code/quick.rs`); a test
+//! compares the results.
 
 pub(crate) mod blocker;
 mod concrete;
@@ -31,7 +31,7 @@ pub(crate) mod symbolic;
 mod work;
 
 pub(crate) use concrete::{
-    Heard, Listener, NoListener, Numbers, Plain, choose, element, evaluate, input_name,
+    ConcreteSituation, Listener, NoListener, Numbers, Plain, choose, element, evaluate, input_name,
 };
 pub use cover::Reached;
 pub(crate) use cover::{FAILED, HELD, Recorder};

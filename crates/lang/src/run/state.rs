@@ -16,7 +16,7 @@ pub(crate) enum Life {
 }
 
 impl Life {
-    /// Returns the life of a process after this mishap.
+    /// Returns the state of a process after this mishap.
     pub fn after(mishap: MishapKind) -> Self {
         match mishap {
             MishapKind::Failure => Life::Failed,
@@ -35,14 +35,15 @@ impl Life {
 pub(crate) struct Registers {
     /// The next instruction. It is a mark while the process is alive and between steps.
     pub pc: u32,
-    /// Where the current frame starts and ends.
+    /// The start of the current frame.
     pub frame: u32,
+    /// The end of the current frame.
     pub top: u32,
-    /// The number of children it has started.
+    /// The number of children that the process has started.
     pub children: u32,
-    /// The number of inputs it has asked for.
+    /// The number of inputs that the process has read.
     pub inputs: u32,
-    /// The number of steps it has made, which is ignored when states are compared.
+    /// The number of steps that the process has made. It is ignored when states are compared.
     pub steps: u32,
     pub life: Life,
 }
@@ -74,10 +75,10 @@ impl Registers {
 #[derive(Debug)]
 pub(crate) struct Process<V, X> {
     pub registers: Registers,
-    /// Frames of locals, each after the first preceded by the return address and the caller's
-    /// frame. Slots from `top` on are zero.
+    /// Frames of locals. Each frame after the first is preceded by the return address and the start
+    /// of the caller's frame. Slots from `top` on are zero.
     pub stack: Vec<V>,
-    /// Further data that a domain keeps for each process.
+    /// Further data of the domain for the process.
     pub extra: X,
 }
 
@@ -107,7 +108,7 @@ impl<V, X: Default> Process<V, X> {
         }
     }
 
-    /// Makes a process that has not run yet, with a frame of zeros.
+    /// Makes a process before its first instruction, with a frame of zeros.
     pub fn new(pc: u32, frame: u32, zero: V) -> Self
     where
         V: Clone,
@@ -119,7 +120,7 @@ impl<V, X: Default> Process<V, X> {
         }
     }
 
-    /// Resets it to a process that was never started. Keeps its memory.
+    /// Resets the process to one that was never started. Keeps its memory.
     pub fn forget(&mut self) {
         self.registers = UNBORN;
         self.stack.clear();
@@ -128,8 +129,8 @@ impl<V, X: Default> Process<V, X> {
 }
 
 impl Process<i64, ()> {
-    /// Returns where it rests, then the return addresses of its calls.
-    pub fn stands_at(&self) -> impl Iterator<Item = u32> {
+    /// Returns the instruction at which the process rests, then the return addresses of its calls.
+    pub fn code_positions(&self) -> impl Iterator<Item = u32> {
         let mut next = Some((self.registers.pc, self.registers.frame as usize));
         std::iter::from_fn(move || {
             let (pc, frame) = next?;
@@ -141,7 +142,7 @@ impl Process<i64, ()> {
         })
     }
 
-    /// Returns everything that can matter later.
+    /// Returns all data that can matter later.
     fn key(&self) -> ProcessKey<'_> {
         let r = &self.registers;
         let alive = r.life == Life::Alive;

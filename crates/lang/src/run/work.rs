@@ -11,9 +11,9 @@ use crate::check::hir::Type;
 use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Op, Range};
 
-/// The number of elements handled between two looks at the clock. A write to an unknown element
-/// makes some terms for each element of its array.
-const ELEMENTS_BETWEEN_LOOKS: u32 = 1024;
+/// The number of elements that are handled between two checks of the clock. A write to an unknown
+/// element makes some terms for each element of its array.
+const ELEMENTS_BETWEEN_CLOCK_CHECKS: u32 = 1024;
 
 /// The data that computing instructions use.
 pub(crate) struct Work<'a, 's, D: Domain> {
@@ -26,7 +26,7 @@ pub(crate) struct Work<'a, 's, D: Domain> {
     pub undo: &'a mut Vec<Undo<Value<D>>>,
     pub dirty: &'a mut Vec<u32>,
     pub process: u32,
-    /// Where the locals start on the stack.
+    /// The start of the locals on the stack.
     pub frame: u32,
 }
 
@@ -45,8 +45,9 @@ fn unbalanced() -> ! {
 }
 
 impl<D: Domain> Work<'_, '_, D> {
-    /// Runs computing instructions up to the next one of another kind, or only one if the domain
-    /// pauses. Returns whether to call it again. This is the hot loop of the interpreter.
+    /// Runs computing instructions up to the next instruction of another kind, or one instruction
+    /// if the domain pauses. Returns whether to call it again. This is the hot loop of the
+    /// interpreter.
     #[inline(always)]
     pub fn run(mut self, pc: &mut u32) -> Result<bool, Halt> {
         let ops = &self.code.ops[..];
@@ -130,7 +131,7 @@ impl<D: Domain> Work<'_, '_, D> {
                         SelectedElement::Somewhere(index) => {
                             let ty = self.code.local_type(*pc, range.first);
                             for at in 0..range.len {
-                                self.look_now_and_then(at)?;
+                                self.check_clock_at_intervals(at)?;
                                 let slot = range.first + at;
                                 let element = (at, self.locals[slot as usize]);
                                 let new = self.domain.replaced(ty, index, element, value);
@@ -157,7 +158,7 @@ impl<D: Domain> Work<'_, '_, D> {
                                 .touch(self.step, AccessKind::Write, range, index);
                             let ty = self.code.cell_type(range.first);
                             for at in 0..range.len {
-                                self.look_now_and_then(at)?;
+                                self.check_clock_at_intervals(at)?;
                                 let cell = range.first + at;
                                 let element = (at, self.cells[cell as usize]);
                                 let new = self.domain.replaced(ty, index, element, value);
@@ -182,7 +183,7 @@ impl<D: Domain> Work<'_, '_, D> {
                 Op::Jump(to) => {
                     // Every loop jumps and every recursion calls, so counting these
                     // bounds the work.
-                    if self.step.is_due() {
+                    if self.step.is_clock_check_due() {
                         tidy(self.undo, &mut self.step.log);
                         if !D::KEEPS_ACCESSES {
                             tidy_touched(self.step);
@@ -256,7 +257,7 @@ impl<D: Domain> Work<'_, '_, D> {
         Ok(())
     }
 
-    /// Checks an index of a dimension. The index may be of any integer type; its value is pushed as
+    /// Checks an index of a dimension. The index may have any integer type; its value is pushed as
     /// an `int`.
     fn within(&mut self, len: u32) -> Result<(), Halt> {
         let index = pop(self.operands);
@@ -276,9 +277,9 @@ impl<D: Domain> Work<'_, '_, D> {
     }
 
     /// Checks the clock at intervals while it handles the elements of a large array.
-    fn look_now_and_then(&self, at: u32) -> Result<(), Halt> {
-        if at.is_multiple_of(ELEMENTS_BETWEEN_LOOKS) {
-            Ok(self.step.look()?)
+    fn check_clock_at_intervals(&self, at: u32) -> Result<(), Halt> {
+        if at.is_multiple_of(ELEMENTS_BETWEEN_CLOCK_CHECKS) {
+            Ok(self.step.check_clock()?)
         } else {
             Ok(())
         }
@@ -335,9 +336,8 @@ impl<D: Domain> Work<'_, '_, D> {
     }
 }
 
-/// Drops redundant entries of the undo log: where a loop has written the same places many
-/// times, the first value of each place is enough. Without this the log of one step could grow
-/// without bound.
+/// Drops redundant entries of the undo log: if a loop has written a place many times, only the
+/// first entry of the place is needed. Without this, the log of one step could grow without bound.
 #[cold]
 fn tidy<V>(undo: &mut Vec<Undo<V>>, log: &mut Log) {
     if undo.len() < log.tidy_at {
@@ -354,7 +354,7 @@ fn tidy<V>(undo: &mut Vec<Undo<V>>, log: &mut Log) {
                 Undo::Frame { .. } | Undo::Inputs { .. } | Undo::Born(_) => true,
             }
     });
-    // Keeps the total cost linear: each entry is visited a few times at most.
+    // Doubling the length keeps the total cost linear.
     let own = undo.len() - log.first;
     log.tidy_at = log.tidy_at.max(log.first + 2 * own);
 }
@@ -407,15 +407,15 @@ pub(crate) struct InstrRange<'a> {
 }
 
 impl<'a> InstrRange<'a> {
-    /// Makes a piece of all of the code.
+    /// Returns the range of all instructions.
     #[inline]
     pub fn whole(ops: &'a [Op]) -> Self {
         Self { ops, first: 0 }
     }
 }
 
-/// Evaluates instructions that only read, without making a step. `None` if it meets another kind of
-/// instruction, or needs a value that is unknown.
+/// Evaluates instructions that only read, without making a step. Returns `None` at another kind of
+/// instruction, or if it needs a value that is unknown.
 #[inline]
 pub(crate) fn peek<V: Values>(
     values: &mut V,

@@ -437,7 +437,7 @@ mod tests {
     use mazurka_core::{Execution, ProcessId, Status};
 
     use super::*;
-    use crate::run::{Heard, Listener};
+    use crate::run::{ConcreteSituation, Listener};
     use crate::{Machine, compile, load};
 
     /// Hears every instruction, which is slow.
@@ -447,20 +447,20 @@ mod tests {
     impl Listener for Instructions {
         const LISTENS: bool = true;
 
-        fn hear(&mut self, _: &Code, pc: u32, _: Heard<'_>) {
+        fn on_instruction(&mut self, _: &Code, pc: u32, _: ConcreteSituation<'_>) {
             self.0.insert(pc);
         }
     }
 
     /// Makes all runs with both machines.
-    fn explore(noting: &mut Machine, heard: &mut Machine, all: &mut Instructions) {
-        let depth = heard.events().len();
-        for process in heard.processes().in_order().to_vec() {
-            if heard.status(process) == Status::Ready {
-                assert!(heard.step_heard(process, &[], all).is_ok());
+    fn explore(noting: &mut Machine, situation: &mut Machine, all: &mut Instructions) {
+        let depth = situation.events().len();
+        for process in situation.processes().in_order().to_vec() {
+            if situation.status(process) == Status::Ready {
+                assert!(situation.step_with(process, &[], all).is_ok());
                 assert!(noting.step(process, &[]).is_ok());
-                explore(noting, heard, all);
-                heard.back_to(depth);
+                explore(noting, situation, all);
+                situation.back_to(depth);
                 noting.back_to(depth);
             }
         }
@@ -493,16 +493,16 @@ mod tests {
                 Default::default(),
                 Some(reached.clone()),
             );
-            let mut heard = Machine::new(code.clone(), local);
+            let mut situation = Machine::new(code.clone(), local);
             let mut all = Instructions::default();
             let entries = 0..code.processes.len() as u32;
             all.0
                 .extend(entries.map(|p| noting.place(ProcessId(p)) as u32));
-            explore(&mut noting, &mut heard, &mut all);
+            explore(&mut noting, &mut situation, &mut all);
             let met = code.reached_instructions(&reached);
             for (pc, &met) in met.iter().enumerate() {
-                let heard = all.0.contains(&(pc as u32));
-                assert_eq!(met, heard, "{pc}: {:?} of {source}", code.ops[pc]);
+                let situation = all.0.contains(&(pc as u32));
+                assert_eq!(met, situation, "{pc}: {:?} of {source}", code.ops[pc]);
             }
         }
     }

@@ -277,7 +277,7 @@ impl Narrator for Machine {
         let pc = self.state.processes.get(process.index());
         let pc = pc.map_or(0, |process| process.registers.pc);
         let mut scribe = Scribe::default();
-        self.step_heard(process, outcomes, &mut scribe)?;
+        self.step_with(process, outcomes, &mut scribe)?;
         let (alternative, chose) = (scribe.alternative.take(), scribe.chose);
         let mut step = self.last_step(scribe, line);
         if let Some(operation) = self.code.operation_at(pc) {

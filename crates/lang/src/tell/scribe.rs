@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::code::{Action, Code, LabelPart, Op};
-use crate::run::{Heard, Listener};
+use crate::run::{ConcreteSituation, Listener};
 use crate::tell::pretty::Scope;
 use crate::tell::values::Facts;
 
@@ -76,11 +76,11 @@ impl Prints {
 impl Listener for Prints {
     const LISTENS: bool = true;
 
-    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>) {
+    fn on_instruction(&mut self, code: &Code, pc: u32, situation: ConcreteSituation<'_>) {
         if code.ops[pc as usize] == Op::Assert
             && code.program.prints.contains(&code.spans[pc as usize])
         {
-            self.texts.push(|| code.printed(pc, &heard));
+            self.texts.push(|| code.printed(pc, &situation));
         }
     }
 }
@@ -102,26 +102,26 @@ pub(super) enum NarratedAction {
 impl Listener for Scribe {
     const LISTENS: bool = true;
 
-    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>) {
+    fn on_instruction(&mut self, code: &Code, pc: u32, situation: ConcreteSituation<'_>) {
         let op = code.ops[pc as usize];
-        let top = heard.operands.last().copied().unwrap_or(0);
+        let top = situation.operands.last().copied().unwrap_or(0);
         let cell = |below: usize| match op {
             Op::Load(cell) | Op::Store(cell) | Op::Fetch { cell, .. } => Some(cell),
             Op::LoadAt(range) | Op::StoreAt(range) => {
-                let index = *heard
+                let index = *situation
                     .operands
-                    .get(heard.operands.len().checked_sub(below)?)?;
+                    .get(situation.operands.len().checked_sub(below)?)?;
                 let inside = (0..i64::from(range.len)).contains(&index);
                 inside.then(|| range.first + index as u32)
             }
             _ => None,
         };
         if let (Op::Load(_) | Op::LoadAt(_) | Op::Fetch { .. }, Some(cell)) = (op, cell(1)) {
-            self.note_read(cell, heard.cells[cell as usize]);
+            self.note_read(cell, situation.cells[cell as usize]);
         }
         self.atomic |= op == Op::BeginAtomic;
         if op == Op::Assert && code.program.prints.contains(&code.spans[pc as usize]) {
-            self.printed.push(|| code.printed(pc, &heard));
+            self.printed.push(|| code.printed(pc, &situation));
         }
         if let (Op::JumpIfFalse(_), Some(span)) = (op, code.tests.get(&pc))
             && code.program.alternatives.contains(span)
@@ -137,7 +137,7 @@ impl Listener for Scribe {
         let scope = Scope {
             code,
             layout: &code.layouts[code.bodies[pc as usize] as usize],
-            locals: heard.locals,
+            locals: situation.locals,
         };
         match note {
             LabelPart::Guard(_) if top == 0 => {}
@@ -155,7 +155,7 @@ impl Listener for Scribe {
                 test: true,
             }),
             // If no guard absorbs the statement, its accesses are described instead.
-            LabelPart::Action(..) if op == Op::BeginSimple && !heard.open => {}
+            LabelPart::Action(..) if op == Op::BeginSimple && !situation.open => {}
             LabelPart::Action(Action::Spawn, _) => self.actions.push(|| NarratedAction::Spawn),
             LabelPart::Action(Action::Join(handle), _) => {
                 let handle = handle.and_then(|handle| scope.handle(handle));
@@ -171,7 +171,7 @@ impl Listener for Scribe {
             LabelPart::Action(action, _) => self
                 .actions
                 .push(|| NarratedAction::Text(scope.action(action))),
-            LabelPart::Read | LabelPart::Write if heard.merged => {}
+            LabelPart::Read | LabelPart::Write if situation.merged => {}
             LabelPart::Read => self.actions.push(|| {
                 let name =
                     cell(1).map_or_else(|| "an element".to_owned(), |cell| code.cell_name(cell));
@@ -201,18 +201,18 @@ impl Scribe {
 
 impl Code {
     /// Returns what the `print` at an instruction shows.
-    fn printed(&self, pc: u32, heard: &Heard<'_>) -> String {
+    fn printed(&self, pc: u32, situation: &ConcreteSituation<'_>) -> String {
         let Some(message) = self.messages.get(&pc) else {
             return String::new();
         };
         let scope = Scope {
             code: self,
             layout: &self.layouts[self.bodies[pc as usize] as usize],
-            locals: heard.locals,
+            locals: situation.locals,
         };
         let facts = Facts {
             scope,
-            cells: heard.cells,
+            cells: situation.cells,
         };
         facts.message(message, &[])
     }

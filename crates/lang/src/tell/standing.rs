@@ -87,7 +87,7 @@ impl Machine {
         let registers = &state.registers;
         let (mut frame, mut top) = (registers.frame as usize, registers.top as usize);
         let mut all = Vec::new();
-        for pc in state.stands_at() {
+        for pc in state.code_positions() {
             let locals = &state.stack[frame..top];
             all.push(Standpoint { pc, locals });
             if frame > 0 {

@@ -1,4 +1,5 @@
-//! Compiles expressions: evaluated in one go, or, in atomicity access, one read at a time.
+//! Compiles expressions. An expression is evaluated in one step or, in atomicity access, with a
+//! step for each read.
 
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::code::numbers::wrap;
@@ -10,7 +11,7 @@ impl Compiler<'_> {
     /// Compiles an expression to a separate piece of code.
     pub(super) fn snippet(&mut self, expr: &Expr) -> Vec<Op> {
         let start = self.code.ops.len();
-        // Jumps inside are relative to the snippet's start.
+        // The targets of jumps in a snippet count from the start of the snippet.
         let ops = std::mem::take(&mut self.code.ops);
         let branches = std::mem::take(&mut self.code.branches);
         let operands = std::mem::take(&mut self.code.operands);
@@ -49,7 +50,8 @@ impl Compiler<'_> {
             .collect()
     }
 
-    /// Computes a value into a temporary if it can fail, or if it must be fixed now (`always`).
+    /// Computes a value into a temporary if it can fail, or in any case if `always` is set because
+    /// later code may change its variables.
     pub(super) fn keep(&mut self, expr: Expr, always: bool) -> Expr {
         match expr.kind {
             ExprKind::Const(_) => expr,
@@ -70,9 +72,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Replaces temporaries that hold computed values by their expressions, so that each
-    /// remaining temporary holds one read. If a side of the expression was not evaluated, its
-    /// temporaries are meaningless.
+    /// Replaces temporaries that hold computed values by their expressions, so that each remaining
+    /// temporary holds one read. The temporaries of a side that was not evaluated have no meaning.
     pub(super) fn as_computed(&self, expr: &Expr) -> Expr {
         let within = |e: &Expr| Box::new(self.as_computed(e));
         let kind = match &expr.kind {
@@ -108,17 +109,17 @@ impl Compiler<'_> {
             return expr.clone();
         }
         let kind = match &expr.kind {
-            ExprKind::Shared(_) => return self.step_of_its_own(expr),
+            ExprKind::Shared(_) => return self.separate_step(expr),
             ExprKind::Element(var, index) => {
                 let index = Box::new(self.hoist(index));
-                return self.step_of_its_own(&Expr {
+                return self.separate_step(&Expr {
                     kind: ExprKind::Element(*var, index),
                     ..expr.clone()
                 });
             }
             ExprKind::Choose(from, to) => {
                 let (from, to) = self.hoist_pair(from, to);
-                return self.step_of_its_own(&Expr {
+                return self.separate_step(&Expr {
                     kind: ExprKind::Choose(from, to),
                     ..expr.clone()
                 });
@@ -210,7 +211,7 @@ impl Compiler<'_> {
         self.computed.clear();
     }
 
-    pub(super) fn step_of_its_own(&mut self, expr: &Expr) -> Expr {
+    pub(super) fn separate_step(&mut self, expr: &Expr) -> Expr {
         let outer = std::mem::replace(&mut self.span, expr.span);
         self.mark(Op::Mark);
         self.expr(expr);
@@ -222,7 +223,8 @@ impl Compiler<'_> {
         self.note(at, note);
         self.span = outer;
         let result = self.spill(expr);
-        // Most steps of atomicity access are such a read: fuse two instructions into one.
+        // Most steps of atomicity access are such reads, so the two instructions are fused into
+        // one.
         if let [.., Op::Load(cell), Op::SetLocal(slot)] = self.code.ops[..] {
             self.code.ops[at as usize] = Op::Fetch { cell, slot };
             self.drop_last(1);
@@ -264,7 +266,8 @@ impl Compiler<'_> {
             ExprKind::Table(table, index) => {
                 let len = table.values.len() as u32;
                 match table.shape {
-                    // The index may be of any integer type; its value is then an `int`.
+                    // The index may have any integer type; the value of this expression is an
+                    // `int`.
                     None => {
                         self.expr(index);
                         self.span = expr.span;
@@ -362,13 +365,13 @@ impl Compiler<'_> {
         self.code.operands.insert(self.here() - 1, expr.clone());
     }
 
-    /// Whether an expression is evaluated even where its value is not needed. With symbolic values
-    /// a jump over it would split the run; a term does not.
+    /// Whether an expression is evaluated even if its value is not needed. With symbolic values, a
+    /// jump over it would split the run, but a term does not.
     fn whole_term(&self, expr: &Expr) -> bool {
         self.values != Values::Concrete && self.harmless(expr)
     }
 
-    /// Emits a jump over expressions that need not be evaluated. If evaluating them can fail, the
+    /// Emits a jump over expressions that need not be evaluated. If their evaluation can fail, the
     /// jump decides more than a value, so it is a branch.
     fn jump_over(&mut self, exprs: &[&Expr]) -> u32 {
         if exprs.iter().all(|expr| self.harmless(expr)) {
@@ -397,7 +400,7 @@ impl Compiler<'_> {
         harmless
     }
 
-    /// Returns one instruction instead of three, if both operands are locals.
+    /// Returns one instruction for both operands and the operator, if both operands are locals.
     fn on_locals(&self, op: Op, a: &Expr, b: &Expr) -> Option<Op> {
         let slot = |e: &Expr| match e.kind {
             ExprKind::Local(local) => u16::try_from(self.slot(local)).ok(),

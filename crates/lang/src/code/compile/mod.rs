@@ -1,9 +1,9 @@
 //! Compiles the checked program to code.
 //!
-//! One pass over the tree. In atomicity statement, each statement that can access shared memory or
-//! can block gets one mark. In atomicity access, each read and each write of a shared variable gets
-//! its own: the reads of an expression are *hoisted* into temporaries, in evaluation order, and the
-//! rest is local.
+//! The compiler makes one pass over the tree. In atomicity statement, each statement that can
+//! access shared memory or can block gets one mark. In atomicity access, each read and each write
+//! of a shared variable gets a mark: the reads of an expression are *hoisted* into temporaries, in
+//! evaluation order, and the rest of the statement is local work.
 
 mod expr;
 mod order;
@@ -28,10 +28,10 @@ use crate::code::{Checked, Code, Counting, Entry, LabelPart, Layout, Op, Range, 
 use crate::run;
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// Compiles a program to run and explore it. The values that the program leaves open
+/// Compiles a program, to run and explore it. The values that the program does not give
 /// ([`unknowns`](Program::unknowns)) stay open: a [`Machine`](crate::Machine) takes given values, a
-/// [`SymbolicMachine`](crate::SymbolicMachine) all possible ones. The error says why the program
-/// cannot be explored, for example because initial values break a `requires`.
+/// [`SymbolicMachine`](crate::SymbolicMachine) considers all possible values. The error says why
+/// the program cannot be explored, for example because initial values break a `requires`.
 ///
 /// ```
 /// let source = "var x: int = 0 requires x > 0 process { x := x + 1 }";
@@ -59,8 +59,8 @@ pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>>
 /// Compiles a program for [`SymbolicMachine`](crate::SymbolicMachine), with or without
 /// unknown values.
 ///
-/// `exits`: whether leaving a bounded loop whose bound is used up is a separate step that touches
-/// nothing, as in the prototype of the SymPaths paper.
+/// `exits`: whether the exit of a bounded loop that has reached its bound is a separate step, which
+/// touches nothing, as in the prototype of the SymPaths paper.
 pub fn compile_symbolic(program: &Program, source: &str, exits: bool) -> Code {
     Compiler::new(program, source, Values::Symbolic { exits }).compile()
 }
@@ -84,12 +84,12 @@ fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
 enum Values {
     Concrete,
     Symbolic {
-        /// Whether leaving a bounded loop whose bound is used up is a separate step.
+        /// Whether the exit of a bounded loop that has reached its bound is a separate step.
         exits: bool,
     },
 }
 
-/// The properties of an instruction with an index that the analysis of claims needs.
+/// What the analysis of claims must know about an instruction with an index.
 pub(crate) struct IndexedAccess {
     /// The index as a snippet, and the slots that it reads; `None` if it reads shared memory.
     pub local: Option<(u32, Vec<u32>)>,
@@ -109,10 +109,11 @@ pub(crate) struct Compiler<'a> {
     body: u32,
     temporaries: Vec<LocalId>,
     temporaries_used: usize,
-    /// The temporaries of the statement that hold a computed value, with its expression.
+    /// The temporaries of the statement that hold a computed value, each with the expression of the
+    /// value.
     computed: Vec<(LocalId, Expr)>,
     frame: u32,
-    /// Spawned blocks still to be compiled, with the instructions that start them.
+    /// The spawned blocks that are not compiled yet, each with the instruction that starts it.
     blocks: Vec<(u32, &'a [Stmt])>,
     /// Whether all accesses belong to one step, as inside `atomic`.
     whole: bool,
@@ -267,7 +268,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn property(&mut self, property: &Property) -> Checked {
-        // Only machines over numbers evaluate this code; for terms the condition is built
+        // Only machines over numbers evaluate this code; machines over terms build the condition
         // from the tree.
         let values = std::mem::replace(&mut self.values, Values::Concrete);
         let ops = self.snippet(&property.expr);
@@ -306,8 +307,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Returns the cells that an expression may read. An index that is not constant counts as the
-    /// whole array.
+    /// Returns the cells that an expression may read. An index that is not constant may select
+    /// every element of the array.
     fn cells_read(&self, expr: &Expr) -> Vec<u32> {
         let mut cells = Vec::new();
         expr.walk(&mut |e| match &e.kind {
@@ -335,7 +336,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    // Bodies.
+    // The bodies of processes and procedures.
 
     fn body(&mut self, frame: &Frame, stmts: &'a [Stmt], last: Op) -> Entry {
         self.body = self.code.layouts.len() as u32;
@@ -352,7 +353,7 @@ impl<'a> Compiler<'a> {
         self.temporaries.clear();
         let pc = self.here();
         self.code.begins.push((pc, self.ends.is_endless(stmts)));
-        // A procedure body may contain the first step of a guarded call.
+        // A guard may have opened the step that calls the procedure.
         self.maybe_open = last == Op::Return;
         self.block(stmts);
         self.emit(last);
@@ -388,15 +389,15 @@ impl<'a> Compiler<'a> {
         self.emit(op(0))
     }
 
-    /// Emits a jump that decides the path of the process. The computation of a value has other
-    /// jumps.
+    /// Emits a jump that decides the path of the process. The jumps within the computation of a
+    /// value are not branches.
     pub(super) fn branch(&mut self) -> u32 {
         let at = self.jump(Op::JumpIfFalse);
         self.code.branches.insert(at);
         at
     }
 
-    /// Makes a jump lead here.
+    /// Sets the target of a jump to the next instruction.
     pub(super) fn land(&mut self, jump: u32) {
         let here = self.here();
         let op = &mut self.code.ops[jump as usize];

@@ -1,8 +1,8 @@
 //! The memory order of a step that swallows accesses: a guard, a choice or an `atomic` block.
 //!
-//! Such a step makes one access (weak memory models refuse others), but the source may name one
-//! order for its read and one for its write. It acquires if all of its reads do, and releases if
-//! all of its writes do, so it never orders more than the source says.
+//! Under weak memory models, such a step must make a single access, but the source may name one
+//! order for its read and one for its write. The step acquires if all of its reads acquire, and
+//! releases if all of its writes release, so it never orders more than the source says.
 
 use mazurka_core::{AccessOrder, MemoryOrder};
 
@@ -14,7 +14,7 @@ use crate::check::hir::{Expr, ExprKind, Place, Stmt, StmtKind};
 struct Swallowed {
     reads: Vec<MemoryOrder>,
     writes: Vec<MemoryOrder>,
-    /// Whether the source names one of them.
+    /// Whether the source names the order of at least one of them.
     named: bool,
 }
 
@@ -46,8 +46,8 @@ impl Swallowed {
 }
 
 impl Compiler<'_> {
-    /// Sets the order of the last mark, that of a guard, a choice or an `atomic` block, from the
-    /// accesses that it swallows.
+    /// Sets the order of the last mark from the accesses that its step swallows. The mark must be
+    /// that of a guard, a choice or an `atomic` block.
     pub(super) fn order_swallowed(&mut self, tests: &[&Expr], bodies: &[&Stmt]) {
         let mut swallowed = Swallowed::default();
         for test in tests {
@@ -78,7 +78,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Records the accesses that a statement makes itself.
+    /// Records the accesses of a statement, without those of nested statements.
     fn note_accesses(&self, stmt: &Stmt, swallowed: &mut Swallowed) {
         for expr in stmt.exprs() {
             self.note_reads(expr, swallowed);
@@ -88,9 +88,9 @@ impl Compiler<'_> {
                 if let Place::Shared(var) | Place::Element(var, _) = place
                     && self.program.is_atomic(*var)
                 {
-                    let said = self.program.orders.get(&stmt.span);
-                    swallowed.named |= said.is_some();
-                    let order = said.map_or(MemoryOrder::SeqCst, |said| said.order);
+                    let given = self.program.orders.get(&stmt.span);
+                    swallowed.named |= given.is_some();
+                    let order = given.map_or(MemoryOrder::SeqCst, |given| given.order);
                     swallowed.writes.push(order);
                 }
             }
@@ -102,11 +102,11 @@ impl Compiler<'_> {
             if let ExprKind::Shared(var) | ExprKind::Element(var, _) = expr.kind
                 && self.program.is_atomic(var)
             {
-                let said = self.program.orders.get(&expr.span);
-                swallowed.named |= said.is_some();
+                let given = self.program.orders.get(&expr.span);
+                swallowed.named |= given.is_some();
                 swallowed
                     .reads
-                    .push(said.map_or(MemoryOrder::SeqCst, |said| said.order));
+                    .push(given.map_or(MemoryOrder::SeqCst, |given| given.order));
             }
         });
     }

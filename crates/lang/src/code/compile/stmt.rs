@@ -14,7 +14,7 @@ use super::{Compiler, IndexedAccess, Values, constant_index};
 pub(super) struct Loop {
     breaks: Vec<u32>,
     continues: Vec<u32>,
-    /// The numbers of guards and atomic blocks around it.
+    /// The numbers of guards and atomic blocks around the loop.
     guards: usize,
     atomics: usize,
     /// Whether a guard's step may continue after a `break`.
@@ -118,7 +118,7 @@ impl<'a> Compiler<'a> {
                     self.emit(Op::SetLocal(self.slot(*counter)));
                 }
                 let start = self.here();
-                let spent = bound.map(|(_, counter)| self.count_down(counter));
+                let exhausted = bound.map(|(_, counter)| self.count_down(counter));
                 let exit = self.test(test);
                 let open = self.maybe_open;
                 self.enter_loop();
@@ -126,13 +126,13 @@ impl<'a> Compiler<'a> {
                 self.next_round();
                 self.emit(Op::Jump(start));
                 let exits = self.values == Values::Symbolic { exits: true };
-                if let (Some(spent), true) = (spent, exits) {
-                    self.land(spent);
+                if let (Some(exhausted), true) = (exhausted, exits) {
+                    self.land(exhausted);
                     self.mark(Op::Mark);
                 }
                 self.land(exit);
-                if let (Some(spent), false) = (spent, exits) {
-                    self.land(spent);
+                if let (Some(exhausted), false) = (exhausted, exits) {
+                    self.land(exhausted);
                 }
                 self.maybe_open |= open;
                 self.exit_loop();
@@ -161,8 +161,8 @@ impl<'a> Compiler<'a> {
                 let shared = args.iter().any(|e| self.shared.expr(e));
                 let called = &self.program.procedures[procedure.0 as usize];
                 let hidden = usize::from(has_hidden_parameter(called));
-                let told = args[..args.len() - hidden].to_vec();
-                self.simple(shared, Action::Call(called.name.clone(), told), |c| {
+                let shown = args[..args.len() - hidden].to_vec();
+                self.simple(shared, Action::Call(called.name.clone(), shown), |c| {
                     for arg in c.values(args) {
                         c.expr(&arg);
                     }
@@ -228,7 +228,7 @@ impl<'a> Compiler<'a> {
         });
     }
 
-    /// Compiles the end of a round, where a `continue` leads.
+    /// Compiles the end of a round, which is the target of `continue`.
     fn next_round(&mut self) {
         let continues = self
             .loops
@@ -239,7 +239,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Compiles the exit of a loop, where a `break` leads.
+    /// Compiles the exit of a loop, which is the target of `break`.
     fn exit_loop(&mut self) {
         if let Some(left) = self.loops.pop() {
             for jump in left.breaks {
@@ -249,18 +249,18 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Leaves a loop, a round of one, or the procedure, with the guards and atomic blocks
-    /// inside it.
+    /// Compiles `break`, `continue` or `return`. It closes the guards and atomic blocks that it
+    /// leaves.
     fn leave(&mut self, leave: Leave) {
-        let around = match (leave, self.loops.last()) {
+        let enclosing = match (leave, self.loops.last()) {
             (Leave::Procedure, _) | (_, None) => (0, 0),
-            (_, Some(around)) => (around.guards, around.atomics),
+            (_, Some(enclosing)) => (enclosing.guards, enclosing.atomics),
         };
-        let closes = self.guards > around.0;
+        let closes = self.guards > enclosing.0;
         if closes {
             self.emit(Op::Close);
         }
-        for _ in around.1..self.atomics {
+        for _ in enclosing.1..self.atomics {
             self.emit(Op::EndAtomic);
         }
         if leave == Leave::Procedure {
@@ -269,19 +269,19 @@ impl<'a> Compiler<'a> {
         }
         let jump = self.jump(Op::Jump);
         let open = self.maybe_open && !closes;
-        if let Some(around) = self.loops.last_mut() {
+        if let Some(enclosing) = self.loops.last_mut() {
             match leave {
-                Leave::Round => around.continues.push(jump),
+                Leave::Round => enclosing.continues.push(jump),
                 _ => {
-                    around.breaks.push(jump);
-                    around.open |= open;
+                    enclosing.breaks.push(jump);
+                    enclosing.open |= open;
                 }
             }
         }
     }
 
-    /// Compiles a statement without nested statements. If it touches something shared, it is one
-    /// step in atomicity statement; in atomicity access it has as many steps as accesses.
+    /// Compiles a statement without nested statements. If it accesses shared memory, it is one step
+    /// in atomicity statement; in atomicity access it has one step for each access.
     pub(super) fn simple(&mut self, shared: bool, action: Action, make: impl FnOnce(&mut Self)) {
         if !shared {
             return make(self);
@@ -345,8 +345,7 @@ impl<'a> Compiler<'a> {
         self.forget_temporaries();
         let mut exit = 0;
         let shared = self.shared.expr(test);
-        // The jump's note prints the test with its outcome, so the statement has no note
-        // of its own.
+        // The note of the jump prints the test with its outcome, so the statement has no note.
         let absorb = shared && self.splits() && self.maybe_open;
         let whole = shared && !self.splits();
         if whole {
@@ -372,16 +371,16 @@ impl<'a> Compiler<'a> {
         exit
     }
 
-    /// Jumps if a counter is 0, else decrements it. Returns the jump.
+    /// Emits code that jumps if a counter is 0 and else decrements it. Returns the jump.
     pub(super) fn count_down(&mut self, counter: LocalId) -> u32 {
         let slot = self.slot(counter);
         self.emit(Op::Local(slot));
-        let spent = self.branch();
+        let exhausted = self.branch();
         self.emit(Op::Local(slot));
         self.emit(Op::Const(1));
         self.emit(Op::Arith(Arith::Sub, Type::Int));
         self.emit(Op::SetLocal(slot));
-        spent
+        exhausted
     }
 
     pub(super) fn for_(
@@ -414,7 +413,7 @@ impl<'a> Compiler<'a> {
                 unsigned,
                 to: 0,
             }),
-            // Frames this large are rare; they use separate instructions.
+            // In a very large frame, the slots do not fit the fused instruction.
             _ => {
                 self.emit(Op::Local(counter));
                 self.emit(Op::Local(end));
@@ -518,7 +517,7 @@ impl<'a> Compiler<'a> {
             self.expr(&value);
             let to = first + k as u32;
             self.emit(Op::SetLocal(to));
-            // Fetches the value directly into its slot.
+            // Fetch the value directly into its slot.
             if let [
                 ..,
                 Op::Fetch { cell, slot },
@@ -545,8 +544,9 @@ impl<'a> Compiler<'a> {
             self.expr(value);
             return self.store(place, index);
         }
-        // Left-hand indices first, then the right-hand sides, then the writes. An index or a value
-        // that can fail, or that one of the writes could change, is computed at once.
+        // The indices on the left are computed first, then the values on the right, and then the
+        // writes are made. An index or a value that can fail, or that one of the writes could
+        // change, is computed into a temporary.
         let single = values.len() == 1;
         let indices: Vec<Option<Expr>> = places
             .iter()
@@ -570,7 +570,7 @@ impl<'a> Compiler<'a> {
                 self.expr(index);
             }
             self.expr(value);
-            // The claim of the write depends on the index as written, if that is local.
+            // The claim of the write is determined by the index as written, if that index is local.
             let written = if self.splits() {
                 index.as_ref()
             } else {
@@ -578,13 +578,14 @@ impl<'a> Compiler<'a> {
             };
             self.store(place, written);
             if let Some(index) = index {
-                // Earlier writes may have changed the variables that the source names.
+                // Earlier writes may have changed the variables of the index as written, so a
+                // report shows this index.
                 self.failing(index);
             }
         }
     }
 
-    /// Returns the index of a place, unless it is a constant that can be resolved now.
+    /// Returns the index of a place, unless it is a constant within bounds.
     pub(super) fn index<'p>(&self, place: &'p Place) -> Option<&'p Expr> {
         match place {
             Place::Local(_) | Place::Shared(_) => None,
@@ -597,7 +598,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Stores the operand; an index that is not constant lies below it on the stack.
+    /// Stores the operand in a place. An index that is not constant is below the operand on the
+    /// stack.
     pub(super) fn store(&mut self, place: &Place, index: Option<&Expr>) {
         let at = match (place, index) {
             (Place::Local(local), _) => self.emit(Op::SetLocal(self.slot(*local))),
@@ -639,7 +641,7 @@ impl<'a> Compiler<'a> {
                 _ => {}
             });
             let snippet = self.snippet(index);
-            // An update uses its index twice, for the same element.
+            // The read and the write of an update use the same index.
             if self.code.snippets.last() != Some(&snippet) {
                 self.code.snippets.push(snippet);
             }

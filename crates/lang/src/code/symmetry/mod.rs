@@ -14,10 +14,10 @@
 //!
 //! 1. [`typing`] guesses the kind of each variable, dimension and local: the place holds, or is
 //!    subscripted by, plain numbers or members. Places between which values flow form a class. A
-//!    class has members if its constants, which the checker has substituted for `i`, distinguish
+//!    class holds members if its constants, which the checker has substituted for `i`, distinguish
 //!    the processes.
 //! 2. [`rename`] walks through the whole program with two members exchanged, and with all constants
-//!    of their kind. It rejects uses that a scalarset forbids, so the guess may be wrong. The
+//!    of their kind. It rejects uses that a scalarset forbids, so a wrong guess does no harm. The
 //!    result must be the same program with the two processes exchanged: then the exchange is an
 //!    automorphism. The operands of `&&`, `||`, `+`, `*`, `==` and `!=` may be exchanged if they
 //!    cannot fail and are evaluated in one step. So `forall j in 0..N: …` over the whole range is
@@ -25,10 +25,9 @@
 //! 3. The initial values must be the same, and the code of the two processes must have its marks,
 //!    calls and live locals at the same places.
 //!
-//! The exchanges that pass generate the group. Members that can be exchanged only with each other
-//! form a group of their own; a leader is an example of a member outside of the other group. All
-//! exchanges use one typing, so they act on states in one way, and their products are
-//! automorphisms.
+//! The exchanges that pass generate the group. Members that can be exchanged with each other form a
+//! group. A leader is an example of a member that is not in the group of the others. All exchanges
+//! use one typing, so they act on states in one way, and their products are automorphisms.
 //!
 //! Deviations from the paper:
 //!
@@ -40,12 +39,12 @@
 //! - Families of the same range whose numbers flow together, such as `client (i in 0..N)` and
 //!   `server (i in 0..N)`, are permuted together.
 //!
-//! No symmetry is found in programs with inputs, unknown initial values, a `spec object` or more
-//! than 64 members in a family, and none for processes that start others. `for` counts upwards, so
+//! No symmetry is found in programs with inputs, unknown initial values or a `spec object`, in
+//! families of more than 64 members, and for processes that start others. `for` counts upwards, so
 //! arrays that its counter subscripts are not symmetric; neither are operands of `<`, `min` and
-//! `max`. Under `atomicity access`, temporaries keep parts of a statement between its steps. So
-//! there, outside of guards and `atomic` blocks, only constants and locals that stand alone may be
-//! members.
+//! `max`. Under `atomicity access`, temporaries keep parts of a statement between its steps. So in
+//! this mode, outside of guards and `atomic` blocks, only constants and locals that are not part of
+//! a larger expression may be members.
 
 mod rename;
 mod typing;
@@ -72,7 +71,7 @@ pub(crate) enum PlaceKind {
 /// The instances of one `process p (i in a..b)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Family {
-    /// The number of its first process; the others follow.
+    /// The number of its first process. The other processes have the next numbers.
     pub first: u32,
     /// The number of its processes.
     pub count: u32,
@@ -94,7 +93,8 @@ impl Family {
 
 /// Maximum number of processes in a family for which symmetry is searched.
 const MOST_MEMBERS: u32 = 64;
-/// A label beyond all members stands for the value itself, far from the values of programs.
+/// The offset of a value that replaces a label beyond all members. It is far from the values of
+/// programs.
 const FAR: i64 = 1 << 48;
 
 /// The interchangeable members of a program.
@@ -102,15 +102,15 @@ const FAR: i64 = 1 << 48;
 pub(crate) struct Symmetry {
     /// The number of members of each group.
     pub groups: Vec<u32>,
-    /// The family and the member of each initial process that is a member.
+    /// For each initial process that is a member, its family and its member.
     processes: Vec<Option<(u32, u32)>>,
-    /// For each family, the process of each member; out of range for members without a process.
+    /// For each family, the process of each member; `u32::MAX` for members without a process.
     of_family: Vec<Vec<u32>>,
     /// For each family: the least value of `i`, and the members by their value of `i`.
     values: Vec<(i64, Vec<Option<u32>>)>,
     /// For each member, its index in the range of its family.
     indices: Vec<u32>,
-    /// The cells that permutations move, or whose values they change.
+    /// The cells that permutations move or change.
     pub moved: Vec<CellImage>,
     /// The other cells.
     pub unmoved: Vec<u32>,
@@ -118,7 +118,7 @@ pub(crate) struct Symmetry {
     pub slots: Vec<Vec<SlotImage>>,
     /// Whether processes that are not members may hold members in their locals.
     pub all_processes: bool,
-    /// For each instruction, the corresponding one of the first member.
+    /// For each instruction, the corresponding instruction of the first member of its group.
     pub places: Vec<u32>,
 }
 
@@ -153,7 +153,7 @@ impl CellImage {
 /// The effect of a permutation on a slot.
 #[derive(Clone, Debug)]
 pub(crate) enum SlotImage {
-    /// It changes the value of the slot.
+    /// A permutation changes the value of the slot.
     Held(PlaceKind),
     /// The slot is an element of an array that is subscripted by members.
     Element(CellImage),
@@ -165,12 +165,13 @@ pub(crate) enum CellContent {
     Of(PlaceKind),
     /// The owner of a lock.
     Owner,
-    /// A message, if there are more messages in the cell than this number.
+    /// A place of a channel: the kind of the message, the cell with the number of messages, and the
+    /// index of this place. It holds a message if there are more messages than this index.
     Message(PlaceKind, u32, i64),
 }
 
 impl Symmetry {
-    /// Returns the member and the family of an initial process.
+    /// Returns the family and the member of an initial process.
     pub fn member(&self, process: u32) -> Option<(u32, u32)> {
         *self.processes.get(process as usize)?
     }
@@ -321,7 +322,7 @@ fn same(code: &Code, plain: &Renamed, renamed: &Renamed, swap: &Swap) -> bool {
         && properties(plain) == properties(renamed)
 }
 
-/// Returns the families whose processes start no other processes.
+/// Returns the families of a program whose processes start no other processes.
 fn families(program: &Program) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
     let processes = &program.processes;
@@ -368,7 +369,7 @@ fn spawns(program: &Program, body: &[Stmt]) -> bool {
     has(&mut body.iter(), spawns) || has(&mut body.iter(), calls) && has(&mut procedures, spawns)
 }
 
-/// Returns the instructions of a process that starts no others.
+/// Returns the instructions of a process that starts no other process.
 fn body(code: &Code, process: u32) -> std::ops::Range<u32> {
     let first = code.processes[process as usize].pc;
     let after = code.begins.partition_point(|(begin, _)| *begin <= first);
@@ -379,7 +380,8 @@ fn body(code: &Code, process: u32) -> std::ops::Range<u32> {
     first..end
 }
 
-/// Whether the code of two processes has its marks, calls and live locals at the same places.
+/// Whether the two processes of each pair have their marks, calls and live locals at the same
+/// places.
 fn aligned(code: &Code, pairs: &[[u32; 2]]) -> bool {
     pairs.iter().all(|&[one, other]| {
         let (one, other) = (body(code, one), body(code, other));
@@ -398,8 +400,8 @@ fn aligned(code: &Code, pairs: &[[u32; 2]]) -> bool {
 }
 
 impl Symmetry {
-    /// Returns the symmetry of some groups; each group lists members of linked families by their
-    /// indices in the range.
+    /// Returns the symmetry of the given groups. Each group lists members of linked families by
+    /// their indices in the range.
     fn from_groups(code: &Code, typing: &Typing, groups: &[Vec<(u32, u32)>]) -> Self {
         let program = code.program();
         let families = &typing.families;
@@ -433,8 +435,8 @@ impl Symmetry {
                     symmetry.processes[process as usize] = Some((family, member));
                     symmetry.of_family[family as usize][member as usize] = process;
                     symmetry.values[family as usize].1[index as usize] = Some(member);
-                    let stands_for = body(code, first + representative);
-                    for (pc, place) in body(code, process).zip(stands_for) {
+                    let representative_body = body(code, first + representative);
+                    for (pc, place) in body(code, process).zip(representative_body) {
                         symmetry.places[pc as usize] = place;
                     }
                 }

@@ -1,8 +1,8 @@
 //! The fingerprints of a program's parts, with two members exchanged.
 //!
-//! The walk also checks types. It finds no symmetry if an expression that may be a member stands in
-//! place of a plain number, or the other way round, or if a member is used in a way that a
-//! scalarset forbids. So this walk alone decides; it does not matter how the types were guessed.
+//! The walk also checks types. It rejects the symmetry if an expression that may be a member is
+//! used as a plain number, or the other way round, or if a member is used in a way that a scalarset
+//! forbids. So this walk alone decides, and a wrong guess of the types does no harm.
 
 use mazurka_core::Fingerprint;
 
@@ -113,8 +113,8 @@ struct BodyWalk<'a> {
     body: u32,
     /// Whether an expression is evaluated in one step.
     one_step: bool,
-    /// Whether values are kept in temporaries. Temporaries hold plain numbers, so then only
-    /// constants, which are not kept, may be members.
+    /// Whether values are kept in temporaries. Temporaries hold plain numbers, so in this case only
+    /// constants may be members, because they are not kept.
     kept: bool,
 }
 
@@ -132,7 +132,7 @@ fn sequence(tagged: Fingerprint, parts: impl IntoIterator<Item = Fingerprint>) -
 
 fn multiset(tagged: Fingerprint, parts: &[Fingerprint]) -> Fingerprint {
     let sum = parts.iter().fold(Fingerprint::ZERO, |sum, &part| {
-        // The tag prevents that a sum of sums is mistaken for one sum.
+        // The tag makes a sum of sums different from a single sum.
         sum.and(tag(1).then_all(part))
     });
     tagged.then_all(sum).then(parts.len() as u64)
@@ -154,7 +154,8 @@ impl BodyWalk<'_> {
         self.swap.map_or(value, |swap| swap.apply(kind, value)) as u64
     }
 
-    /// Returns the kind of a place that an expression reads; `None` if the context determines it.
+    /// Returns the kind of the place that an expression reads; `None` if the context determines the
+    /// kind.
     fn kind(&self, e: &Expr) -> Option<PlaceKind> {
         match &e.kind {
             ExprKind::Const(_) | ExprKind::Choose(..) => None,
@@ -201,7 +202,7 @@ impl BodyWalk<'_> {
         }
     }
 
-    /// Returns the fingerprint of an expression that should be of a kind.
+    /// Returns the fingerprint of an expression, which must be of the wanted kind.
     fn expr(&self, e: &Expr, wanted: PlaceKind) -> Option<Fingerprint> {
         let plain = wanted == PlaceKind::Plain;
         let stays = match e.kind {
@@ -303,7 +304,8 @@ impl BodyWalk<'_> {
         })
     }
 
-    /// Returns the values of the members of a kind, for each family: the least, and the end.
+    /// Returns the range of the values of the members of a kind, for each family: the least value,
+    /// and the end.
     fn ranges(&self, kind: PlaceKind) -> impl Iterator<Item = (i64, i64)> {
         let families = self.typing.families.iter().enumerate();
         let ranges = families.filter_map(move |(at, family)| match kind {
@@ -314,7 +316,7 @@ impl BodyWalk<'_> {
         ranges.map(|(least, count)| (least, least + i64::from(count)))
     }
 
-    /// Whether a `choose` ranges over all members of a kind, or over none.
+    /// Checks that a `choose` ranges over all members of a kind or over none.
     fn chooses_all(&self, kind: PlaceKind, from: &Expr, to: &Expr) -> Option<()> {
         let (ExprKind::Const(from), ExprKind::Const(to)) = (&from.kind, &to.kind) else {
             return None;
@@ -398,8 +400,8 @@ impl BodyWalk<'_> {
         Some(to.then_all(self.expr(value, kind)?))
     }
 
-    /// Returns the walk for one of several values, each of which is computed before the next.
-    fn among(&self, count: usize) -> Self {
+    /// Returns the walk for one of `count` values that are computed one after the other.
+    fn one_of_values(&self, count: usize) -> Self {
         Self {
             kept: count > 1,
             ..*self
@@ -413,7 +415,7 @@ impl BodyWalk<'_> {
 
     /// Returns the fingerprint of the index of a lock.
     fn lock(&self, e: &Expr, kind: PlaceKind) -> Option<Fingerprint> {
-        self.among(2).expr(e, kind)
+        self.one_of_values(2).expr(e, kind)
     }
 
     fn plain_local(&self, local: LocalId) -> Option<Fingerprint> {
@@ -422,7 +424,7 @@ impl BodyWalk<'_> {
     }
 
     fn arguments(&self, procedure: u32, arguments: &[Expr]) -> Option<Fingerprint> {
-        let walk = self.among(arguments.len());
+        let walk = self.one_of_values(arguments.len());
         let argument = |(at, e): (usize, &Expr)| {
             let (kind, _) = self.typing.local(procedure, LocalId(at as u32));
             walk.expr(e, kind)
@@ -447,7 +449,7 @@ impl BodyWalk<'_> {
             StmtKind::End => tag(111),
             StmtKind::Block(body) => tag(112).then_all(self.stmts(body)?),
             StmtKind::Assign(places, values) => {
-                let (pairs, walk) = (places.iter().zip(values), self.among(values.len()));
+                let (pairs, walk) = (places.iter().zip(values), self.one_of_values(values.len()));
                 let parts: Option<Vec<_>> = pairs
                     .map(|(place, value)| walk.assignment(place, value))
                     .collect();
@@ -522,7 +524,7 @@ impl BodyWalk<'_> {
     fn declared(&self, local: LocalId, values: &[Expr]) -> Option<Fingerprint> {
         let (kind, kinds) = self.typing.local(self.body, local);
         let tagged = tag(114).then(local.0.into());
-        let walk = self.among(values.len());
+        let walk = self.one_of_values(values.len());
         let parts: Option<Vec<_>> = values.iter().map(|e| walk.expr(e, kind)).collect();
         let parts = parts?;
         if kinds.iter().all(|&kind| kind == PlaceKind::Plain) {

@@ -5,8 +5,8 @@
 //! are in the class of plain numbers.
 //!
 //! The checker has replaced `i` by numbers, so the constants identify the classes of members. In
-//! such a class, each process of a family contains one value more often than the other processes
-//! do. This value is its `i`, or its process number.
+//! such a class, each process of a family contains one value more often than the other processes of
+//! the family do. This value is its `i`, or its process number.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -23,7 +23,7 @@ use crate::code::Code;
 #[derive(Debug)]
 pub(super) struct Typing {
     pub families: Vec<Family>,
-    /// For each family, the first of its linked families.
+    /// For each family, the first of the families that it is linked with.
     links: Vec<u32>,
     pub vars: Vec<PlaceKind>,
     pub dims: Vec<SmallVec<[PlaceKind; 2]>>,
@@ -218,7 +218,7 @@ fn clears(
     let declared = &program.vars[var.0 as usize];
     let found = indices(&dims(&declared.shape, declared.len), index);
     let at = found.as_ref().and_then(|found| found.get(depth));
-    // A send writes the place after the last message, whose index is not constant.
+    // A send does not clear a place: the index of the place that it writes is not constant.
     matches!(value.kind, ExprKind::Const(0)) && matches!(at, Some(ElementIndex::Known(_)))
 }
 
@@ -237,12 +237,13 @@ enum FlowPlace {
 struct Flow<'a> {
     program: &'a Program,
     families: Vec<Family>,
-    spots: FxHashMap<FlowPlace, usize>,
-    /// For each place, another one of its class; itself if it represents the class (union-find).
+    nodes: FxHashMap<FlowPlace, usize>,
+    /// For each place, another place of its class; the place itself if it represents the class
+    /// (union-find).
     parents: Vec<usize>,
     /// The family and the process of the current body.
     origin: Option<(u32, u32)>,
-    /// Constants: their place, their family and process, and their value.
+    /// The constants, each with its place, family, process and value.
     constants: Vec<(usize, u32, u32, i64)>,
     messages: FxHashMap<u32, (u32, usize)>,
 }
@@ -258,7 +259,7 @@ impl<'a> Flow<'a> {
         Self {
             program,
             families,
-            spots: FxHashMap::default(),
+            nodes: FxHashMap::default(),
             parents: Vec::new(),
             origin: None,
             constants: Vec::new(),
@@ -271,12 +272,12 @@ impl<'a> Flow<'a> {
         self.parents.len() - 1
     }
 
-    fn node(&mut self, spot: FlowPlace) -> usize {
-        if let Some(&known) = self.spots.get(&spot) {
+    fn node(&mut self, place: FlowPlace) -> usize {
+        if let Some(&known) = self.nodes.get(&place) {
             return known;
         }
         let node = self.fresh();
-        self.spots.insert(spot, node);
+        self.nodes.insert(place, node);
         node
     }
 
@@ -505,8 +506,8 @@ impl<'a> Flow<'a> {
                 link(&mut links, families);
             }
         }
-        let kind_of = |flow: &mut Self, spot: FlowPlace, len: Option<u32>| {
-            let Some(&node) = flow.spots.get(&spot) else {
+        let kind_of = |flow: &mut Self, place: FlowPlace, len: Option<u32>| {
+            let Some(&node) = flow.nodes.get(&place) else {
                 return PlaceKind::Plain;
             };
             let root = flow.find(node);
@@ -542,10 +543,10 @@ impl<'a> Flow<'a> {
         let vars =
             (0..program.vars.len() as u32).map(|var| kind_of(&mut self, FlowPlace::Var(var), None));
         let vars = vars.collect();
-        let of_dims = |flow: &mut Self, sizes: &[u32], spot: &dyn Fn(u32) -> FlowPlace| {
+        let of_dims = |flow: &mut Self, sizes: &[u32], place: &dyn Fn(u32) -> FlowPlace| {
             let sizes = sizes.iter().enumerate();
             sizes
-                .map(|(at, &len)| kind_of(flow, spot(at as u32), Some(len)))
+                .map(|(at, &len)| kind_of(flow, place(at as u32), Some(len)))
                 .collect()
         };
         let mut var_dims = Vec::new();
@@ -562,16 +563,16 @@ impl<'a> Flow<'a> {
         let bodies = program.procedures.len() + program.processes.len();
         let mut locals = Vec::new();
         for body in 0..bodies as u32 {
-            let stands = self.stands_for(body);
+            let source_body = self.representative(body);
             let mut of_body = Vec::new();
             for (at, local) in frame(program, body).locals.iter().enumerate() {
                 let at = at as u32;
                 let sizes = dims(&local.shape, local.len);
-                let kind = kind_of(&mut self, FlowPlace::Local(stands, at), None);
+                let kind = kind_of(&mut self, FlowPlace::Local(source_body, at), None);
                 of_body.push((
                     kind,
                     of_dims(&mut self, &sizes, &|dim| {
-                        FlowPlace::LocalDim(stands, at, dim)
+                        FlowPlace::LocalDim(source_body, at, dim)
                     }),
                 ));
             }
@@ -588,8 +589,8 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Returns the body that represents another one: that of the first process of its family.
-    fn stands_for(&self, body: u32) -> u32 {
+    /// Returns the body that represents a body: the body of the first process of its family.
+    fn representative(&self, body: u32) -> u32 {
         let before = self.program.procedures.len() as u32;
         let family = self
             .families
@@ -598,7 +599,7 @@ impl<'a> Flow<'a> {
         family.map_or(body, |family| before + family.first)
     }
 
-    /// Returns the classes of members: the kind of each, and the families whose processes it
+    /// Returns the classes of members, each with its kind and the families whose processes it
     /// distinguishes.
     fn kinds(&mut self) -> FxHashMap<usize, (PlaceKind, Vec<u32>)> {
         type Counted = BTreeMap<i64, u32>;
@@ -618,13 +619,13 @@ impl<'a> Flow<'a> {
         let mut kinds = FxHashMap::default();
         for (root, families) in counted {
             let mut candidates: Option<Vec<PlaceKind>> = None;
-            let mut told = Vec::new();
+            let mut distinguished = Vec::new();
             for (number, of_family) in families {
                 let family = &self.families[number as usize];
                 let Some(own) = own_values(family, &of_family) else {
                     continue;
                 };
-                told.push(number);
+                distinguished.push(number);
                 let mut of_family = Vec::new();
                 let values = own.iter().zip(family.least..);
                 if values.clone().all(|(own, value)| *own == Some(value)) {
@@ -648,7 +649,7 @@ impl<'a> Flow<'a> {
                 });
             }
             let ranges = |flow: &Self| {
-                let mut all = told
+                let mut all = distinguished
                     .iter()
                     .map(|&family| flow.families[family as usize].range());
                 let first = all.next();
@@ -659,8 +660,10 @@ impl<'a> Flow<'a> {
                 all.into_iter().find(fits)
             });
             match kind {
-                Some(PlaceKind::Value(_)) => kinds.insert(root, (PlaceKind::Value(told[0]), told)),
-                Some(kind) => kinds.insert(root, (kind, told)),
+                Some(PlaceKind::Value(_)) => {
+                    kinds.insert(root, (PlaceKind::Value(distinguished[0]), distinguished))
+                }
+                Some(kind) => kinds.insert(root, (kind, distinguished)),
                 None => None,
             };
         }
@@ -682,7 +685,7 @@ pub(super) fn compared<'e>(op: BinaryOp, a: &'e Expr, b: &'e Expr) -> Option<(&'
 }
 
 /// Whether a comparison with a constant has the same result for all numbers of a range. The range
-/// has no negative numbers, and is so small that all of them fit into every type.
+/// must have no negative numbers, and be so small that its numbers fit into every type.
 pub(super) fn is_one_sided(op: BinaryOp, a: &Expr, b: &Expr, (least, end): (i64, i64)) -> bool {
     let holds = |number: i64| {
         let value = |e: &Expr| match e.kind {
@@ -700,8 +703,8 @@ pub(super) fn is_one_sided(op: BinaryOp, a: &Expr, b: &Expr, (least, end): (i64,
     least >= 0 && holds(least) == holds(end - 1)
 }
 
-/// Returns, for each process of a family, the value that it contains more often than the others;
-/// `None` if all have the same values.
+/// Returns, for each process of a family, the value that it contains more often than the other
+/// processes do; `None` if all processes have the same values.
 fn own_values(
     family: &Family,
     counted: &BTreeMap<u32, BTreeMap<i64, u32>>,
@@ -729,7 +732,7 @@ fn own_values(
     Some(all.iter().map(own).collect())
 }
 
-/// Links some families, which are then permuted together.
+/// Links families, so that they are permuted together.
 fn link(links: &mut [u32], families: &[u32]) {
     let roots: Vec<u32> = families
         .iter()

@@ -1,4 +1,4 @@
-//! The machine's knowledge of future steps: their claims, and its promises.
+//! What the machine knows about future steps: their claims, and its promises.
 
 use mazurka_core::{Access, AccessKind, Blocker, Claims, ProcessId, Promises, add_claim};
 
@@ -7,8 +7,8 @@ use crate::run::machine::Machine;
 use crate::run::state::Life;
 use crate::run::{InstrRange, Plain, peek};
 
-/// Finds the claims of a step that starts with these locals. Returns their key. `into`
-/// must be empty.
+/// Adds the claims of a step that starts with these locals to `into`, which must be empty. Returns
+/// their key.
 #[inline(always)]
 pub(super) fn claims_of(
     code: &Code,
@@ -36,7 +36,8 @@ pub(super) fn claims_of(
     }
 }
 
-/// Computes the claims if sends and receives claim different ends of a channel.
+/// Adds the claims of a step where sends and receives claim different ends of a channel. Returns
+/// their key.
 #[inline(never)]
 fn claims_of_ends(
     code: &Code,
@@ -54,7 +55,7 @@ fn claims_of_ends(
     }
 }
 
-/// Finds the claims of a step that accesses array elements.
+/// Adds the claims of a step that accesses array elements. Returns their key.
 fn claims_with(
     code: &Code,
     claims: &[Claim],
@@ -117,7 +118,7 @@ impl Promises for Machine {
         };
         if state.registers.life == Life::Alive {
             let reach = self.code.reach();
-            for pc in state.stands_at() {
+            for pc in state.code_positions() {
                 reach.add_from(pc, into);
             }
         }
@@ -135,7 +136,7 @@ impl Promises for Machine {
         let interference = self.code.interference();
         state.registers.life == Life::Alive
             && state
-                .stands_at()
+                .code_positions()
                 .any(|pc| interference.from(pc, claims, waits))
     }
 

@@ -2,13 +2,12 @@
 //! a channel.
 //!
 //! Message i is received after it is sent, and message i + capacity is sent after message i is
-//! received. Nothing else orders a send and a receive: where both are possible, either order
-//! leaves the same messages in the channel. Sends are ordered among themselves, and so are
-//! receives. So one of the events that a step waits for is enough: with n messages in the
-//! channel, a receive waits for the n-th send before it, and with room for m messages, a send
-//! waits for the m-th receive before it. A step that may do anything else with the channel claims
-//! both ends. It is ordered with all other accesses to the channel, so the search for the
-//! enabling event stops there.
+//! received. There is no other order between a send and a receive: if both are possible, either
+//! order leaves the same messages in the channel. Sends are ordered among themselves, and so are
+//! receives. So one enabling event is enough: with n messages in the channel, a receive waits for
+//! the n-th send before it, and with room for m messages, a send waits for the m-th receive before
+//! it. A step that may do anything else with the channel claims both ends. That step is ordered
+//! with all other accesses to the channel, so the search for the enabling event stops at it.
 
 use mazurka_core::{Access, Enabling};
 
@@ -16,7 +15,7 @@ use super::Machine;
 use crate::code::{ChannelEndClaims, Op, PureEnd};
 
 impl Machine {
-    /// Finds the events that enabled the last step.
+    /// Records the events that enabled the last step.
     #[inline(never)]
     pub(super) fn find_enabling(&mut self) {
         let last = self.taken.len() - 1;
@@ -31,7 +30,7 @@ impl Machine {
         self.run[last].enabled_by.extend(found);
     }
 
-    /// Returns the channel operation of the step at a position.
+    /// Returns the channel ends of the step at a position of the run.
     fn ends_of(&self, at: usize) -> Option<&ChannelEndClaims> {
         match self.code.ops[self.taken[at].pc as usize] {
             Op::Mark(step) | Op::Open(step) => self.code.steps[step as usize].ends.as_deref(),
@@ -39,7 +38,7 @@ impl Machine {
         }
     }
 
-    /// Returns the event that the last step has waited for at an end.
+    /// Returns the event that enabled the last step at a channel end.
     fn enabling(&self, last: usize, end: &PureEnd) -> Option<Enabling> {
         let own = &self.run[last];
         let counts = |access: &&Access| end.counts.contains(access.first);

@@ -7,7 +7,7 @@ use super::Machine;
 use crate::code::symmetry::{CellContent, CellImage, SlotImage, Symmetry};
 use crate::run::state::{Life, Process};
 
-/// The first word of a member's name, and of no other name.
+/// The first word of the name of a member. No other name begins with it.
 const MEMBER: u64 = u64::MAX - 1;
 
 /// A machine whose program has interchangeable processes.
@@ -97,7 +97,8 @@ impl Machine {
         }
     }
 
-    /// Returns the sum of the processes that permutations change, or of the other processes.
+    /// Returns the sum of the fingerprints of the processes that permutations change, or of the
+    /// other processes.
     fn images(
         &self,
         symmetry: &Symmetry,
@@ -115,7 +116,7 @@ impl Machine {
         all
     }
 
-    /// Returns the fingerprint of all data of a process that can matter later.
+    /// Returns the fingerprint of the data of a process that can matter later.
     fn renamed_process(
         &self,
         symmetry: &Symmetry,

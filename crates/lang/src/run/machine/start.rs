@@ -14,9 +14,9 @@ impl Machine {
         let prints = !self.code.program.prints.is_empty();
         for process in 0..self.code.processes.len() as u32 {
             if prints {
-                let mut heard = Prints::default();
-                self.start_process(process, &mut event, &mut heard);
-                self.printed_at_start.push(heard.texts());
+                let mut situation = Prints::default();
+                self.start_process(process, &mut event, &mut situation);
+                self.printed_at_start.push(situation.texts());
             } else {
                 self.start_process(process, &mut event, &mut NoListener)
             }

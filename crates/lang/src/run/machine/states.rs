@@ -1,4 +1,4 @@
-//! Whole states: how to keep, compare and restore them.
+//! Whole states: stored, compared and restored.
 
 use mazurka_core::{Fairness, Fingerprint, ProcessId, Semantics, Symmetric, Temporal};
 use smallvec::SmallVec;
@@ -9,7 +9,7 @@ use crate::run::state::{Life, Process, State};
 use crate::run::{InstrRange, Plain, peek};
 
 impl Machine {
-    /// Returns the fingerprint of the cells among these that are compared for determinism.
+    /// Returns the fingerprint of those of the given cells that are compared for determinism.
     pub(super) fn observed(&self, cells: &[i64]) -> Fingerprint {
         let observed = self.code.observed.iter();
         observed.fold(Fingerprint::EMPTY, |all, &cell| {
@@ -25,7 +25,7 @@ impl Machine {
         self.code.watched_slots.iter().map(value)
     }
 
-    /// Returns the fingerprint of everything of a process that can matter later.
+    /// Returns the fingerprint of the data of a process that can matter later.
     #[inline]
     fn process_fingerprint(&self, id: ProcessId, process: &Process<i64, ()>) -> Fingerprint {
         let r = &process.registers;
@@ -64,10 +64,10 @@ impl Semantics for Machine {
         self.state.clone()
     }
 
-    /// Omits dead locals; processes are identified by their names.
+    /// Omits dead locals, and identifies processes by their names.
     fn fingerprint(&self) -> Fingerprint {
         let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
-        // No fingerprint of a process starts like this.
+        // No fingerprint of a process starts with this word.
         let mut all = Fingerprint::EMPTY.then(u64::MAX);
         for &value in variables {
             all = all.then(value as u64);
@@ -83,7 +83,7 @@ impl Semantics for Machine {
                 all = all.and(self.process_fingerprint(ProcessId(at as u32), process));
             }
         }
-        // The locals of properties matter even if they are dead.
+        // The locals that properties mention matter even if they are dead.
         for value in self.watched() {
             all = all.then(value as u64);
         }
@@ -116,7 +116,7 @@ impl Semantics for Machine {
     fn is_endless(&self, process: ProcessId) -> bool {
         let process = self.state.processes.get(process.index());
         process.is_some_and(|process| {
-            let outermost = process.stands_at().last();
+            let outermost = process.code_positions().last();
             outermost.is_some_and(|pc| self.code.is_endless(pc))
         })
     }
@@ -146,7 +146,8 @@ impl Semantics for Machine {
         }
     }
 
-    /// Coverage is recorded by places of the source, which interchangeable processes share.
+    /// Coverage needs no symmetry: it is recorded by places of the source, which interchangeable
+    /// processes share.
     fn symmetry(&self) -> Option<&dyn Symmetric> {
         let found = self.code.symmetry().is_some();
         found.then_some(self as &dyn Symmetric)

@@ -1,4 +1,4 @@
-//! Makes steps, and records what they pass if a search wants to know.
+//! Makes steps, and records the instructions that they pass if the search needs coverage.
 
 use mazurka_core::{Event, ProcessId, StepError};
 
@@ -21,15 +21,15 @@ impl Machine {
                 self.run_step(process, rest, outcomes, &mut NoListener)
             }
             // A live process rests at a mark.
-            None if self.is_alive(process) => self.step_heard(process, outcomes, &mut NoListener),
+            None if self.is_alive(process) => self.step_with(process, outcomes, &mut NoListener),
             None => return Err(StepError::NotReady),
         };
         made.map_err(StepError::from)
     }
 
-    /// Makes a step and records what it passes.
+    /// Makes a step and records the instructions that it passes.
     #[inline(never)]
-    pub(super) fn make_noted_step(
+    pub(super) fn make_recorded_step(
         &mut self,
         process: ProcessId,
         outcomes: &[i64],
@@ -37,7 +37,8 @@ impl Machine {
         let mark = self.rests_at(process);
         let made = self.make_step(process, outcomes).map(|_| ());
         let side = mark.zip(self.rests_at(process)).and_then(|(mark, to)| {
-            // A quick step does not interpret the end of a `for`, so nothing was recorded for it.
+            // A quick step does not interpret the end of a `for`, so the side of its test is not
+            // recorded yet.
             match self.code.quick.get(mark as usize)?.as_ref()?.then {
                 AfterAccess::Next(_, next) => next.side_to(to),
                 AfterAccess::Rest(_) | AfterAccess::End(_) | AfterAccess::More(_) => None,

@@ -1,4 +1,4 @@
-//! Quick steps have the same effects as the interpreter.
+//! Tests that quick steps have the same effects as the interpreter.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ fn quick_steps_do_what_the_interpreter_does() {
                 }
                 let process = ready[random.below(ready.len() as u64) as usize];
                 let event = quick.step(process, &[]).unwrap();
-                let expected = slow.step_heard(process, &[], &mut NoListener).unwrap();
+                let expected = slow.step_with(process, &[], &mut NoListener).unwrap();
                 assert_eq!(event, expected, "{source}");
                 assert_eq!(quick.state, slow.state, "{source}");
             }

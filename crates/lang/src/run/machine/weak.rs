@@ -1,4 +1,4 @@
-//! The properties of a program that engines for weak memory models need.
+//! The parts of the machine that engines for weak memory models need.
 
 use mazurka_core::{AccessOrder, Claims, Event, MemoryOrder, ProcessId, StepError, WeakMemory};
 
@@ -7,28 +7,28 @@ use crate::check::hir::Atomicity;
 use crate::code::{Claim, Code, Op, Range};
 use mazurka_diagnostics::Span;
 
-/// Why a program cannot run under a weak memory model.
+/// The reason why a program cannot run under a weak memory model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotWeak {
     /// In atomicity statement, a step may make several accesses.
     #[error("each access has to be a step of its own: write `atomicity access` in the file")]
     Statements,
-    /// It has a property of states.
+    /// The program has a property of states.
     #[error(
         "`invariant`, `cover`, `refines` and temporal properties are about states, and there are none: write `assert` or `ensures`"
     )]
     States,
-    /// It has objects that are lowered to variables without known memory orders.
+    /// The program has objects that are lowered to variables without memory orders.
     #[error(
         "semaphores, reader–writer locks, condition variables, barriers and locks that are tried are explored as interleavings only: use `lock` and atomic variables"
     )]
     Objects,
-    /// It has an object with operations that clients call.
+    /// The program has an object with operations that clients call.
     #[error(
         "`spec object`: histories are decided for interleavings only, where time orders operations: leave out --memory"
     )]
     Clients,
-    /// It has ghosts, which are written in the same step as another variable.
+    /// The program has ghosts, which are written in the same step as another variable.
     #[error(
         "ghost variables are written together with something else, and each step makes one access: leave them out"
     )]
@@ -39,7 +39,7 @@ pub enum NotWeak {
         /// Where the step is.
         line: usize,
     },
-    /// A step accesses several places, which only became apparent when it ran.
+    /// A step accesses several places, which was detected only when it ran.
     #[error(
         "line {line}: this step does several things at once, such as to choose and to write, or to wait for (or exchange, or select an element by) a value that is not known: take it apart, as in `let v = x; if v > 0 {{ … }}`"
     )]
@@ -50,8 +50,8 @@ pub enum NotWeak {
 }
 
 impl Code {
-    /// Whether the program can run under weak memory models: each of its steps makes one access,
-    /// and it states nothing about states.
+    /// Checks that the program can run under weak memory models: each of its steps makes one
+    /// access, and it has no property of states.
     ///
     /// # Errors
     ///
@@ -109,9 +109,9 @@ impl Code {
 
     /// Returns the memory order of a step's access to a cell. A fence has no cell.
     pub(in crate::run) fn order_at(&self, step: Option<u32>, cell: Option<u32>) -> AccessOrder {
-        let said = step.and_then(|step| self.steps[step as usize].order);
+        let named = step.and_then(|step| self.steps[step as usize].order);
         let atomic = cell.is_none_or(|cell| self.is_atomic(cell));
-        match (said, atomic) {
+        match (named, atomic) {
             (Some(order), true) => order,
             (None, true) => MemoryOrder::SeqCst.into(),
             (_, false) => MemoryOrder::Plain.into(),

@@ -1,10 +1,10 @@
-//! All orders of the steps of one run, from any initial values; each step takes its recorded path.
+//! All orders of the steps of one run, from any initial values. Each step takes its recorded path.
 //!
 //! Guarded-command paper, Examples 7 and 11: the path condition of a permutation says from which
 //! initial states it is executable.
 //!
-//! For explorers this is a separate program: its processes make the recorded steps and no others. A
-//! step is possible if the path condition is still satisfiable with it.
+//! For explorers this is a separate program, whose processes make the recorded steps and no others.
+//! A step is possible if the path condition after it is satisfiable.
 
 use mazurka_core::record::Binding;
 use mazurka_core::{
@@ -24,7 +24,7 @@ pub(super) struct Recorded {
     pub claims: Claims,
 }
 
-/// A recorded run, as the steps of each process, to be made in other orders from any
+/// A recorded run, as the steps of each process. They can be made in other orders and from other
 /// initial values.
 #[derive(Debug)]
 pub struct AnyStart {
@@ -45,16 +45,16 @@ pub struct Outlook {
 /// Whether two runs from the same initial values may end differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Disagreement {
-    /// They never do.
+    /// They always end equally.
     Never,
-    /// They do from some initial values.
+    /// They end differently from some initial values.
     When {
         /// The condition on these initial values.
         condition: String,
         /// An example.
         example: Vec<Binding>,
     },
-    /// The solver cannot decide it.
+    /// The solver cannot decide whether they can end differently.
     Unknown(String),
 }
 
@@ -68,12 +68,12 @@ impl AnyStart {
             statuses: Vec::new(),
             varies: false,
         };
-        this.look();
+        this.store_statuses();
         this
     }
 
-    /// Whether steps claim other elements, or acquire other locks, from other initial values. Then
-    /// the results are not valid.
+    /// Whether steps claim other elements, or acquire other locks, from other initial values. If
+    /// so, the results are not valid.
     pub fn varies(&self) -> bool {
         self.varies || self.machine.selects
     }
@@ -89,8 +89,8 @@ impl AnyStart {
         self.steps.get(process.index())?.get(made)
     }
 
-    /// Finds the status of each process in the current state.
-    fn look(&mut self) {
+    /// Stores the status of each process in the current state.
+    fn store_statuses(&mut self) {
         let depth = self.machine.events().len();
         let mut statuses = Vec::with_capacity(self.machine.table.len());
         for process in (0..self.machine.table.len() as u32).map(ProcessId) {
@@ -131,7 +131,7 @@ impl AnyStart {
         made.is_ok()
     }
 
-    /// Returns the outlook of the current run.
+    /// Returns the condition and the result of the current run.
     pub fn outlook(&self) -> Outlook {
         let code = &self.machine.code;
         let value = |&cell: &u32| {
@@ -174,7 +174,7 @@ impl AnyStart {
         values.map(Some)
     }
 
-    /// Finds the initial values from which two runs are both executable and end differently.
+    /// Determines the initial values from which two runs are both executable and end differently.
     pub fn disagreement(&self, one: &Outlook, other: &Outlook) -> Disagreement {
         let mut logic = self.machine.logic.borrow_mut();
         let pairs = one.observed.iter().zip(&other.observed);
@@ -243,7 +243,7 @@ impl Execution for AnyStart {
         if self.status(process) != Status::Ready || !self.try_step(process) {
             return Err(StepError::NotReady);
         }
-        self.look();
+        self.store_statuses();
         let last = self.machine.events().len() - 1;
         Ok(&self.machine.events()[last])
     }

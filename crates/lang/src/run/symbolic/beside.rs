@@ -1,10 +1,11 @@
-//! Two programs over the same unknown values: can one reach a result that the other, with the same
-//! values, never reaches?
+//! Decides for two programs over the same unknown values whether one can reach a result that the
+//! other, with the same values, never reaches.
 //!
 //! Both machines share their terms. A value has the same term in both if it has the same name:
 //! inputs by process and number, initial values by variable. Let a run of the first have path
 //! condition φ and end with σ, and the runs of the other with the same kind of end have φᵢ and σᵢ.
-//! The run is alone for exactly the values that satisfy φ ∧ ⋀ ¬(φᵢ ∧ σ = σᵢ).
+//! No run of the other program matches the run for exactly the values that satisfy φ ∧ ⋀ ¬(φᵢ ∧ σ =
+//! σᵢ).
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,8 +29,8 @@ impl SymbolicMachine {
         Self::with_cells(code, max_local, (logic, cells), patience, None)
     }
 
-    /// Returns the values of these variables in the current state, and the path that leads to it.
-    /// Omits names that the program does not have.
+    /// Returns the values of these variables in the current state, and the path that leads to it,
+    /// as a set. Omits names that the program does not have.
     pub fn values_of(&self, names: &[String]) -> Observed {
         let cells = names.iter().filter_map(|name| {
             let vars = &self.code.program.vars;
@@ -39,11 +40,12 @@ impl SymbolicMachine {
         });
         Observed {
             values: cells.flatten().copied().collect(),
-            path: self.state.path.clone(),
+            path: self.path_as_set().into_vec(),
         }
     }
 
-    /// Whether there are values for which a run ends like this, and none of the others does.
+    /// Decides whether there are values for which a run is possible and no other run ends with the
+    /// same result.
     pub fn ends_alone<'a>(
         &self,
         run: &Observed,

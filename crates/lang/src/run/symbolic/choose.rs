@@ -1,7 +1,7 @@
 //! `choose` with unknown bounds.
 //!
 //! As with known bounds, every possible value is an outcome; the path condition says that it lies
-//! between the bounds. So a choice is concrete in every run, and runs that choose differently are
+//! between the bounds. So the chosen value is concrete in every run, and different values give
 //! different runs. If the solver cannot show that there are few values, the run ends undecided.
 
 use mazurka_core::Outcome;
@@ -14,8 +14,8 @@ use crate::code::Compare;
 use crate::code::fault::Fault;
 use crate::run::{Halt, Obstacle, StepInProgress, choose};
 
-/// Ranges with more values than this are not enumerated.
-const MOST: i64 = 256;
+/// The greatest number of values of a range that is enumerated.
+const MAX_VALUES: i64 = 256;
 
 impl TermDomain<'_> {
     /// Chooses a value between two bounds.
@@ -34,7 +34,7 @@ impl TermDomain<'_> {
         Ok(self.logic.constant(outcome.value))
     }
 
-    /// Returns a value, and one beyond the greatest possible one.
+    /// Returns a possible value as the outcome, with the end of the range of possible values.
     fn choose_between(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -112,8 +112,8 @@ impl TermDomain<'_> {
         ]
     }
 
-    /// Returns the least value of the lower bound on this path, and the greatest of the upper
-    /// bound; `None` if the range may be large.
+    /// Returns the least value of the lower bound and the greatest value of the upper bound on this
+    /// path; `None` if the range may be large.
     fn values_between(&mut self, first: Term, end: Term) -> Option<(i64, i64)> {
         let model = self.logic.model(self.path)?;
         let value = |cpu: &Self, term: Term| {
@@ -123,11 +123,11 @@ impl TermDomain<'_> {
         let (some_first, some_end) = (value(self, first)?, value(self, end)?);
         let least = self.extreme(first, some_first, -1)?;
         let beyond = self.extreme(end, some_end, 1)?;
-        (beyond.checked_sub(least)? <= MOST).then_some((least, beyond))
+        (beyond.checked_sub(least)? <= MAX_VALUES).then_some((least, beyond))
     }
 
-    /// Returns the extreme value of a bound, downwards (-1) or upwards (1) from a value that it can
-    /// have; `None` if that is far away.
+    /// Returns the extreme value of a bound, downwards (-1) or upwards (1) from a value that the
+    /// bound can have; `None` if the extreme value is far away.
     fn extreme(&mut self, bound: Term, some: i64, direction: i64) -> Option<i64> {
         if self.logic.known(bound).is_some() {
             return Some(some);
@@ -135,7 +135,7 @@ impl TermDomain<'_> {
         let (low, high) = match self.logic.terms.sort(bound) {
             Sort::Signed(bits) if bits < 64 => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
             Sort::Unsigned(bits) if bits < 64 => (0, (1 << bits) - 1),
-            // Larger values would be negative here.
+            // A value beyond `i64` is negative in this representation.
             Sort::Unsigned(_) if some < 0 => return None,
             Sort::Unsigned(_) => (0, i64::MAX),
             _ => (i64::MIN, i64::MAX),
@@ -153,10 +153,10 @@ impl TermDomain<'_> {
             let reached = self.logic.compare(comparison, false, bound, value);
             self.may_hold(reached)
         };
-        if reaches(MOST) {
+        if reaches(MAX_VALUES) {
             return None;
         }
-        let (mut near, mut far) = (0, MOST);
+        let (mut near, mut far) = (0, MAX_VALUES);
         while near + 1 < far {
             let middle = (near + far) / 2;
             if reaches(middle) {

@@ -1,12 +1,12 @@
 //! Fingerprints of symbolic states, as a whole and as sums of parts, and the decision whether one
 //! state covers another.
 //!
-//! A condition belongs to the process that decided it. So after any independent steps, a step
-//! changes the same parts by the same amounts, and two orders of steps with the same conditions
-//! have the same sum. Sums compare terms syntactically; if they differ, the solver may still find
-//! the states equal ([`Semantics::covers`]).
+//! A condition belongs to the process that decided it. So a step changes the same parts by the same
+//! amounts whether independent steps come before it or not, and two orders of steps with the same
+//! conditions have the same sum. Sums compare terms syntactically; if they differ, the solver may
+//! still find the states equal ([`Semantics::covers`]).
 
-use mazurka_core::{Fairness, Fingerprint, ProcessId, Semantics};
+use mazurka_core::{Execution, Fairness, Fingerprint, ProcessId, Semantics};
 use mazurka_smt::Term;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -18,7 +18,29 @@ use super::logic::Logic;
 use super::state::{SymbolicProcess, SymbolicState};
 
 impl SymbolicMachine {
-    /// Returns the fingerprint of everything of a process that can matter later.
+    /// Returns fingerprints of what is observed and of the path condition as a set. They are the
+    /// same in every machine for this program.
+    pub fn result_print(&self) -> (Fingerprint, Fingerprint) {
+        let observed = self.observation();
+        let logic = &mut *self.logic.borrow_mut();
+        let path = self.path_as_set().into_iter();
+        let conditions = path.map(|condition| logic.print(condition).then(1));
+        (
+            observed,
+            conditions.fold(Fingerprint::ZERO, Fingerprint::and),
+        )
+    }
+
+    /// Returns the conditions of the path, each once, in an order that does not depend on that of
+    /// the steps.
+    pub(super) fn path_as_set(&self) -> SmallVec<[Term; 32]> {
+        let mut path = SmallVec::from_slice(&self.state.path);
+        path.sort_unstable();
+        path.dedup();
+        path
+    }
+
+    /// Returns the fingerprint of the data of a process that can matter later.
     fn process_fingerprint(
         &self,
         logic: &mut Logic,
@@ -35,7 +57,7 @@ impl SymbolicMachine {
         if let Some(stayed) = process.extra.stayed {
             all = all.then_all(stayed.seen);
         }
-        for (pc, frame) in process.stands_at(&logic.terms) {
+        for (pc, frame) in process.code_positions(&logic.terms) {
             if pc != r.pc || frame != r.frame as usize {
                 all = all.then(u64::from(pc));
             }
@@ -72,8 +94,8 @@ impl SymbolicMachine {
                 let r = &process.registers;
                 (r.children, r.inputs, process.extra.stayed)
             };
-            let points = a.stands_at(&logic.terms);
-            if rest(a) != rest(b) || points != b.stands_at(&logic.terms) {
+            let points = a.code_positions(&logic.terms);
+            if rest(a) != rest(b) || points != b.code_positions(&logic.terms) {
                 return None;
             }
             for (pc, frame) in points {
@@ -103,12 +125,12 @@ impl Semantics for SymbolicMachine {
         self.code.fairness
     }
 
-    /// Omits dead locals. Processes are identified by their names. The order and repetition of
+    /// Omits dead locals, and identifies processes by their names. The order and repetition of
     /// conditions do not matter.
     fn fingerprint(&self) -> Fingerprint {
         let logic = &mut *self.logic.borrow_mut();
         let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
-        // No fingerprint of a process starts like this.
+        // No fingerprint of a process starts with this word.
         let mut all = Fingerprint::EMPTY.then(u64::MAX);
         for &value in variables {
             all = all.then_all(logic.print(value));
@@ -119,11 +141,8 @@ impl Semantics for SymbolicMachine {
                 owner => all.then_all(self.table.name(ProcessId(owner as u32 - 1))),
             };
         }
-        // A loop that returns to its state decides its condition again, which adds nothing new.
-        let mut path: SmallVec<[Term; 32]> = SmallVec::from_slice(&self.state.path);
-        path.sort_unstable();
-        path.dedup();
-        for condition in path {
+        // A loop that returns to its state decides the same condition again.
+        for condition in self.path_as_set() {
             all = all.and(logic.print(condition).then(1));
         }
         for (at, process) in self.state.processes.iter().enumerate() {
@@ -165,8 +184,8 @@ impl Semantics for SymbolicMachine {
         false
     }
 
-    /// Whether every valuation that takes the other's path takes this path too, and both states are
-    /// then equal. False if the solver cannot decide it.
+    /// Whether every valuation that takes the other path takes this path too, with an equal state.
+    /// False if the solver cannot decide it.
     fn covers(&self, other: &SymbolicState) -> bool {
         let Some(pairs) = self.to_compare(&self.state, other) else {
             return false;
@@ -188,7 +207,7 @@ impl Semantics for SymbolicMachine {
     fn is_endless(&self, process: ProcessId) -> bool {
         let process = self.state.processes.get(process.index());
         process.is_some_and(|process| {
-            let points = process.stands_at(&self.logic.borrow().terms);
+            let points = process.code_positions(&self.logic.borrow().terms);
             points
                 .last()
                 .is_some_and(|&(pc, _)| self.code.is_endless(pc))

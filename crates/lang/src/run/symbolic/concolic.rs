@@ -16,11 +16,11 @@ use crate::code::Code;
 use crate::code::compile::compile_symbolic;
 use crate::code::fault::{Fault, Site};
 
-/// The solver's limit. Every prefix of every permutation is a query, so none may take long.
-/// Abandoned queries are reported.
+/// The limit of the solver. Every prefix of every permutation is a query, so no query may take
+/// long. Abandoned queries are reported.
 const CONFLICTS: u64 = 2_000;
 
-/// Whether one of these mishaps says that a step was broken off.
+/// Whether a step was broken off, according to its mishaps.
 fn is_broken_off(mishaps: &[Mishap]) -> bool {
     let mut kinds = mishaps.iter().map(|mishap| mishap.kind);
     kinds.any(|kind| kind == MishapKind::BrokenOff)
@@ -33,8 +33,8 @@ struct Followed {
     way: DecidedPath,
 }
 
-/// Follows runs of a program from its own initial values, and says for which other initial values
-/// they would be the same: path(θ).
+/// Follows runs of a program from its own initial values, and computes the condition on the initial
+/// values under which a run would be the same: path(θ).
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -59,8 +59,8 @@ impl Concolic {
         Self::until(code, max_local, Patience::default())
     }
 
-    /// Makes a machine like `new`, which cannot follow a run with a step that takes longer than
-    /// this.
+    /// Makes a machine like `new`, with a limit to the time of a step. It cannot follow a run with
+    /// a longer step.
     pub fn until(code: &Code, max_local: u64, patience: Patience) -> Self {
         Self::with(code, max_local, None, patience)
     }
@@ -126,7 +126,9 @@ impl Concolic {
     /// `choose` between unknown bounds, numbers beyond 64 bits, or a step that was broken off.
     pub fn follow(&mut self, schedule: &Schedule) -> Result<(), StepError> {
         let pairs = self.run.iter().zip(&schedule.0);
-        let same = pairs.take_while(|(made, step)| made.step == **step).count();
+        let same = pairs
+            .take_while(|(events_made, step)| events_made.step == **step)
+            .count();
         self.run.truncate(same);
         self.machine.back_to(same);
         if is_broken_off(self.machine.initial_mishaps()) {
@@ -148,14 +150,14 @@ impl Concolic {
         Ok(())
     }
 
-    /// Returns the same steps, to be made in any order and from any initial values. `events`: those
-    /// of the run from its own initial values.
+    /// Returns the steps of the run, to be made in any order and from any initial values. `events`:
+    /// the events of the run from the initial values of the program.
     pub fn from_any_start(self, events: &[Event]) -> AnyStart {
         let processes = self.machine.processes().len();
         let mut steps: Vec<Vec<Recorded>> = vec![Vec::new(); processes];
-        let made = self.machine.events().iter().zip(events);
-        for ((told, event), followed) in made.zip(self.run) {
-            steps[told.process.index()].push(Recorded {
+        let events_made = self.machine.events().iter().zip(events);
+        for ((made_event, event), followed) in events_made.zip(self.run) {
+            steps[made_event.process.index()].push(Recorded {
                 outcomes: followed.step.outcomes.to_vec(),
                 way: followed.way,
                 claims: event.claims.clone(),
@@ -164,7 +166,7 @@ impl Concolic {
         AnyStart::new(self.machine, steps)
     }
 
-    /// path(θ): for which initial values the run would be the same.
+    /// Returns path(θ), the condition on the initial values under which the run would be the same.
     pub fn path_condition(&self) -> String {
         self.machine.show_term(self.machine.condition())
     }

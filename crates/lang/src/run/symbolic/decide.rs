@@ -1,10 +1,10 @@
-//! Decides unknown conditions: an outcome of the step says which side to take.
+//! Decides unknown conditions. The side that a step takes is an outcome of the step.
 //!
 //! Infeasible sides are not offered. Sides that the solver cannot decide are not offered, either:
 //! the search drops them, and its verdict reports that ([`Doubts`](super::Doubts)). So the path
 //! condition of a run is satisfiable if `requires` is, and a failure of the run occurs for some
-//! values. Following undecided sides would be no better: what is found there may not exist, and a
-//! search for a verdict would stop at it.
+//! values. Following undecided sides would be no better: a failure that is found there may not
+//! exist, but the search would stop at it.
 
 use mazurka_core::Outcome;
 use mazurka_smt::{Term, Why};
@@ -14,12 +14,12 @@ use crate::code::Range;
 use crate::code::fault::Fault;
 use crate::run::{Halt, Obstacle, StepInProgress};
 
-/// The local work that a decision counts for. Each decision splits the run, so a few hundred in one
-/// step are many.
+/// The amount of local work that a decision counts as. Each decision splits the run, so a few
+/// hundred decisions in one step are many.
 pub(super) const DECISION: u64 = 4000;
 
 impl TermDomain<'_> {
-    /// Decides which side of a condition to take.
+    /// Decides the side of a condition that the step takes.
     pub fn side(&mut self, step: &mut StepInProgress<'_>, condition: Term) -> Result<bool, Halt> {
         match self.guided(condition, true) {
             Some(decided) => decided,
@@ -54,8 +54,8 @@ impl TermDomain<'_> {
         step.use_fuel(DECISION)?;
         let opposite = self.logic.not(condition);
         let (value, end) = match step.given() {
-            // A given outcome was possible when it was offered. The solver may not decide that a
-            // second time.
+            // A given outcome was possible when it was offered, so it is accepted even if the
+            // solver cannot decide this again.
             Some(1) if self.possible(condition) != Ok(false) => (1, 2),
             Some(0) if self.possible(opposite) != Ok(false) => {
                 (0, 1 + i64::from(self.possible(condition) == Ok(true)))
@@ -70,8 +70,8 @@ impl TermDomain<'_> {
         Ok(value == 1)
     }
 
-    /// Takes a side of the test of an `if` or `while` that is known. Taken literally, the rules
-    /// COND and WHILE have two successors even then.
+    /// Takes a side of a test of an `if` or `while` whose value is known. Taken literally, the
+    /// rules COND and WHILE have two successors even for such a test.
     pub fn literal_side(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -88,11 +88,11 @@ impl TermDomain<'_> {
         Ok(value == 1)
     }
 
-    /// Returns the least outcome of a decision, and one beyond the greatest. A side that the solver
-    /// cannot decide is not offered, and becomes a doubt.
+    /// Returns the range of the outcomes of a decision: the least outcome, and the end. A side that
+    /// the solver cannot decide is not offered, and becomes a doubt.
     fn sides(&mut self, condition: Term, opposite: Term) -> Result<(i64, i64), Halt> {
         let no = self.possible(opposite);
-        // The path is feasible, so at least one side is.
+        // The path is feasible, so at least one side is feasible.
         if no == Ok(false) {
             return Ok((1, 2));
         }
@@ -114,7 +114,7 @@ impl TermDomain<'_> {
         }
     }
 
-    /// Whether a condition can hold on this path, or why that is unknown.
+    /// Whether a condition can hold on this path. The error is the reason why that is unknown.
     fn possible(&mut self, condition: Term) -> Result<bool, Why> {
         let condition = self.logic.condition(condition);
         self.path.push(condition);
@@ -128,8 +128,8 @@ impl TermDomain<'_> {
         self.possible(condition) != Ok(false)
     }
 
-    /// Whether a condition can hold on this path. If that is unknown, the side is given up and
-    /// becomes a doubt.
+    /// Whether a condition can hold on this path. If that is unknown, returns false and records a
+    /// doubt.
     pub fn does_hold(&mut self, condition: Term) -> bool {
         self.possible(condition).unwrap_or_else(|why| {
             self.logic.doubt(why);
@@ -156,7 +156,7 @@ impl TermDomain<'_> {
         let value = (first..range.len).find(|&at| self.can_be(index, at, &mut undecided));
         let value = match (value, &undecided) {
             (Some(value), _) => value,
-            // The element was offered when the solver was sure.
+            // The element was offered because the solver had found it possible.
             (None, Some((at, _))) if given == Some(i64::from(*at)) => *at,
             (None, _) if given.is_some() => return Err(Halt::Obstacle(Obstacle::NoSuchOutcome)),
             (None, _) => {

@@ -1,8 +1,8 @@
 //! The domain of terms: values over unknown initial values and inputs.
 //!
-//! If the step depends on an unknown condition, it *decides*: the side it takes is an outcome of
-//! the step, like the value of a `choose`, and the condition joins the path condition (`decide`). A
-//! [`Guide`] may decide instead (`guide`).
+//! If a step depends on an unknown condition, it *decides* the condition: the side that it takes is
+//! an outcome of the step, like the value of a `choose`, and the condition is added to the path
+//! condition (`decide`). A [`Guide`] may decide instead (`guide`).
 
 use mazurka_core::{Access, AccessKind, ProcessId, ProcessPath};
 use mazurka_smt::{Kind, Term};
@@ -37,12 +37,12 @@ pub(super) struct TermDomain<'a> {
     pub literal: bool,
     /// Decides unknown conditions, if present.
     pub guide: &'a mut Option<Guide>,
-    /// For each access of the event so far, the number of its index if the element is unknown.
+    /// For each access of the event so far, the number of its index, if the index is unknown.
     pub indices: &'a mut Vec<Option<u32>>,
-    /// The inputs that the run has asked for.
+    /// The inputs that the run has read.
     pub asked: &'a mut Vec<(ProcessId, u32, Term)>,
-    /// The invariants over elements that the step may have written, with the conditions under which
-    /// it has.
+    /// The invariants over elements that the step may have written, each with the condition under
+    /// which the step has written an element.
     pub maybe_written: Vec<(u32, Term)>,
     /// Whether and where steps end before conditions.
     pub resting: StepEnd,
@@ -51,12 +51,12 @@ pub(super) struct TermDomain<'a> {
 /// The conditions over inputs before which processes rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Apart {
-    /// None.
+    /// No conditions.
     #[default]
     Nothing,
-    /// Those without an `assume` between them and the next mark.
+    /// The conditions without an `assume` between them and the next mark.
     Branches,
-    /// All.
+    /// All conditions.
     Conditions,
 }
 
@@ -65,11 +65,11 @@ pub(super) enum Apart {
 pub(super) struct StepEnd {
     /// The conditions before which processes rest.
     pub apart: Apart,
-    /// Whether the step continues from such a condition and has not decided it yet.
+    /// Whether the step continues from such a condition and has not decided the condition yet.
     pub decides: bool,
-    /// The operand with which it continues.
+    /// The operand with which the step continues.
     pub operand: Option<Term>,
-    /// If the process may rest: the number of inputs asked for at that place.
+    /// If the process may rest: the number of inputs that were read before the resting place.
     place: Option<usize>,
 }
 
@@ -142,7 +142,7 @@ impl Domain for TermDomain<'_> {
     type Unknown = Term;
     type Extra = Decisions;
 
-    /// The index of each access is kept beside it.
+    /// `indices` has an entry for each access.
     const KEEPS_ACCESSES: bool = true;
 
     fn values(&mut self) -> &mut Logic {
@@ -284,8 +284,7 @@ impl Domain for TermDomain<'_> {
         self.choose_value(step, first, end)
     }
 
-    /// Returns a variable named by process and number, so that equivalent runs ask for the
-    /// same input.
+    /// Returns a variable named by process and number, so that equivalent runs read the same input.
     fn input(
         &mut self,
         _: &Code,
@@ -317,7 +316,7 @@ impl Domain for TermDomain<'_> {
         all
     }
 
-    /// Decides whether it holds, like any condition.
+    /// Decides whether the invariant holds, like any condition.
     fn invariant(
         &mut self,
         step: &mut StepInProgress<'_>,

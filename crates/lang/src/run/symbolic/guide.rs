@@ -1,4 +1,5 @@
-//! Steps along a known path: concolic execution, and the same path again from other initial values.
+//! Steps along a known path: concolic execution, and the repetition of its path from other initial
+//! values.
 //!
 //! Guarded-command paper, sections 4 and 5.1.
 //!
@@ -10,8 +11,8 @@
 //! | path(θ), Definition 6 | [`SymbolicMachine::condition`] of a machine that has followed θ |
 //!
 //! Deviation: path(θ) is computed forwards, step by step, and not backwards by substitution. Both
-//! express the guards of later states over the initial state. Conditions under which a division or
-//! an index is defined are part of it, and so is what the program requires.
+//! express the guards of later states over the initial state. The conditions under which divisions
+//! and indices are defined are part of path(θ), and so are the `requires` of the program.
 
 use mazurka_core::{ProcessId, StepError};
 use mazurka_smt::{Evaluator, Model, Term};
@@ -28,14 +29,14 @@ pub struct DecidedPath(Vec<u32>);
 /// The decision procedure for unknown conditions.
 #[derive(Debug)]
 pub(super) enum Guide {
-    /// The initial values; their decisions are recorded.
+    /// The initial values. The decisions that follow from them are recorded.
     Values(Evaluator, DecidedPath),
     /// A recorded path.
     Recorded {
         path: DecidedPath,
-        /// How much of it has been followed.
+        /// The number of decisions that have been followed.
         at: usize,
-        /// Whether an unknown index has selected a lock, which the path records.
+        /// Whether an unknown index has selected a lock; the path records the selection.
         selects: bool,
     },
 }
@@ -59,8 +60,8 @@ impl Guide {
 
 impl TermDomain<'_> {
     /// Returns the side of a condition that the guide prescribes. `test`: whether the condition is
-    /// a test of the program. Otherwise it says that an operation is defined, which holds on any
-    /// recorded path.
+    /// a test of the program. Otherwise it is the condition under which an operation is defined,
+    /// which holds on any recorded path.
     pub(super) fn guided(&mut self, condition: Term, test: bool) -> Option<Result<bool, Halt>> {
         let guide = self.guide.as_mut()?;
         let known = self.logic.known(condition);
@@ -106,9 +107,10 @@ impl TermDomain<'_> {
         Some(Ok(wanted))
     }
 
-    /// Records the element that a known index selects, so that a path has the same length wherever
-    /// it is followed. In another order of steps the index may select another element: acquiring
-    /// another lock of an array is still the same path.
+    /// Records the element that a known index selects, so that a path has the same length whenever
+    /// it is followed. In another order of steps the index may select another element, so the
+    /// recorded element is not enforced: a step that acquires another lock of an array takes the
+    /// same path.
     pub(super) fn guided_known(&mut self, at: u32) {
         if let Some(guide) = self.guide.as_mut() {
             guide.next(|_| Some(at));
@@ -149,7 +151,7 @@ impl SymbolicMachine {
         values.eval(&self.logic.borrow().terms, term)
     }
 
-    /// Makes the step that a process makes from those initial values. Returns its path.
+    /// Makes the step that a process makes from the given initial values. Returns its path.
     pub fn step_from(
         &mut self,
         process: ProcessId,
@@ -169,8 +171,9 @@ impl SymbolicMachine {
         }
     }
 
-    /// Makes the step of a process along this path. The path condition says for which initial
-    /// values the step takes it. It is an error if there clearly are none.
+    /// Makes the step of a process along this path. The path condition restricts the initial values
+    /// to those for which the step takes the path. It is an error if there clearly are no such
+    /// values.
     pub fn step_along(
         &mut self,
         process: ProcessId,

@@ -1,8 +1,8 @@
 //! Terms as the values of a run, and queries to the solver.
 //!
 //! A known value is always a constant of sort `int`, whatever its type. So equal values are equal
-//! terms, and computing with known values makes no terms. When a known value meets an unknown one,
-//! it gets the other's sort.
+//! terms, and computing with known values makes no terms. In an operation with an unknown value, a
+//! known value gets the sort of that value.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -28,7 +28,8 @@ pub(super) fn sort_of(ty: Type) -> Sort {
     }
 }
 
-/// The queries that the solver could not decide, and the consequence.
+/// A summary of the queries that the solver could not decide, and of what was given up because of
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Doubts {
     /// Branches were given up that have no solution in which every `int` fits into this many bits.
@@ -41,6 +42,19 @@ pub struct Doubts {
     pub out_of_range: bool,
 }
 
+impl Doubts {
+    /// Adds the queries that another solver could not decide.
+    pub fn add(&mut self, more: &Doubts) {
+        let widths = self.within.into_iter().chain(more.within);
+        self.within = widths.min();
+        if self.undecided.is_none() {
+            self.undecided.clone_from(&more.undecided);
+        }
+        self.out_of_time |= more.out_of_time;
+        self.out_of_range |= more.out_of_range;
+    }
+}
+
 /// The terms of a machine, and the solver for them.
 pub(super) struct Logic {
     pub terms: Terms,
@@ -48,7 +62,7 @@ pub(super) struct Logic {
     prints: FxHashMap<Term, Fingerprint>,
     /// The terms used as indices.
     indices: Vec<Term>,
-    /// The terms that have numbers for engines of weak memory models, and these numbers.
+    /// The terms that are numbered for engines of weak memory models, and their numbers.
     numbered: (Vec<Term>, FxHashMap<Term, u32>),
     pub doubts: Doubts,
 }
@@ -72,7 +86,7 @@ impl Logic {
         }
     }
 
-    /// Shares it between several machines, so that their terms can be compared.
+    /// Makes the terms shareable between several machines, so that their terms can be compared.
     pub fn shared(self) -> Rc<RefCell<Self>> {
         Rc::new(RefCell::new(self))
     }
@@ -101,7 +115,7 @@ impl Logic {
         }
     }
 
-    /// Returns a term as a value: a constant has the sort `int`.
+    /// Returns a term as a value: constants get the sort `int`.
     fn plain(&mut self, term: Term) -> Term {
         match self.known(term) {
             Some(value) => self.constant(value),
@@ -195,8 +209,8 @@ impl Logic {
         self.plain(result)
     }
 
-    /// Returns the simplified condition that two values are equal. Sums in another order are then
-    /// the same sum, which is hard for a SAT solver to find.
+    /// Returns the simplified condition that two values are equal. Simplification detects equal
+    /// sums in different orders, which is hard for a SAT solver.
     pub fn equal(&mut self, a: Term, b: Term) -> Term {
         let equal = self.compare(Compare::Eq, false, a, b);
         match self.known(equal) {
@@ -246,7 +260,7 @@ impl Logic {
         number as u32
     }
 
-    /// Returns the number of a term, which never changes.
+    /// Returns the number of a term. The number never changes.
     pub fn numbered(&mut self, term: Term) -> u32 {
         let (terms, numbers) = &mut self.numbered;
         *numbers.entry(term).or_insert_with(|| {
@@ -260,7 +274,7 @@ impl Logic {
         self.numbered.0[number as usize]
     }
 
-    /// Returns the condition that two indices select the same element.
+    /// Returns the condition that the indices with these numbers select the same element.
     pub fn same_element(&mut self, one: u32, other: u32) -> Term {
         let (one, other) = (self.indices[one as usize], self.indices[other as usize]);
         if self.terms.sort(one) == self.terms.sort(other) {
@@ -292,8 +306,8 @@ impl Logic {
         self.typed(value, Sort::Bool)
     }
 
-    /// Whether the conditions are satisfiable, or why that is unknown. Without a solver: unless the
-    /// last one is the constant false.
+    /// Whether the conditions are satisfiable. The error is the reason why that is unknown. Without
+    /// a solver, they count as satisfiable unless the last condition is the constant false.
     pub fn possible(&mut self, conditions: &[Term]) -> Result<bool, Why> {
         if self.solver.is_none() {
             return Ok(conditions.last() != Some(&Term::FALSE));
@@ -317,7 +331,7 @@ impl Logic {
         }
     }
 
-    /// Records why a branch or a property was dropped.
+    /// Records the reason why a branch or a property was given up.
     pub fn doubt(&mut self, why: Why) {
         match why {
             Why::Time => self.doubts.out_of_time = true,
@@ -345,7 +359,7 @@ impl Logic {
         solver.map(|solver| solver.statistics()).unwrap_or_default()
     }
 
-    /// Whether a condition certainly contradicts the others.
+    /// Whether a condition certainly contradicts the given conditions.
     pub fn excluded(&mut self, conditions: &[Term], condition: Term) -> bool {
         if let Some(value) = self.known(condition) {
             return value == 0;
@@ -355,8 +369,8 @@ impl Logic {
         self.ask(&all) == Answer::Unsat
     }
 
-    /// Whether conditions mention two inputs with one name: two paths have asked for different
-    /// types there, so no list of inputs can give both.
+    /// Whether conditions mention two inputs with the same name. Two paths have read this input
+    /// with different types, so no list of inputs can give both.
     pub fn is_ambiguous(&self, conditions: &[Term]) -> bool {
         let variables = self.terms.variables();
         let mut names = FxHashSet::default();
@@ -381,20 +395,20 @@ impl Logic {
         Some((&mut self.terms, solver.as_mut()))
     }
 
-    /// Asks the solver whether the conditions are satisfiable.
+    /// Queries the solver whether the conditions are satisfiable.
     pub fn ask(&mut self, conditions: &[Term]) -> Answer {
         let Some(solver) = &mut self.solver else {
             return Answer::Unknown(Why::Failed("there is no solver".to_owned()));
         };
         let answer = solver.check(&mut self.terms, conditions);
-        // Anything built on a defective answer would be wrong, too.
+        // A result that is based on a defective answer would be wrong.
         if let Answer::Unknown(why @ Why::Defect(_)) = &answer {
             panic!("{why}");
         }
         answer
     }
 
-    /// Returns values that satisfy all conditions; `None` if there are none, or the solver
+    /// Returns values that satisfy all conditions; `None` if there are no such values or the solver
     /// finds none.
     pub fn model(&mut self, conditions: &[Term]) -> Option<Model> {
         match self.ask(conditions) {
@@ -403,7 +417,8 @@ impl Logic {
         }
     }
 
-    /// Returns 128 bits for a term that do not depend on which other terms exist.
+    /// Returns a fingerprint of a term that does not depend on the other terms. Terms may order the
+    /// sides of an equation or of a sum by their age; that makes no difference here.
     pub fn print(&mut self, term: Term) -> Fingerprint {
         if let Some(value) = self.known(term) {
             return Fingerprint::EMPTY.then(0).then(value as u64);
@@ -423,6 +438,11 @@ impl Logic {
     fn print_node(&self, term: Term) -> Fingerprint {
         let node = self.terms.node(term);
         let tag = |number: u64| Fingerprint::EMPTY.then(number);
+        let of = |part: Term| match self.known(part) {
+            Some(value) => Fingerprint::EMPTY.then(0).then(value as u64),
+            None => self.prints[&part],
+        };
+        let unordered = |start: Fingerprint, a, b| start.then_all(of(a).and(of(b)));
         let start = match node {
             TermNode::Constant(value) => return tag(0).then(value as u64),
             TermNode::Variable(number) => {
@@ -437,28 +457,42 @@ impl Logic {
                 let start = tag(1).then(variable.kind as u64).then(sort);
                 return name.fold(start, |all, byte| all.then(u64::from(byte)));
             }
+            // `a == b + 1` is the same as `b == a - 1`.
+            TermNode::Equal(a, b) => {
+                let ((x, c), (y, d)) = (self.terms.offset(a), self.terms.offset(b));
+                let distance = |from: i64, to: i64| match self.terms.sort(a) {
+                    Sort::Int => i128::from(to) - i128::from(from),
+                    sort => numbers::wrap(to.wrapping_sub(from), type_of(sort)).into(),
+                };
+                let side = |x, y, distance: i128| {
+                    let both = of(x).then_all(of(y));
+                    both.then(distance as u64).then((distance >> 64) as u64)
+                };
+                let both = side(x, y, distance(c, d)).and(side(y, x, distance(d, c)));
+                return tag(5).then_all(both);
+            }
+            TermNode::Add(a, b) => return unordered(tag(8), a, b),
+            TermNode::Mul(a, b) => return unordered(tag(10), a, b),
+            TermNode::Bits(op @ (BitOp::And | BitOp::Or | BitOp::Xor), a, b) => {
+                return unordered(tag(15 + op as u64), a, b);
+            }
+            // `-a - b` is the same as `-b - a`.
+            TermNode::Sub(a, b) => match self.terms.node(a) {
+                TermNode::Negate(a) => return unordered(tag(20), a, b),
+                _ => tag(9),
+            },
             TermNode::Not(_) => tag(2),
             TermNode::And(..) => tag(3),
             TermNode::Or(..) => tag(4),
-            TermNode::Equal(..) => tag(5),
             TermNode::Less(..) => tag(6),
             TermNode::AtMost(..) => tag(7),
-            TermNode::Add(..) => tag(8),
-            TermNode::Sub(..) => tag(9),
-            TermNode::Mul(..) => tag(10),
             TermNode::Div(..) => tag(11),
             TermNode::Rem(..) => tag(12),
             TermNode::Negate(_) => tag(13),
             TermNode::If(..) => tag(14),
             TermNode::Bits(op, ..) => tag(15 + op as u64),
         };
-        node.parts().fold(start, |all, part| {
-            let print = match self.known(part) {
-                Some(value) => Fingerprint::EMPTY.then(0).then(value as u64),
-                None => self.prints[&part],
-            };
-            all.then_all(print)
-        })
+        node.parts().fold(start, |all, part| all.then_all(of(part)))
     }
 }
 

@@ -11,25 +11,26 @@
 //!
 //! Deviations:
 //! - A decision about an unknown condition is an *outcome* of the step, like the value of a
-//!   `choose`. So every explorer runs here unchanged. A side is an outcome only if the solver finds
-//!   it feasible. A side that the solver cannot decide becomes a doubt, and if both sides are
-//!   undecided, the process halts. There is an outcome whenever the term is not constant, even if
+//!   `choose`. So every explorer works unchanged. A side is an outcome only if the solver finds it
+//!   feasible. A side that the solver cannot decide becomes a doubt, and if both sides are
+//!   undecided, the process halts. A condition that is not constant always adds an outcome, even if
 //!   only one side is feasible: terms are the same in equivalent runs (Corollary 3), but
 //!   feasibility depends on all earlier decisions.
 //! - A guard that holds for some values only is both open and closed (section 6.3 of the paper
-//!   considers the open side). So the step of such a process has an outcome in which it *stays*:
-//!   only the path condition changes. Then the process waits until something that its step may
-//!   touch has another value. Whether it can make such a step depends only on the terms. So for
-//!   each valuation of the variables this is a concrete program whose processes sometimes test a
+//!   considers the open side). So the step of such a process has an outcome in which the process
+//!   *stays*: only the path condition changes. Then the process waits until a cell that its step
+//!   may touch has another value. Whether it can make such a step depends only on the terms. So for
+//!   each valuation of the variables, this is a concrete program whose processes sometimes test a
 //!   guard that is closed.
-//! - What a process does before its first step may depend on an input. Then this is a separate step
-//!   without accesses; all such steps come before all others, in the order of the processes.
+//! - The local work of a process before its first step may depend on an input. Such work is a
+//!   separate step without accesses. All these steps come before all others, in the order of the
+//!   processes.
 //! - For nets, a condition over inputs that a step meets in the local work after its access is a
-//!   separate step, too ([`SymbolicMachine::with_branches_apart`]). Until then the process *rests*
-//!   before the condition.
+//!   separate step, too ([`SymbolicMachine::with_branches_apart`]). Until that step the process
+//!   *rests* before the condition.
 //! - An unknown index selects from all elements, as a term; it claims the whole array. Whether two
 //!   such accesses overlap depends on the path (section 6.1), which
-//!   [`apart`](mazurka_core::Symbolic::apart) decides. Explorers cannot ask this; for them arrays
+//!   [`apart`](mazurka_core::Symbolic::apart) decides. Explorers cannot query it; for them arrays
 //!   are split ([`SymbolicMachine::with_arrays_split`]).
 
 mod any_start;
@@ -92,8 +93,8 @@ struct StepUndo {
     asked: usize,
     unfinished: usize,
     between_marks: usize,
-    /// Whether the step was only local work: before the first step, or from a condition on before
-    /// which the process rested.
+    /// Whether the step was only local work: the work before the first step, or the work after a
+    /// condition before which the process rested.
     local: bool,
 }
 
@@ -126,7 +127,7 @@ pub struct SymbolicMachine {
     taken: Vec<StepUndo>,
     undo: Vec<Undo<Term>>,
     causes: Vec<Cause>,
-    /// The inputs that the run has asked for.
+    /// The inputs that the run has read.
     asked: Vec<(ProcessId, u32, Term)>,
     operands: Vec<Term>,
     dirty: Vec<u32>,
@@ -139,7 +140,7 @@ pub struct SymbolicMachine {
     between_marks: usize,
     max_local: u64,
     patience: Patience,
-    /// For each access of the last step, the number of its index if the element is unknown.
+    /// For each access of the last step, the number of its index, if the index is unknown.
     indices: Vec<Option<u32>>,
     /// Whether steps stop at the first unknown condition.
     probing: bool,
@@ -153,11 +154,11 @@ pub struct SymbolicMachine {
     guide: Option<Guide>,
     /// The initial values, if they are known although the terms are symbolic.
     values: Option<mazurka_smt::Evaluator>,
-    /// Whether a step along a recorded way acquired a lock that an unknown index selects.
+    /// Whether a step along a recorded path acquired a lock that an unknown index selects.
     selects: bool,
     /// A machine to try steps on.
     trial: RefCell<Option<Box<SymbolicMachine>>>,
-    /// Records what steps pass, if a search wants to know.
+    /// Records the instructions that steps pass, if the search needs coverage.
     recorder: Option<Recorder>,
 }
 
@@ -166,20 +167,20 @@ pub struct SymbolicMachine {
 enum Possible {
     Yes,
     No,
-    /// Perhaps for some values of the variables.
+    /// Possibly for some values of the variables only.
     Depends,
 }
 
 impl SymbolicMachine {
     /// Makes a machine in the initial state: a variable without an initial value is symbolic, and
-    /// what the program requires holds. Without a solver, every side of a condition that is not
+    /// the `requires` of the program hold. Without a solver, every side of a condition that is not
     /// constant counts as feasible.
     pub fn new(code: Arc<Code>, max_local: u64, solver: Option<Box<dyn Solver>>) -> Self {
         Self::until(code, max_local, solver, Patience::default(), None)
     }
 
     /// Makes a machine like `new`, which breaks off a long step when the search no longer waits.
-    /// Such a step ends with a mishap, and the state after it is meaningless. `reached` records
+    /// Such a step ends with a mishap, and the state after it has no meaning. `reached` records
     /// what processes reach.
     pub fn until(
         code: Arc<Code>,
@@ -216,7 +217,7 @@ impl SymbolicMachine {
             ..Self::at(code, logic, state, table, max_local)
         };
         machine.start();
-        machine.foresee_starts();
+        machine.check_starts();
         machine
     }
 
@@ -327,7 +328,7 @@ impl SymbolicMachine {
         result
     }
 
-    /// Makes a step; its event is the one at the end of the run.
+    /// Makes a step and adds its event to the run.
     fn advance(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<(), Obstacle> {
         let depth = self.taken.len();
         let here = &self.state.processes[process.index()];
@@ -372,10 +373,10 @@ impl SymbolicMachine {
                 let born = event.spawned.iter().filter(|p| !ended(p)).count();
                 self.unfinished += born;
                 self.unfinished -= usize::from(self.life(process) == Life::Ended);
-                self.sum_up(process, taken.path);
+                self.add_decided(process, taken.path);
             }
-            // For some values of the variables the process must wait; the path condition now
-            // restricts the run to these.
+            // For some values of the variables the process must wait. The path condition now
+            // restricts the run to these values.
             Err(Obstacle::Blocked { joins, .. })
                 if self.state.path.len() > taken.path && self.guide.is_none() =>
             {
@@ -385,13 +386,13 @@ impl SymbolicMachine {
                 // Drops the mishaps of a child whose start is undone.
                 event.mishaps.clear();
                 event.stayed = true;
-                let seen = self.seen_by(process);
+                let seen = self.touched_values(process);
                 let here = &mut self.state.processes[process.index()];
                 here.registers = taken.registers;
                 here.registers.steps += 1;
                 here.extra = taken.decisions;
                 here.extra.stayed = Some(WaitReason { seen, joins });
-                self.sum_up(process, taken.path);
+                self.add_decided(process, taken.path);
             }
             Err(stop) => {
                 self.run[depth] = event;
@@ -403,8 +404,9 @@ impl SymbolicMachine {
         Ok(())
     }
 
-    /// Adds the conditions from this position of the path on to those that a process has decided.
-    fn sum_up(&mut self, process: ProcessId, since: usize) {
+    /// Adds the conditions of the path, from position `since` on, to the sum of the conditions that
+    /// a process has decided.
+    fn add_decided(&mut self, process: ProcessId, since: usize) {
         let mut logic = self.logic.borrow_mut();
         let decided = &mut self.state.processes[process.index()].extra.decided;
         for &condition in &self.state.path[since..] {
@@ -441,8 +443,8 @@ impl SymbolicMachine {
     }
 
     /// Whether a process is alive but not at a mark, so that it has local work to do first. Such
-    /// work touches nothing shared, so it is done first, one process after the other, as if it had
-    /// been done before the start or in the step before.
+    /// work touches nothing shared, so it is done before all steps, one process after the other, as
+    /// if it belonged to the initial state or to the step before.
     fn is_between_marks(&self, process: ProcessId) -> bool {
         self.life(process) == Life::Alive && self.resting(process).is_none()
     }
@@ -468,7 +470,7 @@ impl SymbolicMachine {
         &process.stack[r.frame as usize..r.top as usize]
     }
 
-    /// Finds the claims of the next step of a process. Returns their key.
+    /// Computes the claims of the next step of a process. Returns their key.
     fn claim(&self, process: ProcessId, into: &mut Claims) -> u32 {
         into.clear();
         let Some(step) = self.resting(process) else {
@@ -512,13 +514,13 @@ impl SymbolicMachine {
         0
     }
 
-    /// Returns the values of everything that the next step of a process may touch.
-    fn seen_by(&self, process: ProcessId) -> Fingerprint {
+    /// Returns a fingerprint of the values of the cells that the next step of a process may touch.
+    fn touched_values(&self, process: ProcessId) -> Fingerprint {
         let mut claims = Claims::new();
         self.claim(process, &mut claims);
         let mut logic = self.logic.borrow_mut();
         let cells = claims.iter().flat_map(|access| access.cells());
-        // Invariants have cells of their own, without values.
+        // The pseudo-cells of invariants have no values.
         let values = cells.filter_map(|cell| self.state.cells.get(cell));
         values.fold(Fingerprint::EMPTY, |all, &value| {
             all.then_all(logic.print(value))
@@ -544,7 +546,7 @@ impl SymbolicMachine {
             (Possible::No, _) => false,
             (Possible::Depends, Some(stayed)) => {
                 let ended = |p| self.life(p) == Life::Ended;
-                stayed.seen != self.seen_by(process) || stayed.joins.is_some_and(ended)
+                stayed.seen != self.touched_values(process) || stayed.joins.is_some_and(ended)
             }
         }
     }
@@ -568,7 +570,7 @@ impl SymbolicMachine {
         }
         let result = trial.advance(process, &[]);
         if trial.table.len() != self.table.len() {
-            // The trial met new processes; they may have other numbers in this machine.
+            // The trial has numbered new processes, which may get other numbers in this machine.
             *place = None;
         }
         match result {
@@ -579,7 +581,7 @@ impl SymbolicMachine {
     }
 }
 
-/// Returns what steps that wait for a condition may touch. Acquiring a lock with an unknown index
+/// Returns the accesses of steps that wait for a condition. Acquiring a lock with an unknown index
 /// counts as waiting for a condition.
 fn guards_of(code: &Code) -> Claims {
     let mut guards = code.guards.clone();
@@ -593,7 +595,7 @@ fn guards_of(code: &Code) -> Claims {
     guards
 }
 
-/// Returns the mishap of a state in which this property should hold but may not.
+/// Returns a mishap if this property may be false in a state.
 fn broken(
     logic: &mut Logic,
     code: &Code,
@@ -629,7 +631,7 @@ impl Promises for SymbolicMachine {
 
     fn future(&self, process: ProcessId, into: &mut Claims) {
         into.clear();
-        // Nothing is known about a process between two marks.
+        // The accesses of a process between two marks are not known.
         if self.between_marks > 0 {
             return into.push(Access::ANYTHING);
         }
@@ -637,7 +639,7 @@ impl Promises for SymbolicMachine {
             && state.registers.life == Life::Alive
         {
             let reach = self.code.reach();
-            for (pc, _) in state.stands_at(&self.logic.borrow().terms) {
+            for (pc, _) in state.code_positions(&self.logic.borrow().terms) {
                 reach.add_from(pc, into);
             }
         }
@@ -686,7 +688,7 @@ impl Execution for SymbolicMachine {
         };
         let info = &self.code.steps[step as usize];
         match info.wait {
-            // Certainly one lock, if its index is known.
+            // The step acquires one lock only if its index is known.
             Wait::Lock if info.fixed.is_none() => {
                 let mut claims = Claims::new();
                 self.claim(process, &mut claims);
@@ -758,7 +760,8 @@ impl Execution for SymbolicMachine {
         broken.collect()
     }
 
-    /// Returns the terms of what is observed. Different terms may still have equal values.
+    /// Returns a fingerprint of the terms of the observed cells. Different terms may have equal
+    /// values.
     fn observation(&self) -> Fingerprint {
         let mut logic = self.logic.borrow_mut();
         let cells = self.code.observed.iter();
@@ -779,8 +782,8 @@ impl Symbolic for SymbolicMachine {
 
     fn apart(&self, one: (Access, Option<u32>), other: (Access, Option<u32>)) -> bool {
         let mut logic = self.logic.borrow_mut();
-        // Two accesses with unknown elements are to the whole array, so an element counts from
-        // its start.
+        // An access to an unknown element is recorded as one to the whole array, so the position of
+        // an element counts from the start of that access.
         let same = match (one, other) {
             ((_, Some(one)), (_, Some(other))) => logic.same_element(one, other),
             ((all, Some(index)), (access, None)) | ((access, None), (all, Some(index)))

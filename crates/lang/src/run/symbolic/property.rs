@@ -1,4 +1,4 @@
-//! Properties and indices as terms, evaluated as a whole without deciding conditions.
+//! Properties and indices as terms. They are evaluated as a whole, without deciding conditions.
 
 use mazurka_smt::Term;
 
@@ -13,7 +13,7 @@ use super::logic::{Logic, sort_of};
 /// A known index.
 pub(super) enum KnownIndex {
     Known(i64),
-    /// Its evaluation fails.
+    /// The evaluation of the index fails.
     Failed,
 }
 
@@ -26,7 +26,7 @@ struct Partial {
 }
 
 impl Logic {
-    /// Returns the term that a property over shared variables is defined and holds.
+    /// Returns the condition that a property over shared variables is defined and holds.
     pub fn property(&mut self, code: &Code, cells: &[Term], expr: &Expr) -> Result<Term, Fault> {
         let Partial { value, defined } = self.partial(code, cells, expr)?;
         Ok(self.and(defined, value))

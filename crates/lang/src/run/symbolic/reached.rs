@@ -1,4 +1,5 @@
-//! Whether a property holds in a state of a symbolic run, for some values that lead there.
+//! Decides whether a property holds in a state of a symbolic run, for some values that lead to the
+//! state.
 
 use mazurka_core::{Execution, ProcessId, ProcessPath};
 use mazurka_smt::{Answer, Model, Term, Terms};
@@ -16,16 +17,16 @@ pub enum LastStep {
     Step,
     /// The local work before the first step of a process.
     Start,
-    /// The local work from a condition over inputs on.
+    /// The local work after a condition over inputs.
     Branch,
-    /// The process must wait, and stays.
+    /// A step in which the process stays, because it must wait.
     Stay,
 }
 
 impl SymbolicMachine {
     /// Makes a condition over inputs a separate step, if only local work is left of the step that
     /// meets it. So later steps of other processes do not depend on the side that is taken. The
-    /// number of traces stays the same; they have more events.
+    /// number of traces stays the same, but they have more events.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -46,7 +47,8 @@ impl SymbolicMachine {
 
     /// Lets each process do its local work at any time: before its first step, and from where it
     /// rests before a condition. So a process never waits for another one without a conflicting
-    /// access. There are no more traces than if all of this is done first, but many more orders.
+    /// access. The number of traces stays the same as if this work is done first, but there are
+    /// many more orders.
     pub fn starting_in_any_order(mut self) -> Self {
         self.any_order = true;
         self
@@ -83,8 +85,8 @@ impl SymbolicMachine {
     }
 
     /// Whether a property can hold here, for some values that take the path of the current run.
-    /// `value` gives its cells, `at` says which of its points hold. False if a process of a point
-    /// is between two marks, because it is then at no point.
+    /// `value` gives the values of its cells, `at` says which of its points hold. False if a
+    /// process of a point is between two marks, because such a process is at no point.
     pub fn may_hold(
         &self,
         property: &Property,
@@ -104,7 +106,7 @@ impl SymbolicMachine {
     }
 
     /// Returns the condition that a property holds for these cells. If a number in it exceeds 64
-    /// bits, that is false, and a doubt.
+    /// bits, returns false and records a doubt.
     pub(super) fn condition_of(
         &self,
         property: &Property,
@@ -129,8 +131,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// Returns values for which a concrete run follows the current one and ends where a property
-    /// holds. `None` if there are none, or the solver finds none.
+    /// Returns values for which a concrete run follows the current run and ends in a state where a
+    /// property holds; `None` if there are no such values or the solver finds none.
     pub fn concrete_where(&self, property: &Property, at: &[bool]) -> Option<Concrete> {
         let here = |cell: u32| self.term_of(cell);
         let mut conditions = self.state.path.clone();
@@ -167,7 +169,7 @@ impl SymbolicMachine {
         }
     }
 
-    /// Returns the conditions that the last step has added to the path: the constraint of a branch.
+    /// Returns the conditions that the last step has added to the path, as text.
     pub fn last_conditions(&self) -> Vec<String> {
         let logic = self.logic.borrow();
         let new = self.last_terms().into_iter();

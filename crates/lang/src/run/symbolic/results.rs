@@ -1,4 +1,4 @@
-//! Whether two runs with the same inputs can have different results.
+//! Decides whether two runs with the same inputs can have different results.
 
 use mazurka_smt::{Answer, Model, Sort, Term, Why};
 use rustc_hash::FxHashSet;
@@ -20,14 +20,14 @@ pub enum Agreement {
     Agree,
     /// For these values both runs are possible and end differently.
     Differ(Valuation),
-    /// The solver does not know, and why.
+    /// The solver cannot decide it, for this reason.
     Unknown(String),
 }
 
 impl Observed {
-    /// Whether the results are equal as terms, so that equal runs need not be compared twice.
-    pub fn same_values(&self, other: &Observed) -> bool {
-        self.values == other.values
+    /// Returns the values that are observed. Results with the same values agree.
+    pub fn values(&self) -> &[Term] {
+        &self.values
     }
 }
 
@@ -57,8 +57,8 @@ impl Logic {
 }
 
 impl SymbolicMachine {
-    /// Whether two final states of this program, reached with the same values, can differ in what
-    /// is observed.
+    /// Decides whether two final states of this program, reached with the same values, can differ
+    /// in the observed variables.
     pub fn agreement(&self, one: &Observed, other: &Observed) -> Agreement {
         let logic = &mut *self.logic.borrow_mut();
         let Some(conditions) = logic.both_and_differ(one, other) else {
@@ -72,7 +72,8 @@ impl SymbolicMachine {
             Answer::Sat(model) => Agreement::Differ(Valuation(model)),
             Answer::Unknown(why) => {
                 let text = why.to_string();
-                // A limit has cut the search. Other unknown answers are for the caller to judge.
+                // A time limit makes the result of the search incomplete. The caller handles other
+                // unknown answers.
                 if why == Why::Time {
                     logic.doubt(why);
                 }
@@ -95,14 +96,14 @@ impl SymbolicMachine {
         }
     }
 
-    /// Returns the current run with these values.
+    /// Returns the current run under these values.
     pub fn concrete_with(&self, valuation: &Valuation) -> Concrete {
         self.with(&valuation.0)
     }
 }
 
 impl SymbolicMachine {
-    /// Returns the inputs that the current run has asked for, by name and sort.
+    /// Returns the inputs that the current run has read, by name and sort.
     pub fn inputs_asked(&self) -> Vec<(String, Sort)> {
         let logic = self.logic.borrow();
         let mut asked = self.asked.clone();

@@ -1,20 +1,20 @@
-//! Splits arrays whose accesses are kept apart by what the program requires.
+//! Splits arrays if the `requires` of the program imply that some of their accesses never overlap.
 //!
 //! SymPaths paper, section 6.1: `a[i] := 1` and `a[j] := 2` commute if the path condition implies
-//! that i and j differ. `symbolic` and `prove` ask this about two steps after making them. An
+//! that i and j differ. `symbolic` and `prove` check this for two steps after making them. An
 //! explorer compares claims before the steps are made, for all values at once. Equivalent runs must
-//! have equal claims, so decisions of the run must not matter.
+//! have equal claims, so claims must not depend on decisions of the run.
 //!
-//! So the question is asked once, before the search. If every index of an array is computed from
+//! So the check is made once, before the search. If every index of an array is computed from
 //! variables that no process writes, each index selects the same element throughout a run. Indices
-//! that may be equal, given what is required, form a *group*; no element belongs to two groups.
-//! Each group then gets a copy of the array, which its accesses use; the array itself is never
-//! touched. For given values, the copy of a group has the array's values in the elements of the
-//! group, and initial values in all others. So the program fails, waits and ends as before, two
-//! final states differ in the array if and only if they differ in a copy, and steps on different
-//! groups touch nothing in common. An array stays whole if any other index accesses it, in the code
-//! or in a property. It also stays whole if an invariant reads it, because a write to any element
-//! is a write to a variable of the invariant.
+//! that may be equal under the `requires` form a *group*; no element belongs to two groups. Each
+//! group then gets a copy of the array, which its accesses use; the array itself is never touched.
+//! For given values, the copy of a group has the array's values in the elements of the group, and
+//! initial values in all others. So the program fails, waits and ends as before, two final states
+//! differ in the array if and only if they differ in a copy, and steps on different groups touch
+//! nothing in common. An array stays whole if any other index accesses it, in the code or in a
+//! property. It also stays whole if an invariant reads it, because a write to any element is a
+//! write to a variable of the invariant.
 //!
 //! The instructions and their places stay the same; only the cells differ. Runs shown with values
 //! are runs of the original program.
@@ -35,7 +35,8 @@ use crate::code::Code;
 use crate::code::compile::compile_symbolic;
 use crate::run::Reached;
 
-/// An array with more indices than this stays whole: each pair is a query to the solver.
+/// The most indices of an array that is split, because each pair of indices is a query to the
+/// solver.
 const MOST_INDICES: usize = 12;
 
 /// The most cells that are added for one array.
@@ -51,8 +52,8 @@ impl Program {
 }
 
 impl SymbolicMachine {
-    /// See [`until`](SymbolicMachine::until); for an explorer, arrays are split if accesses to them
-    /// can never overlap.
+    /// Makes a machine like [`until`](SymbolicMachine::until), with arrays split if accesses to
+    /// them can never overlap.
     ///
     /// ```
     /// use mazurka_core::{Execution, Patience, ProcessId};
@@ -129,7 +130,7 @@ impl SymbolicMachine {
     }
 }
 
-/// Returns the program with its arrays split, if any can be.
+/// Returns the program with its arrays split, if at least one can be split.
 fn split(code: &Code, cells: &[Term], logic: &mut Logic) -> Option<Code> {
     let program = &code.program;
     // If each access is a step, an index is read in an earlier step than the element.
@@ -183,7 +184,7 @@ fn split(code: &Code, cells: &[Term], logic: &mut Logic) -> Option<Code> {
     Some(split)
 }
 
-/// Returns the group of each index: indices that may be equal are in the same one.
+/// Returns the group of each index. Indices that may be equal are in the same group.
 fn groups(indices: &[Term], required: &[Term], logic: &mut Logic) -> Vec<usize> {
     let mut group: Vec<usize> = (0..indices.len()).collect();
     for one in 0..indices.len() {
@@ -227,7 +228,7 @@ fn is_at(index: Term, at: i64, logic: &mut Logic) -> Option<Term> {
     u32::try_from(at).ok().map(|at| logic.is_at(index, at))
 }
 
-/// How a program accesses elements of arrays, and which variables it writes.
+/// The accesses of a program to elements of arrays, and the variables that it writes.
 struct Accesses<'a> {
     elements: Vec<(VarId, &'a Expr)>,
     written: FxHashSet<VarId>,
@@ -318,7 +319,7 @@ impl<'a> Accesses<'a> {
         with_indices.collect()
     }
 
-    /// Whether an expression always has a value, and the same one throughout a run.
+    /// Whether an expression always has a value, which stays the same throughout a run.
     fn is_constant(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Const(_) => true,

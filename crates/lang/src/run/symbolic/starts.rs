@@ -1,14 +1,14 @@
-//! Work before the first step that depends on inputs, and which of its paths count.
+//! The work before the first step, if it depends on inputs, and the paths of this work that count.
 //!
-//! Everything happens after the work before the first steps: with a false `assume` there, no run
-//! counts. A machine with concrete values does all of it at once. Here it is a step of each
-//! process, on which failures of other processes do not depend. Both agree: inputs belong to
-//! processes and this work touches nothing shared, so the start of one process does not restrict
-//! that of another. So
-//! - if a process can start only with a false `assume`, nothing counts
-//!   ([`SymbolicMachine::foresee_starts`]), and
-//! - else a failure counts however the others start, and the inputs of the evidence are chosen so
-//!   that all processes start ([`SymbolicMachine::start_all`]).
+//! The work before the first steps happens before everything else, so with a false `assume` in it
+//! no run counts. A machine with concrete values does all of this work at once. In this machine it
+//! is a step of each process, on which failures of other processes do not depend. The results are
+//! the same, because inputs belong to processes and this work touches nothing shared, so the start
+//! of one process does not restrict the start of another. So
+//! - if a process can start only with a false `assume`, no run counts
+//!   ([`SymbolicMachine::check_starts`]), and
+//! - otherwise a failure counts for all starts of the other processes, and the inputs of the
+//!   evidence are chosen so that all processes start ([`SymbolicMachine::start_all`]).
 
 use mazurka_core::{Event, Execution, Mishap, MishapKind, ProcessId};
 use mazurka_smt::Why;
@@ -16,21 +16,22 @@ use mazurka_smt::Why;
 use super::{Life, SymbolicMachine, broken};
 use crate::code::fault::Site;
 
-/// The most ways to start that are tried.
-const MOST_WAYS: usize = 4096;
+/// The most paths through the start of a process that are tried.
+const MAX_PATHS: usize = 4096;
 
 /// The result of starting a process.
 enum Start {
     /// The step has been made.
     Made,
-    /// Every way to start has a false `assume`; this is one of these mishaps.
+    /// Every path has a false `assume`; the mishap is that of one path.
     Discarded(Option<Mishap>),
-    /// There are too many ways to start.
+    /// There are too many paths.
     Unknown,
 }
 
 impl SymbolicMachine {
-    /// Lets all processes do the local work before their first step, and assumes what is required.
+    /// Lets all processes do the local work before their first step, and adds the `requires` to the
+    /// path condition.
     pub(super) fn start(&mut self) {
         let mut event = Event::new(ProcessId(0), 0);
         self.probing = true;
@@ -41,7 +42,7 @@ impl SymbolicMachine {
                 .run_to_mark(ProcessId(process), &mut event, &[], false)
                 .is_err()
             {
-                // It depends on an input, so it becomes a step.
+                // The work depends on an input, so it becomes a step.
                 self.undo_to(mark);
                 self.asked.truncate(asked);
             }
@@ -56,7 +57,7 @@ impl SymbolicMachine {
             match logic.property(&self.code, &self.state.cells, &property.expr) {
                 Ok(required) if logic.known(required) == Some(1) => {}
                 Ok(required) => self.state.path.push(logic.condition(required)),
-                // The allowed values are known only when the property is computed with numbers.
+                // The property can be computed only with concrete values.
                 Err(_) => logic.doubts.out_of_range = true,
             }
         }
@@ -67,14 +68,15 @@ impl SymbolicMachine {
         }
     }
 
-    /// Adds the mishap that nothing counts if some process can start only with a false `assume`.
-    pub(super) fn foresee_starts(&mut self) {
+    /// Adds a mishap, which discards all runs, if some process can start only with a false
+    /// `assume`.
+    pub(super) fn check_starts(&mut self) {
         for process in self.between_marks() {
             match self.start_process(process) {
                 Start::Made => {}
                 Start::Discarded(mishap) => self.initial.extend(mishap),
                 Start::Unknown => {
-                    let limit = format!("{MOST_WAYS} ways through the work before a first step");
+                    let limit = format!("{MAX_PATHS} ways through the work before a first step");
                     self.logic.borrow_mut().doubt(Why::Limit(limit));
                 }
             }
@@ -99,18 +101,19 @@ impl SymbolicMachine {
             .collect()
     }
 
-    /// Starts a process: without a mishap if possible, else with one that is not a false `assume`.
+    /// Starts a process: without a mishap if possible, else with a mishap that is not a false
+    /// `assume`.
     fn start_process(&mut self, process: ProcessId) -> Start {
         let depth = self.taken.len();
-        let mut wrong: Option<Vec<i64>> = None;
+        let mut failing: Option<Vec<i64>> = None;
         let mut discarded = None;
         let mut next = Some(Vec::new());
-        let mut ways = 0;
+        let mut paths = 0;
         while let Some(outcomes) = next {
-            if ways == MOST_WAYS || self.step(process, &outcomes).is_err() {
+            if paths == MAX_PATHS || self.step(process, &outcomes).is_err() {
                 break;
             }
-            ways += 1;
+            paths += 1;
             let event = &self.run[depth];
             match self.life(process) {
                 Life::Alive | Life::Ended => return Start::Made,
@@ -118,13 +121,13 @@ impl SymbolicMachine {
                     let mut mishaps = event.mishaps.iter().copied();
                     discarded = mishaps.find(|mishap| mishap.kind == MishapKind::Discarded);
                 }
-                _ => wrong = Some(event.outcomes.iter().map(|o| o.value).collect()),
+                _ => failing = Some(event.outcomes.iter().map(|o| o.value).collect()),
             }
             next = outcomes_after(event);
             self.back_to(depth);
         }
-        let all_seen = ways < MOST_WAYS;
-        match wrong {
+        let all_seen = paths < MAX_PATHS;
+        match failing {
             Some(outcomes) if self.step(process, &outcomes).is_ok() => Start::Made,
             None if all_seen => Start::Discarded(discarded),
             _ => Start::Unknown,
@@ -132,7 +135,7 @@ impl SymbolicMachine {
     }
 }
 
-/// Returns the next outcomes in lexicographic order; `None` after the last.
+/// Returns the next outcomes in lexicographic order; `None` after the last outcomes.
 fn outcomes_after(event: &Event) -> Option<Vec<i64>> {
     let last = event.outcomes.iter().rposition(|o| o.value + 1 < o.end)?;
     let outcomes = event.outcomes[..=last].iter().map(|o| o.value);

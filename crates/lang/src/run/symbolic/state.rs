@@ -10,24 +10,25 @@ use super::logic::{Logic, sort_of};
 use crate::code::Code;
 use crate::run::state::{Life, Process};
 
-/// The number of initial values made between two looks at the clock.
-const BETWEEN_LOOKS: u32 = 1 << 13;
+/// The number of initial values that are made between two checks of the clock.
+const BETWEEN_CLOCK_CHECKS: u32 = 1 << 13;
 
-/// Why a process waits, if a step found out that it must. It waits until one of these changes.
+/// The reason why a process waits, as found by a step in which it stayed. The process waits until
+/// one of the fields changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct WaitReason {
-    /// The values of everything that its step may touch.
+    /// The values of the cells that its step may touch.
     pub seen: Fingerprint,
     /// The process whose end it waits for.
     pub joins: Option<ProcessId>,
 }
 
-/// How a process rests before a condition.
+/// The state of a process that rests before a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RestBeforeCondition {
     /// The remaining operand on the stack.
     pub operand: Option<Term>,
-    /// The local work that it may still do before its next mark.
+    /// The amount of local work that the process may still do before its next mark.
     pub fuel: u64,
 }
 
@@ -36,7 +37,7 @@ pub(super) struct RestBeforeCondition {
 pub(super) struct Decisions {
     pub stayed: Option<WaitReason>,
     pub rests: Option<RestBeforeCondition>,
-    /// The conditions that its steps have decided, as a sum of fingerprints.
+    /// The conditions that the steps of the process have decided, as a sum of fingerprints.
     pub decided: Fingerprint,
 }
 
@@ -54,8 +55,9 @@ impl Default for Decisions {
 pub(super) type SymbolicProcess = Process<Term, Decisions>;
 
 impl SymbolicProcess {
-    /// Returns where it rests, then the return addresses of its calls, each with its frame.
-    pub fn stands_at(&self, terms: &Terms) -> SmallVec<[(u32, usize); 4]> {
+    /// Returns the instruction at which the process rests, then the return addresses of its calls,
+    /// each with its frame.
+    pub fn code_positions(&self, terms: &Terms) -> SmallVec<[(u32, usize); 4]> {
         let (mut pc, mut frame) = (self.registers.pc, self.registers.frame as usize);
         let mut all = SmallVec::new();
         loop {
@@ -69,7 +71,7 @@ impl SymbolicProcess {
         }
     }
 
-    /// Returns everything that can matter later.
+    /// Returns all data that can matter later.
     fn key(&self) -> ProcessKey<'_> {
         let r = &self.registers;
         let here = || {
@@ -141,14 +143,14 @@ impl Hash for SymbolicState {
     }
 }
 
-/// Returns the initial values. An initial value that the program leaves open is a variable
-/// with its name.
+/// Returns the initial values. An initial value that the program does not give is a term variable
+/// with the name of the cell.
 pub(super) fn initial_cells(code: &Code, logic: &mut Logic) -> Vec<Term> {
     initial_cells_until(code, logic, &Patience::default()).0
 }
 
-/// Returns the initial values, and whether these are all. A large array needs many variables, and
-/// patience limits the time to make them.
+/// Returns the initial values, and whether they are complete. A large array needs many variables,
+/// and patience limits the time to make them.
 pub(super) fn initial_cells_until(
     code: &Code,
     logic: &mut Logic,
@@ -159,7 +161,7 @@ pub(super) fn initial_cells_until(
         if var.init.is_none() {
             let first = code.first_cells[at];
             for cell in first..first + var.len.unwrap_or(1) {
-                if cell % BETWEEN_LOOKS == 0 && patience.is_over() {
+                if cell % BETWEEN_CLOCK_CHECKS == 0 && patience.is_over() {
                     return (cells, false);
                 }
                 let name = code.cell_name(cell);

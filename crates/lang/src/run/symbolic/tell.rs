@@ -14,10 +14,11 @@ use crate::run::state::Life;
 use super::domain::Cause;
 use super::{Doubts, SymbolicMachine};
 
-/// The product of two numbers up to this fits into 64 bits, and so do many sums of such products.
+/// The bound of a small number. Products of small numbers, and large sums of such products, fit
+/// into 64 bits.
 const SMALL: i64 = 1 << 20;
 
-/// A symbolic run with values for everything symbolic in it.
+/// A symbolic run with concrete values for all of its symbolic values.
 #[derive(Clone, Debug)]
 pub struct Concrete {
     /// The program with these initial values.
@@ -28,7 +29,7 @@ pub struct Concrete {
     pub values: Vec<Binding>,
 }
 
-/// The observed values of a final state, for all values that take the path of the run.
+/// The observed values of a final state as terms, with the path condition of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Observed {
     pub(super) values: Vec<Term>,
@@ -110,24 +111,24 @@ impl SymbolicMachine {
         self.logic.borrow().doubts.clone()
     }
 
-    /// Returns a function for the same, which works even while the machine is in use
-    /// elsewhere or gone.
+    /// Returns a function that returns the doubts. It works even while the machine is borrowed or
+    /// after it is dropped.
     pub fn doubts_so_far(&self) -> impl Fn() -> Doubts + use<> {
         let logic = Rc::clone(&self.logic);
         move || logic.borrow().doubts.clone()
     }
 
-    /// False if certainly no values satisfy what the program requires. If that is unknown, it is a
-    /// doubt: a verified property may be about nothing.
+    /// Whether some values may satisfy the `requires` of the program. If that is unknown, returns
+    /// true and records a doubt, because a verified property may then hold vacuously.
     pub fn can_start(&self) -> bool {
         let start = self.taken.first().map_or(self.state.path.len(), |t| t.path);
         let required = &self.state.path[..start];
         !required.contains(&Term::FALSE) && self.logic.borrow_mut().feasible(required)
     }
 
-    /// Returns values for which a concrete run follows the current one and, if a mishap of the
-    /// initial or of the final state is given, shows that too. `None` if there are none, or the
-    /// solver finds none.
+    /// Returns values for which a concrete run follows the current run and, if a mishap of the
+    /// initial or final state is given, has that mishap too; `None` if there are no such values or
+    /// the solver finds none.
     pub fn concrete(&self, mishap: Option<&Mishap>) -> Option<Concrete> {
         self.concrete_if(mishap, &[])
     }
@@ -158,8 +159,8 @@ impl SymbolicMachine {
         Some(self.with(&model))
     }
 
-    /// Returns the condition that a property of the initial or of the final state does not
-    /// hold here.
+    /// Returns the condition that the property of a mishap of the initial or final state does not
+    /// hold in this state.
     pub(super) fn broken_by(&self, mishap: &Mishap) -> Option<Term> {
         let program = &self.code.program;
         let property = match (mishap.process, Site::decode(mishap.site)?) {
@@ -217,8 +218,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// Returns the run without what only a symbolic run has: work before the start, steps that
-    /// stay, and decisions.
+    /// Returns the run without the parts that only a symbolic run has: work before the start, steps
+    /// that stay, and decisions.
     pub fn concrete_schedule(&self) -> Schedule {
         let mut causes = self.causes.iter();
         let mut steps = Vec::new();
@@ -255,8 +256,8 @@ impl SymbolicMachine {
         self.code.explain(mishap)
     }
 
-    /// Returns the shared cells for given initial values and inputs, by name; `None` if these do
-    /// not take the path of the current run, or lead to numbers beyond 64 bits.
+    /// Returns the shared cells for given initial values and inputs, by name; `None` if these
+    /// values do not take the path of the current run, or lead to numbers beyond 64 bits.
     pub fn under(&self, value: impl Fn(&str) -> Option<i64>) -> Option<Vec<i64>> {
         let cells = self.original_cells();
         let logic = self.logic.borrow();
@@ -272,7 +273,7 @@ impl SymbolicMachine {
         cells.iter().map(|&cell| of(cell)).collect()
     }
 
-    /// Returns what is observed in this state.
+    /// Returns the observed values of this state, with the path condition.
     pub fn observed(&self) -> Observed {
         let cells = self.code.observed.iter();
         Observed {

@@ -1,10 +1,11 @@
-//! The properties of a program with unknown values that engines for weak memory models need.
+//! The parts of the symbolic machine that engines for weak memory models need.
 //!
 //! A value of the engine is a number: the value itself if it is known and not too large, else the
 //! number of a term. Equal terms are the same term, so equal numbers mean equal terms in all
 //! executions of a search. A condition over unknown values is a separate step
-//! ([`with_conditions_apart`](SymbolicMachine::with_conditions_apart)), and so a decision of the
-//! execution graph: the engine asks which outcomes are feasible together with the other decisions.
+//! ([`with_conditions_apart`](SymbolicMachine::with_conditions_apart)), so it is a decision of the
+//! execution graph: the engine queries which outcomes are feasible together with the other
+//! decisions.
 
 use mazurka_core::{AccessOrder, Claims, Event, Execution, ProcessId, StepError, WeakMemory};
 use mazurka_smt::Term;
@@ -13,24 +14,24 @@ use super::SymbolicMachine;
 use super::domain::Apart;
 use super::logic::Logic;
 
-/// Values from here on stand for terms.
-const NAMED: i64 = 1 << 62;
+/// The least value that encodes a term.
+const FIRST_TERM: i64 = 1 << 62;
 
 impl Logic {
-    /// Returns the engine's value for a term.
+    /// Returns the value by which the engine represents a term.
     fn named(&mut self, term: Term) -> i64 {
         match self.known(term) {
-            Some(value) if value < NAMED => value,
-            _ => NAMED + i64::from(self.numbered(term)),
+            Some(value) if value < FIRST_TERM => value,
+            _ => FIRST_TERM + i64::from(self.numbered(term)),
         }
     }
 
-    /// Returns the term that such a value stands for.
+    /// Returns the term that a value of the engine encodes.
     fn of_name(&mut self, value: i64) -> Term {
-        if value < NAMED {
+        if value < FIRST_TERM {
             self.constant(value)
         } else {
-            self.of_number((value - NAMED) as u32)
+            self.of_number((value - FIRST_TERM) as u32)
         }
     }
 }
@@ -38,7 +39,7 @@ impl Logic {
 impl SymbolicMachine {
     /// Lets processes rest before every unknown condition, as
     /// [`with_branches_apart`](Self::with_branches_apart) does, and before `assume` too, and start
-    /// in any order. For engines that count local work as part of the access before it.
+    /// in any order. It is for engines that count local work as part of the access before it.
     pub fn with_conditions_apart(mut self) -> Self {
         self.apart = Apart::Conditions;
         self.starting_in_any_order()
@@ -123,7 +124,7 @@ impl WeakMemory for SymbolicMachine {
             };
             conditions.push(logic.condition(held));
         }
-        // Equal conditions need only one query.
+        // Equal conditions are needed only once.
         conditions.sort_unstable();
         conditions.dedup();
         logic.holds_for_some(&conditions)
