@@ -18,7 +18,7 @@ export function wordsOf({ command, file, options, format }) {
 /** Quotes a word for a shell. */
 export const quoted = (word) => (/^[\w./=,:+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
-/** Returns why a name is not valid for a program, or nothing if it is valid; `mazurka serve` has the same rule. */
+/** Returns why a name is invalid for a program, or "". `mazurka serve` has the same rule. */
 export function badName(name) {
   const plain = /^\w[\w.-]*(\/\w[\w.-]*)*$/.test(name) && name.length <= 120;
   if (plain && /\.(maz|abs)$/.test(name)) return "";
@@ -26,8 +26,8 @@ export function badName(name) {
 }
 
 /**
- * Returns the values in a field of a repeatable option: formulas are separated by semicolons, others
- * by spaces, except for spaces around `=` and inside brackets.
+ * Returns the values in a field of a repeatable option: formulas are separated by semicolons,
+ * others by spaces, except for spaces around `=` and inside brackets.
  */
 export function valuesOf(text, formulas) {
   const tight = () => text.replace(/\s*=\s*/g, "=").replace(/\[\s*/g, "[").replace(/\s*\]/g, "]");

@@ -32,7 +32,7 @@ function framed(message) {
   return Buffer.concat([Buffer.from(`Content-Length: ${body.length}\r\n\r\n`, "ascii"), body]);
 }
 
-/** A connection to a server. `onNotification` receives notifications, `onRequest` answers requests. */
+/** A connection to a server. `onNotification` gets notifications, `onRequest` answers requests. */
 class Peer {
   constructor(write, { onNotification = () => {}, onRequest = () => null } = {}) {
     this.write = write;

@@ -94,7 +94,7 @@ const MazurkaView = (() => {
     return `step ${number} of ${run.steps.length}${where}: ${nameOf(run, step.process)}: ${step.label}`;
   };
 
-  // Puts controls under the caption of a figure. `line` receives the source line of each shown step.
+  // Puts controls under the caption of a figure. `line` gets the source line of each shown step.
   const attach = (figure, run, { line = () => {} } = {}) => {
     if (!run?.steps?.length) return null;
     const picture = figure.querySelector(".picture");
