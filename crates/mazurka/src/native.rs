@@ -15,8 +15,8 @@ use crate::{Options, Program, Refused};
 
 pub use mazurka_c::{
     FLAGS, LoadError, OPTIONAL_FLAGS, RUNS_HERE, SHIM_FLAGS, Settings, TRAIL_SIZE, confine,
-    interrupt, interrupt_process, keep_files, keep_trail, kill_process, left_behind, shim_flags,
-    shim_source, wrong_input,
+    interrupt, interrupt_process, keep_files, keep_trail, kill_process, left_behind,
+    on_refusal_before_main, shim_flags, shim_source, wrong_input,
 };
 use mazurka_c::{Machine, SearchStop};
 
@@ -76,6 +76,7 @@ impl Front for Native {
     /// Creates a machine for a run, for example of a schedule that a search has found. If a search
     /// must learn which accesses are steps, this search is repeated first.
     fn machine(&self, options: &Options) -> Machine {
+        mazurka_c::set_deadline(options.limits.time);
         let mut machine = Machine::for_runs().expect("a program is loaded");
         if machine.learns_steps() {
             let search = Search {
