@@ -72,6 +72,7 @@ fn guarded(work: impl FnOnce() -> Exit) -> Exit {
         // Release builds do not unwind, because that costs a tenth of the speed, so they end here.
         if cfg!(panic = "abort") {
             files::wait_for_save();
+            native::note_end();
             std::process::exit(Exit::Internal as i32);
         }
     }));
