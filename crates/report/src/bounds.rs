@@ -87,9 +87,9 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
     };
     let last = match bound {
         Bound::MaxDepth(_) if is_native => {
-            "raise --max-depth, or let the loop end that does not: one that counts its rounds while \
-             it waits has no last round, so bound the rounds, or take `__VERIFIER_assume` in place of \
-             the loop"
+            "raise --max-depth, or make the infinite loop end: a loop that counts its rounds while it \
+             waits has no last round, so bound the rounds, or use `__VERIFIER_assume` instead of the \
+             loop"
         }
         // Other languages do not have such loops.
         Bound::MaxDepth(_) if !is_maz => "raise --max-depth, or make the infinite loop end",
@@ -182,10 +182,10 @@ mod tests {
         // No engine compares states of C.
         record.command = "explore".to_owned();
         record.program.file = "queue.c".to_owned();
-        let said = advised(&record);
+        let advice = advised(&record);
         assert!(
-            !said.contains("stateful") && said.contains("__VERIFIER_assume"),
-            "{said}"
+            !advice.contains("stateful") && advice.contains("__VERIFIER_assume"),
+            "{advice}"
         );
     }
 
