@@ -94,7 +94,7 @@ pub(crate) fn at_exit(function: usize, argument: usize, pc: usize) -> i64 {
 
 /// Whether the current thread, which ends, is the last one, so that it ends the program: `main` has
 /// left by `pthread_exit`. The functions at the end of the program then run in this thread, after
-/// everything that the others have done. Where there are such functions, the end of each thread is a
+/// everything that the others have done. If there are such functions, the end of each thread is a
 /// step, because it decides which thread is the last.
 pub(crate) fn is_last_thread(pc: usize) -> i64 {
     if !world().last_thread_ends {

@@ -103,8 +103,8 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     Ok(())
 }
 
-/// Sets what is told if the program fails or does what cannot be explored before it comes to `main`.
-/// The process then ends with exit code 3.
+/// Sets the function that reports what a constructor of the program must not do: a failure, or
+/// something that only the exploration can do. The process then ends with exit code 3.
 pub fn on_refusal_before_main(tell: fn(&str)) {
     _ = BEFORE_MAIN.set(tell);
 }
