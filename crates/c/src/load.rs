@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use mazurka_core::ProcessId;
 
 use crate::calls::{BASE, ENTRIES, STACK_ENTRY};
+use crate::ends::DESTRUCTOR;
 use crate::image::Image;
 use crate::machine::{Machine, table};
 use crate::trail::Trail;
@@ -88,7 +89,8 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     world.initial_heap = (region.mark(), region.content().to_vec());
     world.initial_keys = world.keys.len();
     let destructors = world.image.destructors.iter();
-    world.initial_at_exit = destructors.map(|&function| (function, 0)).collect();
+    let destructors = destructors.map(|&function| (function, DESTRUCTOR));
+    world.initial_at_exit = destructors.collect();
     world.initial_at_exit.append(&mut world.at_exit);
     let has_ends = has_ends || !world.initial_at_exit.is_empty();
     (world.has_ends, world.deletes_keys) = (has_ends, deletes_keys);
