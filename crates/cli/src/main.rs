@@ -72,6 +72,7 @@ fn guarded(work: impl FnOnce() -> Exit) -> Exit {
         // Release builds do not unwind, which would cost a tenth of the speed: they end here.
         if cfg!(panic = "abort") {
             files::settle();
+            native::note_end();
             std::process::exit(Exit::Internal as i32);
         }
     }));

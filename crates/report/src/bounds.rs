@@ -65,8 +65,12 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
     // Only `stateful` recognises that a run returns to a state, and it has no limit on depth.
     // `check` uses it automatically, unless there are unknown values.
     let is_maz = record.program.file.ends_with(".maz");
+    let is_native = [".c", ".cc", ".cpp", ".cxx", ".C"]
+        .iter()
+        .any(|ending| record.program.file.ends_with(ending));
     let stateful = match record.command.as_str() {
         _ if record.memory_model.is_some() || record.algorithm == "stateful" => None,
+        _ if is_native => None,
         "explore" => Some("--algorithm stateful"),
         "check" if record.solver.is_some() && is_maz => {
             Some("`mazurka explore --algorithm stateful`")
@@ -80,6 +84,11 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
         )
     };
     let last = match bound {
+        Bound::MaxDepth(_) if is_native => {
+            "raise --max-depth, or let the loop end that does not: one that counts its rounds while \
+             it waits has no last round, so bound the rounds, or take `__VERIFIER_assume` in place of \
+             the loop"
+        }
         // Other languages do not have such loops.
         Bound::MaxDepth(_) if !is_maz => "raise --max-depth, or let the loop end that does not",
         _ => advice(bound),
@@ -168,6 +177,14 @@ mod tests {
         assert!(!advised(&record).contains("stateful"));
         record.solver = Some(Default::default());
         assert!(advised(&record).starts_with("try `mazurka explore --algorithm stateful`"));
+        // No engine compares states of C.
+        record.command = "explore".to_owned();
+        record.program.file = "queue.c".to_owned();
+        let said = advised(&record);
+        assert!(
+            !said.contains("stateful") && said.contains("__VERIFIER_assume"),
+            "{said}"
+        );
     }
 
     #[test]
