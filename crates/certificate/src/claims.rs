@@ -151,7 +151,9 @@ impl KnownValues {
     fn meet(&mut self, other: &KnownValues) -> Result<bool, Obstacle> {
         let same = self.operands.len() == other.operands.len();
         if !same || self.frames.len() != other.frames.len() {
-            return Err(Obstacle::Beyond("two paths to one instruction have different stacks"));
+            return Err(Obstacle::Beyond(
+                "two paths to one instruction have different stacks",
+            ));
         }
         let mut less = false;
         let mine = self.frames.iter_mut().flatten().chain(&mut self.operands);
@@ -454,7 +456,11 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
             _ if self.incomplete => Wait::Guard { joins },
             _ if self.waits.iter().all(join) => Wait::Free,
             [only] => match self.claims[..] {
-                [lock] if lock.touch == Touch::Acquire && lock.len == 1 && self.is_straight_line(only) => {
+                [lock]
+                    if lock.touch == Touch::Acquire
+                        && lock.len == 1
+                        && self.is_straight_line(only) =>
+                {
                     Wait::Lock(lock.first)
                 }
                 _ => Wait::Guard { joins },

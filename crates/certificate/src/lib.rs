@@ -164,7 +164,9 @@ impl Certificate {
         if written.0.rest.is_empty() {
             Ok(facts)
         } else {
-            Err(Rejected::Malformed("there is data after the end of the tree"))
+            Err(Rejected::Malformed(
+                "there is data after the end of the tree",
+            ))
         }
     }
 

@@ -281,7 +281,12 @@ impl<'a> Machine<'a> {
     }
 
     /// Whether an invariant holds. If it does not, records a failure.
-    fn check_invariant(&self, number: u32, state: &State, made: &mut MadeStep) -> Result<bool, Obstacle> {
+    fn check_invariant(
+        &self,
+        number: u32,
+        state: &State,
+        made: &mut MadeStep,
+    ) -> Result<bool, Obstacle> {
         let holds = self.holds(self.invariants[number as usize], state)?;
         if !holds {
             made.mishaps.push(Mishap::Failure);

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use crate::format::{Reader, put, put_signed};
 use crate::machine::{Choice, Life, Machine, MadeStep, Mishap, Obstacle, Process, State};
 use crate::temporal::{Exits, Graph, is_decided};
-use crate::{Facts, STEPS_PER_CHECK, Rejected};
+use crate::{Facts, Rejected, STEPS_PER_CHECK};
 
 /// The greatest size of all states together, in numbers.
 const MOST_NUMBERS: usize = 1 << 28;
@@ -262,9 +262,7 @@ pub(crate) fn check(
         let from = usize::try_from(parent)
             .ok()
             .and_then(|at| states.all.get(at));
-        let from = from.ok_or(Rejected::States(
-            "a state precedes its predecessor",
-        ))?;
+        let from = from.ok_or(Rejected::States("a state precedes its predecessor"))?;
         let process = Process::try_from(process).unwrap_or(Process::MAX);
         if from.life(process) != Life::Alive {
             return Err(Rejected::States("a step of a process that is not alive"));
@@ -303,7 +301,10 @@ pub(crate) fn check(
     }
     let mut facts = states_check.facts;
     let unfinished = |rank: &u32| states_check.unfinished.contains(rank);
-    let classes = states_check.classes.iter().filter(|(rank, _)| unfinished(rank));
+    let classes = states_check
+        .classes
+        .iter()
+        .filter(|(rank, _)| unfinished(rank));
     facts.livelocks = classes.filter(|(_, class)| class.has_a_fair_run()).count() as u64;
     if let Some(exits) = &states_check.exits {
         let states = &states.all;

@@ -34,7 +34,7 @@ use mazurka_lang::flat::Op;
 use crate::claims::{NextStep, Steps, Wait};
 use crate::format::{Reader, put, put_signed};
 use crate::machine::{Choice, Life, Machine, MadeStep, Mishap, Obstacle, Process, State};
-use crate::{Facts, STEPS_PER_CHECK, Rejected};
+use crate::{Facts, Rejected, STEPS_PER_CHECK};
 
 /// The greatest size of the states of one run together, in numbers.
 const MOST_NUMBERS: usize = 1 << 28;
@@ -748,7 +748,8 @@ fn covers(all: &[&[Choice]]) -> bool {
     while let Some([one, ..]) = rest.first() {
         let same = |choices: &&&[Choice]| choices.first().is_some_and(|c| c.value == one.value);
         let count = rest.iter().take_while(same).count();
-        let continuations: Vec<&[Choice]> = rest[..count].iter().map(|choices| &choices[1..]).collect();
+        let continuations: Vec<&[Choice]> =
+            rest[..count].iter().map(|choices| &choices[1..]).collect();
         if one.value != expected || !covers(&continuations) {
             return false;
         }

@@ -21,6 +21,6 @@ mod hints;
 mod span;
 
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, finish};
-pub use files::{MARK, Part, mark, parts, refusal, mark_after_include};
+pub use files::{MARK, Part, mark, mark_after_include, parts, refusal};
 pub use hints::nearest;
 pub use span::Span;

@@ -119,13 +119,10 @@ impl<O, R: PartialEq> History<O, R> {
         start: &S,
         apply: impl Fn(&mut S, &O) -> R,
     ) -> Verdict {
-        let ends = self
-            .events
-            .iter()
-            .filter_map(|event| match event {
-                OperationEvent::Ended(id) => Some(*id),
-                OperationEvent::Called(_) => None,
-            });
+        let ends = self.events.iter().filter_map(|event| match event {
+            OperationEvent::Ended(id) => Some(*id),
+            OperationEvent::Called(_) => None,
+        });
         let ends: Vec<OperationId> = ends.collect();
         match self.order_of(&ends, start, &apply) {
             Ok(Some(order)) => return Verdict::Order(order),

@@ -299,7 +299,9 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         })?;
         // The states after the step assume that the obligations hold. A diamond needs nothing else.
         for Obligation {
-            known, obligation, ..
+            known,
+            must: obligation,
+            ..
         } in obligations
         {
             if says.boxed {

@@ -1,7 +1,6 @@
 //! Dynamic logic for parallel programs.
 
 mod aliases;
-mod books;
 mod check;
 mod claims;
 mod eliminate;
@@ -14,6 +13,7 @@ mod pool;
 mod prove;
 mod refute;
 mod render;
+mod results;
 mod search;
 mod sequent;
 mod step;

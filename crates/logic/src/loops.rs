@@ -173,8 +173,8 @@ impl<'p> Search<'p, '_> {
                 && other.state.values().eq(goal.state.values())
                 && other.state.condition.iter().all(known)
         };
-        let equal_goal = self.by_state.get(&goal.state.key())?;
-        equal_goal.iter().find(same).copied()
+        let candidates = self.by_state.get(&goal.state.key())?;
+        candidates.iter().find(same).copied()
     }
 
     fn generalise(&mut self, at: usize, changed: Vec<usize>) -> AppliedRule {

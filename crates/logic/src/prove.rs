@@ -131,7 +131,7 @@ impl<'p> Search<'p, '_> {
         self.run(&mut |search| watch(search.goals.len() as u64))?;
         let (closed, mut open) = (self.is_closed(), self.open_goals(MOST_OPEN));
         let names = self.world.names();
-        let cut = self.books.bound.is_some();
+        let cut = self.results.bound.is_some();
         // No further steps are made, so the limit of steps does not apply.
         let watch = &mut || match watch(self.goals.len() as u64) {
             ControlFlow::Break(bound) if !matches!(bound, Bound::MaxSteps(_)) => {
@@ -177,7 +177,7 @@ impl<'p> Search<'p, '_> {
         let counts = ProofCounts {
             goals: self.goals.len() as u64,
             merged: self.merged,
-            ..self.books.counts
+            ..self.results.counts
         };
         let refutations = self.refutations(MOST_OPEN);
         Ok(Outcome {
@@ -190,8 +190,8 @@ impl<'p> Search<'p, '_> {
             },
             open,
             refutations,
-            bounds: too_long.into_iter().chain(self.books.bound).collect(),
-            unfolded: self.books.unfolded,
+            bounds: too_long.into_iter().chain(self.results.bound).collect(),
+            unfolded: self.results.unfolded,
             counts,
             by_execution: !theorem.formula.has_rules(),
         })

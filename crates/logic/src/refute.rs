@@ -218,7 +218,7 @@ impl Search<'_, '_> {
             }
         };
         self.leaves.iter().for_each(|leaf| add(None, leaf, None));
-        for &at in &self.books.refuted {
+        for &at in &self.results.refuted {
             match &self.goals[at].by {
                 AppliedRule::Schedule { steps, deadlock } => {
                     for step in steps {

@@ -429,7 +429,7 @@ impl<'p> Search<'p, '_> {
     pub fn is_closed(&self) -> bool {
         let mut leaves = self.leaves.iter();
         leaves.all(|leaf| leaf.truth == Truth::Proved)
-            && self.books.open.is_empty()
+            && self.results.open.is_empty()
             && self.waiting().next().is_none()
     }
 
@@ -444,7 +444,7 @@ impl<'p> Search<'p, '_> {
             condition: Vec::new(),
             why,
         }));
-        let recorded = self.books.open.iter().copied().take(most);
+        let recorded = self.results.open.iter().copied().take(most);
         let mut open: Vec<usize> = recorded.chain(self.waiting().take(most)).collect();
         open.sort_unstable();
         for id in open {

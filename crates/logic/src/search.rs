@@ -29,12 +29,12 @@ use mazurka_smt::{Solver, Term};
 use rustc_hash::FxHashMap;
 
 use crate::aliases::{ByPoints, Touched};
-use crate::books::GoalResults;
 use crate::eliminate::Eliminate;
 use crate::eval::Obligation;
 use crate::fol::{Fol, Misplaced, Part, Truth, decide, possible};
 use crate::loops::endless;
 use crate::pool::{State, initial_cells, rule};
+use crate::results::GoalResults;
 use crate::sequent::{Context, Leaf, Subject};
 use crate::step::{self, StepTooLarge};
 use crate::world::World;
@@ -167,7 +167,7 @@ pub(crate) struct Search<'p, 's> {
     pub whole: bool,
     queue: VecDeque<usize>,
     /// Summary of the goals that were processed.
-    pub books: GoalResults,
+    pub results: GoalResults,
     /// The number of goals that were merged.
     pub merged: u64,
     /// Goals by context, segment and path.
@@ -191,7 +191,7 @@ impl<'p, 's> Search<'p, 's> {
             roots: Vec::new(),
             whole: false,
             queue: VecDeque::new(),
-            books: GoalResults::default(),
+            results: GoalResults::default(),
             merged: 0,
             known: FxHashMap::default(),
             generalised: Vec::new(),
@@ -243,8 +243,8 @@ impl<'p, 's> Search<'p, 's> {
         };
         let mut eliminate = Eliminate::new(&mut self.world, self.solver, continue_check);
         let denied = eliminate.formula(formula, &cells, &mut Vec::new(), false);
-        self.books.counts.schedules += states;
-        self.books.bound = bound;
+        self.results.counts.schedules += states;
+        self.results.bound = bound;
         match denied {
             Ok(denied) => self.ask(Subject::Goal, &known, Vec::new(), denied),
             Err(why) => Leaf {
@@ -387,13 +387,13 @@ impl<'p, 's> Search<'p, 's> {
             let by = self.reduce(at)?;
             self.reduced(at, by);
         }
-        self.books.close();
+        self.results.close();
         Ok(())
     }
 
     /// Records that a goal was processed.
     fn reduced(&mut self, at: usize, by: AppliedRule) {
-        self.books.enter(at, &by);
+        self.results.enter(at, &by);
         self.goals[at].by = by;
     }
 

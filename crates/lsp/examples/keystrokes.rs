@@ -83,7 +83,10 @@ impl Editor {
                 self.connection.receiver.recv().expect("diagnostics")
                 && notification.params["version"] == version
             {
-                let all = notification.params["diagnostics"].as_array().into_iter().flatten();
+                let all = notification.params["diagnostics"]
+                    .as_array()
+                    .into_iter()
+                    .flatten();
                 return all.filter(|one| one["severity"] == 1).count();
             }
         }

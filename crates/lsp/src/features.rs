@@ -325,7 +325,10 @@ fn lens(document: &Document, range: Range, what: &str, name: Option<&str>) -> Ve
     arguments.extend(name.map(|name| json!(name)));
     let id = if what == "run" { RUN } else { CHECK };
     let command = Command::new(search.clone(), id.to_owned(), Some(arguments));
-    let found = document.findings.iter().filter(|finding| finding.name == search);
+    let found = document
+        .findings
+        .iter()
+        .filter(|finding| finding.name == search);
     let answer = found.map(|one| Command::new(one.answer.clone(), String::new(), None));
     let all = std::iter::once(command).chain(answer);
     all.map(|command| CodeLens {

@@ -51,7 +51,7 @@ use lsp_types::notification::{
 use lsp_types::request::{
     CodeLensRefresh, CodeLensRequest, Completion, DocumentSymbolRequest, ExecuteCommand,
     Formatting, GotoDefinition, HoverRequest, InlayHintRequest, PrepareRenameRequest, References,
-    Rename, Request as Asked,
+    Rename, Request as RequestType,
 };
 use lsp_types::{
     CodeLensOptions, CompletionOptions, CompletionResponse, DidChangeTextDocumentParams,
@@ -239,7 +239,10 @@ impl Server {
         let Some(document) = self.documents.get(key) else {
             return;
         };
-        let found = document.findings.iter().flat_map(|found| &found.diagnostics);
+        let found = document
+            .findings
+            .iter()
+            .flat_map(|found| &found.diagnostics);
         let diagnostics = document.diagnostics.iter().chain(found).cloned().collect();
         let notification = PublishDiagnosticsParams {
             uri: document.uri.clone(),
@@ -255,7 +258,8 @@ impl Server {
     fn notification(&mut self, notification: Notification) {
         match notification.method.as_str() {
             DidOpenTextDocument::METHOD => {
-                let Ok(opened) = serde_json::from_value::<DidOpenTextDocumentParams>(notification.params)
+                let Ok(opened) =
+                    serde_json::from_value::<DidOpenTextDocumentParams>(notification.params)
                 else {
                     return;
                 };
@@ -263,7 +267,8 @@ impl Server {
                 self.changed(file.uri, file.version, Text::new(file.text));
             }
             DidChangeTextDocument::METHOD => {
-                let Ok(change) = serde_json::from_value::<DidChangeTextDocumentParams>(notification.params)
+                let Ok(change) =
+                    serde_json::from_value::<DidChangeTextDocumentParams>(notification.params)
                 else {
                     return;
                 };
@@ -296,7 +301,8 @@ impl Server {
                 }
             }
             Cancel::METHOD => {
-                let id = serde_json::from_value::<NumberOrString>(notification.params["id"].clone());
+                let id =
+                    serde_json::from_value::<NumberOrString>(notification.params["id"].clone());
                 let id = id.map(|id| match id {
                     NumberOrString::Number(number) => RequestId::from(number),
                     NumberOrString::String(text) => RequestId::from(text),
@@ -432,7 +438,7 @@ impl Server {
     }
 
     /// Parses the parameters of a request and answers it.
-    fn answer<R: Asked>(
+    fn answer<R: RequestType>(
         &mut self,
         request: Request,
         work: impl FnOnce(&mut Self, R::Params) -> Result<R::Result, Failure>,
@@ -478,9 +484,9 @@ impl Server {
         let uri = arguments[0].as_str().unwrap_or_default();
         let document = self.documents.get(uri);
         let document = document.ok_or_else(|| failed(format!("`{uri}` is not open")))?;
-        let params = (id.clone(), question);
+        let request = (id.clone(), question);
         let (environment, answers) = (&self.environment, &self.answers);
-        let search = Search::start(document, params, self.limit, environment, answers);
+        let search = Search::start(document, request, self.limit, environment, answers);
         self.search = Some(search.map_err(failed)?);
         Ok(())
     }

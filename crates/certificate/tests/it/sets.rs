@@ -151,7 +151,10 @@ fn rejected_sets(programs: u64) -> u64 {
             };
             let checked = mutant.check(&mut || true);
             let is_rejected = matches!(checked, Err(Rejected::States(_)));
-            assert!(is_rejected, "seed {seed}, state {state}: {checked:?}\n{text}");
+            assert!(
+                is_rejected,
+                "seed {seed}, state {state}: {checked:?}\n{text}"
+            );
             rejected += 1;
         }
     }

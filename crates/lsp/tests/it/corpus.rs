@@ -128,7 +128,10 @@ fn mistakes_have_the_codes_that_the_files_are_named_by() {
             .and_then(|name| name.split('-').next());
         let diagnostics = client.open(&uri(&path), &text);
         let diagnostics: Vec<&Value> = diagnostics.iter().map(|one| &one["code"]).collect();
-        assert!(diagnostics.contains(&&json!(code)), "{path}: {diagnostics:?}");
+        assert!(
+            diagnostics.contains(&&json!(code)),
+            "{path}: {diagnostics:?}"
+        );
         client.close(&uri(&path));
     }
 }
@@ -142,7 +145,10 @@ fn requests_about_all_abs_programs_are_answered() {
     for (path, text) in &all {
         let file = &uri(path);
         let diagnostics = client.open(file, text);
-        let errors: Vec<&Value> = diagnostics.iter().filter(|one| one["severity"] == 1).collect();
+        let errors: Vec<&Value> = diagnostics
+            .iter()
+            .filter(|one| one["severity"] == 1)
+            .collect();
         assert!(errors.is_empty(), "{path}: {errors:?}");
         let range = json!({ "start": position(0, 0), "end": position(9999, 0) });
         let whole = json!({ "textDocument": { "uri": file }, "range": range,

@@ -267,10 +267,16 @@ fn actors_have_diagnostics_and_definitions() {
     let mut client = Client::new();
     let file = uri("/models/one.abs");
     let diagnostics = client.open(&file, "module M; { Int x = ; }");
-    assert!(!diagnostics.is_empty() && diagnostics[0]["severity"] == 1, "{diagnostics:?}");
+    assert!(
+        !diagnostics.is_empty() && diagnostics[0]["severity"] == 1,
+        "{diagnostics:?}"
+    );
     client.change(&file, 2, json!([{ "text": "module M; { Int x = 1; }" }]));
     let diagnostics = client.diagnostics(&file, 2);
-    assert!(diagnostics.iter().all(|one| one["severity"] != 1), "{diagnostics:?}");
+    assert!(
+        diagnostics.iter().all(|one| one["severity"] != 1),
+        "{diagnostics:?}"
+    );
     let declared = client.at("textDocument/definition", &file, &position(0, 17));
     assert_eq!(declared["range"]["start"], position(0, 16));
     let mut asked = at(&file, &position(0, 17));

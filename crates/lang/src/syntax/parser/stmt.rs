@@ -179,7 +179,8 @@ impl<'s> Parser<'s> {
         let sign = self.bump().kind;
         if !self.can_open_statement() && !self.at_expression() {
             let sign = sign.describe();
-            let help = format!("write the guarded statement after {sign}, or `await e` to wait only");
+            let help =
+                format!("write the guarded statement after {sign}, or `await e` to wait only");
             return Err(self.unexpected_with("a statement", Some(help)));
         }
         let body = Box::new(match self.kind() {
