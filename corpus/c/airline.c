@@ -1,4 +1,4 @@
-// Agents sell seats until there are none left. Wrong: asking and selling are two steps.
+// Agents sell seats until there are none left. Wrong: checking and selling are two steps.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

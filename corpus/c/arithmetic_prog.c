@@ -1,4 +1,4 @@
-// A sum that one thread makes and another waits for. Wrong: it is waited for without a loop.
+// A sum that one thread computes and another waits for. Wrong: it is waited for without a loop.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

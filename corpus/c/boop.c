@@ -1,4 +1,4 @@
-// A device is used only while it is locked and counted in.
+// A device is used only while it is locked and its users are counted.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

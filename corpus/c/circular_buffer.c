@@ -1,4 +1,4 @@
-// A ring of cells; what comes out is what went in. Wrong: the ring has one cell too few.
+// A ring of cells; the items come out as they went in. Wrong: the ring has one cell too few.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// Dekker's lock for two. Wrong: a thread looks before it says that it wants to enter.
+// Dekker's lock for two. Wrong: a thread checks before it announces that it wants to enter.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// Many threads add one; another looks at the sum while they do.
+// Many threads add one; another reads the sum meanwhile.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

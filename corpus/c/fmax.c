@@ -1,4 +1,4 @@
-// The greatest of some numbers, by threads that each look at two.
+// The greatest of some numbers, computed by threads that each compare two.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// A counter that grows by compare-and-exchange. Wrong: the result of the exchange is not looked at.
+// A counter that grows by compare-and-exchange. Wrong: the result of the exchange is ignored.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

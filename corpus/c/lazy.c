@@ -1,4 +1,4 @@
-// Three threads under one lock: the last one looks at what the others have added.
+// Three threads under one lock: the last one checks the sums of the others.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// The last of some threads does what must come after all. Wrong: two take themselves for the last.
+// The last of some threads runs the final work. Wrong: two threads find that they are the last.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

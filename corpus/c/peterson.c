@@ -1,4 +1,4 @@
-// Peterson's lock for two. Wrong: the turn is kept for oneself.
+// Peterson's lock for two. Wrong: each thread keeps the turn.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

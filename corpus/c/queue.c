@@ -1,4 +1,4 @@
-// A queue behind a lock; the consumer asks whether something is there.
+// A queue behind a lock; the consumer checks whether there is an item.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

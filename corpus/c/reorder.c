@@ -1,4 +1,4 @@
-// Two variables are written one after the other; a reader may see the first alone.
+// Two variables are written one after the other; a reader may see only the first write.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// Each thread counts in a cell of its own. Wrong: the cells come from a shared index.
+// Each thread counts in its own cell. Wrong: the cells are selected by a shared index.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// A stack behind a lock. Wrong: whether it is empty is asked outside of the lock.
+// A stack behind a lock. Wrong: it is checked outside of the lock whether the stack is empty.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// A stack of numbers whose top is exchanged. Wrong: the top is written without a look.
+// A stack of numbers whose top is exchanged. Wrong: the top is written without a check.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// Szymanski's lock: a waiting room with a door. Wrong: the last wait is left out.
+// Szymanski's lock: a waiting room with a door. Wrong: the last wait is omitted.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

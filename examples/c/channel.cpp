@@ -1,4 +1,4 @@
-// A channel of C++17: a producer, two consumers, and a close that wakes all who wait.
+// A channel of C++17: a producer, two consumers, and a close that wakes all waiting threads.
 //
 //     mazurka check examples/c/channel.cpp             # verified
 //     mazurka check examples/c/channel.cpp -- -DBUG    # violated: a deadlock

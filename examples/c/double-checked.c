@@ -1,10 +1,10 @@
-// A table that the first thread makes which needs it: double-checked locking.
+// A table that is created by the first thread that needs it: double-checked locking.
 //
 //     mazurka check examples/c/double-checked.c           # verified
 //     mazurka check examples/c/double-checked.c -- -DBUG  # violated: a data race
 //
 // With BUG the pointer is published by a relaxed store. A thread that sees the pointer need not
-// see what it points to: the two accesses to the table race.
+// see the table itself: the two accesses to the table race.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,8 +3,8 @@
 //     mazurka check examples/c/lost-wakeup.c           # verified
 //     mazurka check examples/c/lost-wakeup.c -- -DBUG  # violated: a deadlock
 //
-// With BUG the worker looks whether there is work, and starts to wait a moment later. Work that
-// comes in between is signalled to no thread, and the worker waits for ever.
+// With BUG the worker first checks whether there is work, and later starts to wait. Work that
+// arrives in between is signalled to no thread, and the worker waits for ever.
 #include <pthread.h>
 #include <stdbool.h>
 

@@ -1,12 +1,12 @@
-// A stack of Treiber's kind with nodes that are used again: a list of free buffers.
+// A Treiber stack whose nodes are reused: a list of free buffers.
 //
 //     mazurka check examples/c/treiber.c               # verified
 //     mazurka check examples/c/treiber.c -- -DBUG      # violated
 //
-// With BUG the top is the number of a node alone. A thread reads the top (A) and what is below it
-// (B), and is held up; another takes A and B and puts A back. The exchange of the first thread
+// With BUG the top is only the number of a node. A thread reads the top (A) and the node below it
+// (B), and is delayed; another takes A and B and puts A back. The exchange of the first thread
 // still finds A on top, and makes B the new top, which the other thread uses: the ABA problem.
-// Without BUG each change of the top counts, so the exchange fails.
+// Without BUG each change of the top is counted, so the exchange fails.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

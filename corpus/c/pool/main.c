@@ -82,7 +82,7 @@ static void one_after_the_other(void) {
     pool_stop(pool, false);
 }
 
-/* 5: a task is looked for while it may end. */
+/* 5: a task is searched while it may end. */
 static void a_task_that_is_found(void) {
     struct pool *pool = pool_start(1);
     future_release(pool_submit(pool, answer, (void *)1, 0));
@@ -111,7 +111,7 @@ static void a_loop(void) {
     pool_stop(pool, false);
 }
 
-/* 7: the pool is stopped at once. */
+/* 7: the pool is stopped immediately. */
 static void stopped_at_once(void) {
     struct pool *pool = pool_start(1);
     struct future *one = pool_submit(pool, answer, (void *)1, 0);

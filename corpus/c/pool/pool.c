@@ -32,7 +32,7 @@ static void pool_put(struct pool *pool, struct future *future) {
     pthread_cond_signal(&pool->work);
 }
 
-/* Forgets a task that has ended. The pool is locked. */
+/* Removes a task that has ended. The pool is locked. */
 static void pool_forget(struct pool *pool, struct future *future) {
     void *known = table_remove(&pool->known, future->id);
     assert(known == future);
@@ -44,7 +44,7 @@ static void pool_forget(struct pool *pool, struct future *future) {
 
 static void pool_end(struct pool *pool, struct future *future, enum state end, long result);
 
-/* One of the tasks before this one has ended. The pool is locked. */
+/* A task before this one has ended. The pool is locked. */
 static void pool_follow(struct pool *pool, struct future *follower, enum state end) {
     follower->awaited--;
     if (end == CANCELLED) {
@@ -99,7 +99,7 @@ static struct future *stolen_task(struct worker *worker) {
     return NULL;
 }
 
-/* The next task of a worker; none if there is none. The pool is locked. */
+/* Returns the next task of a worker, or NULL. The pool is locked. */
 static struct future *pool_take(struct pool *pool, struct worker *worker) {
     struct future *future = NULL;
     if (pool->in_deques > 0) {
@@ -115,7 +115,7 @@ static struct future *pool_take(struct pool *pool, struct worker *worker) {
     return heap_pop(&pool->ready);
 }
 
-/* Waits for a task; none if the pool is stopped and nothing is left. */
+/* Waits for a task; returns NULL if the pool is stopped and nothing is left. */
 static struct future *next_task(struct worker *worker) {
     struct pool *pool = worker->pool;
     struct future *future;
@@ -184,7 +184,7 @@ struct pool *pool_start(int workers) {
     return pool;
 }
 
-/* Makes a task known. The pool is locked. Returns a reference for the caller. */
+/* Registers a task. The pool is locked. Returns a reference for the caller. */
 static struct future *pool_new(struct pool *pool, task_function function, void *argument,
                                int priority) {
     assert(!pool->stopping || self != NULL);
@@ -215,7 +215,7 @@ struct future *pool_submit_after(struct pool *pool, task_function function, void
         if (state == CANCELLED) {
             cancelled = true;
         } else if (state != DONE) {
-            /* It ends only while the pool is locked, so it is not missed. */
+            /* The task ends only while the pool is locked, so its end is not missed. */
             future->awaited++;
             future_retain(future);
             deque_push_back(&before[k]->followers, future);
@@ -234,7 +234,7 @@ struct future *pool_submit_after(struct pool *pool, task_function function, void
     return future;
 }
 
-/* Takes a task that is ready out of the heap or the deque where it is. The pool is locked. */
+/* Removes a ready task from its heap or deque. The pool is locked. */
 __attribute__((unused)) static void pool_withdraw(struct pool *pool, struct future *future) {
     if (heap_remove(&pool->ready, future)) {
         return;
@@ -376,7 +376,7 @@ void pool_for_each(struct pool *pool, int count_all, int chunk, void (*body)(int
         future_release(pool_submit(pool, loop_chunk, &loop, 0));
     }
     latch_wait(&loop.left);
-    /* The tasks of the last chunks have to end, too. */
+    /* The tasks of the last chunks must end, too. */
     pool_drain(pool);
     latch_destroy(&loop.left);
 }

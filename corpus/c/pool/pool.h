@@ -110,7 +110,7 @@ void future_finish(struct future *future, enum state end, long result);
 
 /* ---- synchronisation ---- */
 
-/* Opens when it has been counted down so often. */
+/* Opens when it has been counted down this many times. */
 struct latch {
     pthread_mutex_t mutex;
     pthread_cond_t open;
@@ -169,7 +169,7 @@ struct pool {
 };
 
 struct pool *pool_start(int workers);
-/* A task that is ready at once. The caller gets a reference. */
+/* Adds a task that is ready immediately. The caller gets a reference. */
 struct future *pool_submit(struct pool *pool, task_function function, void *argument, int priority);
 /* A task that is ready when these have ended; it is cancelled if one of them is. */
 struct future *pool_submit_after(struct pool *pool, task_function function, void *argument,
@@ -180,7 +180,7 @@ bool pool_cancel(struct pool *pool, struct future *future);
 struct future *pool_find(struct pool *pool, long id);
 /* Waits until all tasks have ended. */
 void pool_drain(struct pool *pool);
-/* Ends the workers, after the tasks that are left; with `now` these are cancelled. */
+/* Ends the workers, after the remaining tasks; with `now` these are cancelled. */
 void pool_stop(struct pool *pool, bool now);
 
 /* Calls `body(k, with)` for all k from 0 to count - 1, in chunks, and waits. */

@@ -1,5 +1,5 @@
 /* expected: safety failure */
-/* The same with a receiver that does not look at the bit. */
+/* The same program with a receiver that ignores the bit. */
 
 #define ITEMS 2
 #define BUG 1

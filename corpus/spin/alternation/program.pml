@@ -1,7 +1,7 @@
 /* expected: safety verified */
 /* expected: fair again holds */
 /* expected: fair after violated */
-/* The turn goes to and fro for ever, so it is 0 again and again; and it is 1 after each 0, so */
+/* The turn alternates for ever, so it is 0 again and again; and it is 1 after each 0, so */
 /* it does not stay 0. */
 
 byte turn = 0;

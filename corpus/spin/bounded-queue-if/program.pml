@@ -1,5 +1,5 @@
 /* expected: safety failure */
-/* A consumer that is woken does not look again: another one may have been there first. */
+/* A consumer that is woken does not check again: another one may have taken the item first. */
 
 #define N 1
 #define CONSUMERS 2

@@ -1,5 +1,5 @@
 /* expected: safety verified */
-/* A process that is woken looks at the condition again. */
+/* A process that is woken checks the condition again. */
 
 #define N 1
 #define CONSUMERS 2

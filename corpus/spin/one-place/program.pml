@@ -1,7 +1,7 @@
 /* expected: safety verified */
 /* expected: fair delivered holds */
-/* A place is full only when it is empty and emptied only when it is full, so the values come */
-/* in order, and both processes come to their ends. */
+/* A place is filled only when it is empty and emptied only when it is full, so the values come */
+/* in order, and both processes end. */
 
 byte place = 0, got = 0;
 bool filled = false;

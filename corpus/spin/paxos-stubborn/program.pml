@@ -1,5 +1,5 @@
 /* expected: safety failure */
-/* A proposer does not take over what it hears of. */
+/* A proposer does not adopt a value that an acceptor reports. */
 
 #define BUG 1
 #define PROPOSERS 2

@@ -1,5 +1,5 @@
 /* expected: safety verified */
-/* A proposer takes over the value of the highest ballot that it hears of. */
+/* A proposer adopts the value of the highest ballot that the acceptors report. */
 
 #define BUG 0
 #define PROPOSERS 2

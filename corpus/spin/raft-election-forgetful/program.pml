@@ -1,5 +1,5 @@
 /* expected: safety failure */
-/* A server forgets for whom it has voted in this term. */
+/* A server forgets its vote in this term. */
 
 #define BUG 1
 #define N 3

@@ -1,5 +1,5 @@
 /* expected: safety verified */
-/* The second reader that upgrades gives up its place. */
+/* The second reader that upgrades releases the lock. */
 
 #define N 2
 #define BUG 0

@@ -1,5 +1,5 @@
 /* expected: safety failure */
-/* The owner takes the last item without looking whether it was stolen. */
+/* The owner takes the last item without checking whether it was stolen. */
 
 #define BUG 1
 #define ITEMS 2

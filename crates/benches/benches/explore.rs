@@ -1,10 +1,10 @@
-//! The time that the engines take. Each program is a group of several engines, so that their ratios
-//! are visible.
+//! Measures the time that the engines take. The engines form one group for each program, so that
+//! their ratios are visible.
 //!
 //! `cargo bench -p mazurka-benches --features measure --bench explore`, with `-- fib` for some of
-//! them. The throughput counts steps for `naive`, which should make at least 3 million a second on
-//! fib(3), and for `stateful`; for the others it counts traces. Times vary by half on a machine in
-//! use; the counts of `instructions.rs` do not.
+//! the programs. The throughput counts steps for `naive`, which should make at least 3 million a
+//! second on fib(3), and for `stateful`; for the others it counts traces. On a machine in use,
+//! times vary by half; the counts of `instructions.rs` do not vary.
 
 mod programs;
 
@@ -13,7 +13,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mazurka::Algorithm::{self, Naive, Optimal, Sleep, Source, Stateful};
 
-/// Program, size, traces, engines. `naive` is left out where it would take minutes.
+/// Program, size, traces, engines. `naive` is omitted where it would take minutes.
 const PROGRAMS: &[(&str, u64, u64, &[Algorithm])] = &[
     ("fib", 3, 141, &[Naive, Sleep, Source, Optimal, Stateful]),
     ("writers", 7, 5_040, &[Naive, Source, Optimal]),

@@ -1,10 +1,10 @@
-//! The number of instructions that the engines execute, which is free of noise: for comparing two
-//! versions.
+//! Counts the instructions that the engines execute. The counts are free of noise, so they can be
+//! used to compare two versions.
 //!
-//! `cargo bench -p mazurka-benches --features measure --bench instructions`. Needs Linux,
-//! `valgrind` and the runner of the same version as the library: `cargo install --locked
-//! gungraun-runner --version 0.20.0`. If one of them is missing, this says so and succeeds, because
-//! a benchmark that cannot run is not a failure.
+//! `cargo bench -p mazurka-benches --features measure --bench instructions`. This needs Linux,
+//! `valgrind` and the runner in the same version as the library: `cargo install --locked
+//! gungraun-runner --version 0.20.0`. If one of them is missing, the benchmark reports that and
+//! succeeds, because a benchmark that cannot run is not a failure.
 
 mod programs;
 
@@ -15,7 +15,7 @@ const MEASURED: &str = "--gungraun-run";
 
 fn main() {
     let measured = std::env::args().any(|arg| arg == MEASURED);
-    // `cargo test --benches` only checks that it starts.
+    // `cargo test --benches` checks only that the benchmark starts.
     let tested = std::env::args().any(|arg| arg == "--test");
     if !measured && tested {
         return;

@@ -1,5 +1,5 @@
 //! The cost of a query: `cargo bench -p mazurka-benches --features measure --bench solver`. It
-//! measures wall-clock time; compare on a quiet machine.
+//! measures wall-clock time, so compare only on an idle machine.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use mazurka_smt::{Answer, Assembly, Choice, Embedded, Kind, Solver, Sort, Term, 
 
 const SORT: Sort = Sort::Signed(32);
 
-/// A path of `length` branches over four inputs.
+/// Returns a path of `length` branches over four inputs.
 fn path(terms: &mut Terms, length: i64) -> Vec<Term> {
     let inputs: Vec<Term> = (0..4)
         .map(|k| terms.variable(Kind::Input, &format!("0#{k}"), SORT))
@@ -26,7 +26,8 @@ fn path(terms: &mut Terms, length: i64) -> Vec<Term> {
     (0..length).map(branch).collect()
 }
 
-/// 10 000 queries: each prefix of a path of 20 branches, with its last branch as it is and negated.
+/// Answers 10 000 queries: each prefix of a path of 20 branches, once with its last branch as it is
+/// and once negated. Returns the number of queries.
 fn ten_thousand(solver: &mut dyn Solver, terms: &mut Terms) -> usize {
     let path = path(terms, 20);
     let mut satisfiable = 0;

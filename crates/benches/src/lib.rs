@@ -1,5 +1,5 @@
 //! Benchmarks of the engines (`explore`, `instructions`) and of the solver (`solver`), in
-//! `benches/`; docs/performance.md says how to run them and what they showed.
+//! `benches/`; docs/performance.md describes how to run them and their results.
 //!
-//! They are a separate crate behind the feature `measure`, so that `cargo test` does not build
+//! They form a separate crate with a feature `measure`, so that `cargo test` does not build
 //! criterion and gungraun.

@@ -92,7 +92,7 @@ pub(crate) fn fail(kind: MishapKind, message: String, pc: usize) -> ! {
 /// although happens-before may not order the two steps.
 pub(crate) fn fail_after(other: Option<ProcessId>, message: String, pc: usize) -> ! {
     let world = world();
-    world.effects.races_with = other.filter(|&other| other != world.current);
+    world.meets(other.filter(|&other| other != world.current));
     fail(MishapKind::Failure, message, pc)
 }
 
@@ -256,7 +256,11 @@ impl World {
     fn meet_race(&mut self, (address, size): (usize, usize), how: AccessInfo, other: AccessMark) {
         let uses = how.uses || other.uses;
         if self.settings.allow_races && !other.frees && !how.frees {
-            if !self.searching || uses {
+            if uses {
+                // To initialise an object is not a step, so only one order is explored.
+                return self.meets(Some(ProcessId(other.thread)));
+            }
+            if !self.searching {
                 return;
             }
             let new = (address..address + size).filter(|&byte| self.learned.shared.insert(byte));
@@ -269,9 +273,16 @@ impl World {
         if uses {
             failure.message = failure.message.replace("read atomically", "used");
         }
-        self.effects.races_with = Some(ProcessId(other.thread));
+        self.meets(Some(ProcessId(other.thread)));
         self.halt(MishapKind::Failure, failure);
         rest()
+    }
+
+    /// Notes that the current step depends on the order of its accesses and those of another
+    /// thread, which no search explores.
+    fn meets(&mut self, other: Option<ProcessId>) {
+        self.effects.races_with = other;
+        self.has_raced |= other.is_some();
     }
 
     /// Whether an access of the current thread is to its own stack. While no thread accesses the

@@ -180,6 +180,8 @@ pub enum SearchStop {
     Refused(String),
     /// The time limit has passed during a step.
     OutOfTime,
+    /// After a data race, the program does not do the same again with the same schedule.
+    Raced,
 }
 
 /// How to explore a program.

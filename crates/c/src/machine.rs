@@ -41,6 +41,9 @@ pub(crate) fn is_program(pc: usize) -> bool {
             .is_some()
 }
 
+/// Why a program is refused whose steps cannot be made again.
+const NOT_THE_SAME: &str = "the program does not do the same again with the same schedule";
+
 /// The threads are not at the end of a machine's events.
 const NOWHERE: usize = usize::MAX;
 
@@ -92,12 +95,12 @@ impl Machine {
         let world = world();
         if matches!(
             world.stop,
-            Some(SearchStop::Restart | SearchStop::OutOfTime)
+            Some(SearchStop::Restart | SearchStop::OutOfTime | SearchStop::Raced)
         ) {
             world.stop = None;
             world.forget_places();
         }
-        world.searching = true;
+        (world.searching, world.has_raced) = (true, false);
         world.checkpoints.forget();
         (self.len, self.initial) = (0, Vec::new());
         self.guards = if world.learned.guarded || world.claims_more() {
@@ -131,6 +134,12 @@ impl Machine {
         self.end_search();
         self.len = 0;
         self.live.set(NOWHERE);
+    }
+
+    /// Whether the search has met accesses that no step orders: other orders of them may lead
+    /// elsewhere, and are not explored.
+    pub fn has_raced(&self) -> bool {
+        world().has_raced
     }
 
     /// Returns why the last search stopped, if the program was the reason.
@@ -182,9 +191,12 @@ impl Machine {
                 world.keep(self.number, at);
             }
             if world.status(event.process) != Status::Ready {
-                let what =
-                    "the program does not do the same again with the same schedule".to_owned();
-                world.stop = Some(SearchStop::Refused(what));
+                let raced = self.events[..at].iter().any(|it| it.races_with.is_some());
+                world.stop = Some(if raced {
+                    SearchStop::Raced
+                } else {
+                    SearchStop::Refused(NOT_THE_SAME.to_owned())
+                });
                 break;
             }
             world.effects.clear();

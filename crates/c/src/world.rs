@@ -295,6 +295,9 @@ pub(crate) struct World {
     pub end_cell: Option<u32>,
     /// Whether the process has ended and no thread can continue.
     pub finished: bool,
+    /// Whether an execution of this search has met accesses that no step orders and that are not
+    /// explored in all orders.
+    pub has_raced: bool,
     /// The cell that atomic sections of SV-COMP write and all other steps read, if there are any.
     pub sections: Option<u32>,
     /// Whether the current step is in such a section.
@@ -389,6 +392,7 @@ impl World {
             left: Vec::new(),
             end_cell: None,
             finished: false,
+            has_raced: false,
             sections: None,
             in_section: false,
             started: 0,

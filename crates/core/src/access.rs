@@ -40,7 +40,7 @@ impl Access {
     /// A write of every cell, which conflicts with every access.
     pub const ANYTHING: Self = Self::write(0).over(u32::MAX);
 
-    /// Makes an access to one cell.
+    /// Creates an access to one cell.
     #[inline]
     pub const fn new(kind: AccessKind, first: u32) -> Self {
         Self {
@@ -50,13 +50,13 @@ impl Access {
         }
     }
 
-    /// Makes a read of one cell.
+    /// Creates a read of one cell.
     #[inline]
     pub const fn read(cell: u32) -> Self {
         Self::new(AccessKind::Read, cell)
     }
 
-    /// Makes a write of one cell.
+    /// Creates a write of one cell.
     #[inline]
     pub const fn write(cell: u32) -> Self {
         Self::new(AccessKind::Write, cell)
@@ -67,7 +67,7 @@ impl Access {
         Self { len, ..self }
     }
 
-    /// Whether it is anything but a read.
+    /// Whether the access is not a read.
     #[inline]
     pub fn writes(self) -> bool {
         self.kind != AccessKind::Read
@@ -81,8 +81,8 @@ impl Access {
             && other.first < self.first + self.len
     }
 
-    /// Whether a possible step with this claim must not change places with a later step of another
-    /// process with the other access. That is the case if the accesses conflict, except if one of
+    /// Whether a possible step with this claim must not be swapped with a later step of another
+    /// process that makes the other access. This is so if the accesses conflict, except if one of
     /// the two releases a lock: no step of another process changes whether a process holds a lock,
     /// so a release succeeds or fails in either order.
     ///
@@ -104,18 +104,18 @@ impl Access {
         !given_back && self.conflicts(other)
     }
 
-    /// Returns the cells that it touches.
+    /// Returns the cells that the access touches.
     #[inline]
     pub fn cells(self) -> std::ops::Range<usize> {
         self.first as usize..(self.first + self.len) as usize
     }
 }
 
-/// The accesses of one step. It is a plain vector because events are reused, so that it keeps its
+/// The accesses of one step. It is a plain vector because events are reused: so it keeps its
 /// memory.
 pub type Claims = Vec<Access>;
 
-/// Adds an access, unless it is claimed already: a write covers a read of the same cells.
+/// Adds an access, unless the list claims it already: a write covers a read of the same cells.
 ///
 /// ```
 /// use mazurka_core::{Access, Claims, add_claim};

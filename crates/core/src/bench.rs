@@ -13,7 +13,7 @@ pub struct Benchmark {
     pub clock: Clock,
     /// Number of repetitions; the seconds are the best of them.
     pub repeat: u64,
-    /// Whether the sizes are tiny: then the figures are meaningless for speed.
+    /// Whether the sizes are tiny. Then the figures are meaningless for speed.
     pub quick: bool,
     /// The source of the other tools' figures.
     pub source: String,
@@ -25,7 +25,7 @@ pub struct Benchmark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// CPU time of the one thread that explores, which other load on the machine hardly affects.
+    /// CPU time of the exploring thread, which other load on the machine hardly affects.
     ThreadCpu,
     /// Wall-clock time, on systems without CPU time.
     Wall,
@@ -87,7 +87,7 @@ impl Measured {
     }
 
     /// Whether the number of traces agrees with the known one: a complete search must find exactly
-    /// as many, and one that was cut short no more.
+    /// this number, and a search that was cut short at most this number.
     pub fn agrees(&self) -> bool {
         match (self.counts.traces, self.expected) {
             (Some(found), Some(known)) if self.complete() => found == known,
@@ -107,7 +107,7 @@ impl Measured {
         }
     }
 
-    /// Whether the target was reached, if there is one.
+    /// Whether the target was reached; `None` if there is no target.
     pub fn hit(&self) -> Option<bool> {
         let target = self.target?;
         let better = |reached: f64| match self.measure {

@@ -1,8 +1,8 @@
 //! The canonical form of a trace, and its fingerprint.
 //!
 //! Guarded-command paper, Definition 12, corrected as errata E4 requires: swapping neighbours until
-//! nothing moves is not canonical. So the normal form here repeatedly takes the smallest event, by
-//! process, among the minimal ones.
+//! no swap is possible is not canonical. So the normal form here repeatedly takes, among the
+//! minimal events, the one of the smallest process.
 //!
 //! | paper | here |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | \[θ\] as a key | [`TraceHasher::trace`] |
 //!
 //! Counting traces needs no normal form: [`TraceHasher`] gives each event a fingerprint of its
-//! whole past and adds these up, one step at a time, so that equivalent runs have equal sums.
+//! whole past and adds these up step by step, so that equivalent runs have equal sums.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -29,7 +29,7 @@ pub fn immediate_predecessors(run: &[Event]) -> Vec<SmallVec<[u32; 4]>> {
         reads: Vec<u32>,
     }
     let mut cells: Vec<Cell> = Vec::new();
-    // For each process, its last event, or the one that spawned it.
+    // For each process, its last event, or else the event that started it.
     let mut last: Vec<Option<u32>> = Vec::new();
     let mut result = Vec::with_capacity(run.len());
     for (at, event) in run.iter().enumerate() {
@@ -167,7 +167,7 @@ const UNTOUCHED: Cell = Cell {
 };
 
 impl TraceHasher {
-    /// Starts with the empty run.
+    /// Creates the hasher of the empty run.
     pub fn new() -> Self {
         Self {
             cells: Vec::new(),
@@ -257,7 +257,7 @@ impl TraceHasher {
         }
     }
 
-    /// Returns the fingerprint of an event of the run, with all that happens before it.
+    /// Returns the fingerprint of an event of the run, including all events that happen before it.
     pub fn event(&self, position: usize) -> Fingerprint {
         self.run[position].event
     }

@@ -1,4 +1,4 @@
-//! Conditions as text: writes a list of conditions as one conjunction.
+//! Conditions as text: a list of conditions as one conjunction.
 
 /// Returns the conjunction of conditions in the syntax of the language: parts that bind more weakly
 /// than `&&` are in parentheses; `true` and repetitions are left out.

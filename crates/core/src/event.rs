@@ -11,10 +11,10 @@ pub struct Outcome {
     pub end: i64,
 }
 
-/// The outcomes of one step, in the order in which the step asks for them.
+/// The outcomes of one step, in the order of its `choose` expressions.
 pub type Outcomes = Vec<Outcome>;
 
-/// Something that stops a process for good, other than its end.
+/// Something that halts a process, other than its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MishapKind {
     /// An assertion, an invariant, a division by zero, …: a failure of the program.
@@ -25,11 +25,11 @@ pub enum MishapKind {
     OutOfRange,
     /// A step did more local work than the limit allows.
     LocalLimit,
-    /// A channel without a capacity would have had more messages than this limit.
+    /// A channel without a capacity would have held more messages than this limit.
     MessageLimit(u32),
     /// The next step depends on unknown values, and the solver could not decide it.
     Undecided,
-    /// The step was broken off in the middle: the search must end here.
+    /// The step was broken off in the middle. The search must end here.
     BrokenOff,
 }
 
@@ -44,22 +44,22 @@ pub struct Mishap {
     pub site: u32,
 }
 
-/// The most that a step may have to wait for.
+/// The strongest reason why a step may have to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Wait {
-    /// Nothing: it is possible as soon as its process reaches it.
+    /// It never waits: it is possible as soon as its process reaches it.
     #[default]
     Never,
-    /// One lock: the step acquires it for certain and does nothing else.
+    /// For one lock, which the step certainly acquires; it does nothing else.
     Lock,
-    /// The end of other processes.
+    /// For the end of other processes.
     Process,
-    /// A condition, or several of the above at once.
+    /// For a condition, or for several of the above.
     Guard,
 }
 
-/// An event that only makes another one possible, as the send of a message enables its receive. It
-/// is identified by its process and its number.
+/// An event that only makes another event possible, as the send of a message enables its receive.
+/// It is identified by its process and its number.
 #[derive(Clone, Copy, Debug)]
 pub struct Enabling {
     /// Its process.
@@ -80,7 +80,7 @@ impl PartialEq for Enabling {
 impl Eq for Enabling {}
 
 impl Enabling {
-    /// Whether it is this event.
+    /// Whether this is the enabling event.
     pub fn is(&self, event: &Event) -> bool {
         (self.process, self.number) == (event.process, event.number)
     }
@@ -115,7 +115,7 @@ pub struct Event {
     pub claims: Claims,
     /// Events with the same number here have the same claims; 0 means unknown.
     pub claims_key: u32,
-    /// The accesses that it really made, in order.
+    /// The accesses that it actually made, in order.
     pub touched: Claims,
     /// The processes that it started.
     pub spawned: Vec<ProcessId>,
@@ -124,23 +124,23 @@ pub struct Event {
     /// The events of other processes that it waited for without a common claim: they only enable it
     /// ([`Execution::separate_ends`](crate::Execution::separate_ends)).
     pub enabled_by: Vec<Enabling>,
-    /// The mishaps in it.
+    /// The mishaps of the event.
     pub mishaps: Vec<Mishap>,
-    /// The process on the other side of a data race: without its last step before this event, the
-    /// event would not have gone wrong, though nothing orders the two.
+    /// The other process of a data race: without its last step before this event, the event would
+    /// not have failed, although nothing orders the two.
     pub races_with: Option<ProcessId>,
-    /// The most that the step may have to wait for.
+    /// The strongest reason why the step may have to wait.
     pub wait: Wait,
-    /// Whether it is known to satisfy [`is_plain`](Event::is_plain). Most events do, and the code
-    /// that makes them often knows it.
+    /// Whether it is known to satisfy [`is_plain`](Event::is_plain). Most events satisfy it, and
+    /// the code that creates them often knows that.
     pub plain: bool,
-    /// Whether the process has only found that it has to wait, given the values that the path
-    /// condition now allows. There are no such steps if all values are known.
+    /// Whether the process has only found that it must wait, given the values that the path
+    /// condition now allows. If all values are known, there are no such steps.
     pub stayed: bool,
 }
 
 impl Event {
-    /// Makes an event without accesses.
+    /// Creates an event without accesses.
     pub fn new(process: ProcessId, number: u32) -> Self {
         Self {
             process,
@@ -160,7 +160,7 @@ impl Event {
         }
     }
 
-    /// Turns it into an event that claims and touches just this access; its memory is kept.
+    /// Turns this into an event that claims and touches only this access. Its memory is kept.
     #[inline]
     pub fn touch(&mut self, process: ProcessId, number: u32, access: Access) {
         // A plain event leaves the rest empty.
@@ -172,8 +172,8 @@ impl Event {
         overwrite(&mut self.touched, access);
     }
 
-    /// Whether it only reads or writes one cell: its claims are that one access, it waits for
-    /// nothing, chooses nothing, and neither starts processes nor waits for their end.
+    /// Whether the event only reads or writes one cell: its claims are that one access, it waits
+    /// for nothing, chooses nothing, and neither starts processes nor waits for their end.
     ///
     /// ```
     /// use mazurka_core::{Access, Event, ProcessId, Wait};
@@ -194,7 +194,7 @@ impl Event {
             && self.enabled_by.is_empty()
     }
 
-    /// Turns it into an event without accesses; its memory is kept.
+    /// Turns this into an event without accesses. Its memory is kept.
     #[inline]
     pub fn reset(&mut self, process: ProcessId, number: u32) {
         self.clear_rare();
@@ -203,7 +203,7 @@ impl Event {
         self.touched.clear();
     }
 
-    /// Empties what every plain event leaves empty.
+    /// Empties the fields that are empty in every plain event.
     #[inline]
     fn clear_rare(&mut self) {
         self.outcomes.clear();
@@ -213,7 +213,7 @@ impl Event {
         self.wait = Wait::Never;
     }
 
-    /// Resets what a plain event may have, other than its accesses.
+    /// Resets the fields that a plain event may use, other than its accesses.
     #[inline]
     fn clear_frequent(&mut self, process: ProcessId, number: u32) {
         self.process = process;
@@ -226,8 +226,8 @@ impl Event {
     }
 }
 
-/// Replaces the content of the list by one access. Most lists hold one access already, which is then
-/// overwritten in place: that is cheaper than to clear the list and to push.
+/// Replaces the content of the list by one access. Most lists hold one access already, which is
+/// then overwritten in place; that is cheaper than clearing the list and pushing.
 #[inline]
 fn overwrite(accesses: &mut Claims, access: Access) {
     if let [only] = &mut accesses[..] {

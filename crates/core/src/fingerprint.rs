@@ -1,7 +1,7 @@
 //! 128-bit fingerprints, the same on every machine and in every run.
 //!
-//! Checkpoints store fingerprints: if their computation changes, here or in the code that uses
-//! them, raise the version in mazurka/src/checkpoint.rs.
+//! Checkpoints store fingerprints. If their computation changes, here or in the code that uses
+//! them, increase the version in mazurka/src/checkpoint.rs.
 
 /// A 128-bit hash. Among n different values, two have the same fingerprint with a probability of
 /// about n²/2¹²⁹.
@@ -19,7 +19,7 @@ pub struct Fingerprint {
 }
 
 impl std::hash::Hash for Fingerprint {
-    /// Half of the bits are random enough for a hash table.
+    /// Half of the bits suffice for a hash table, because they are random enough.
     fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
         hasher.write_u64(self.low);
     }
@@ -29,7 +29,7 @@ impl std::hash::Hash for Fingerprint {
 const A: u64 = 0x243F_6A88_85A3_08D3;
 const B: u64 = 0xB7E1_5162_8AED_2A6B;
 
-/// Multiplies to 128 bits and folds: one multiplication mixes all bits of both factors.
+/// Multiplies to 128 bits and folds the halves: one multiplication mixes all bits of both factors.
 #[inline]
 fn fold(x: u64, y: u64) -> u64 {
     let product = u128::from(x) * u128::from(y);
@@ -43,7 +43,7 @@ impl Fingerprint {
     /// The fingerprint of the empty multiset, the neutral element of [`and`](Self::and).
     pub const ZERO: Self = Self { high: 0, low: 0 };
 
-    /// Returns the fingerprint of this followed by a number; the order matters.
+    /// Returns the fingerprint of this sequence followed by a number. The order matters.
     #[inline]
     pub fn then(self, word: u64) -> Self {
         Self {
@@ -52,13 +52,13 @@ impl Fingerprint {
         }
     }
 
-    /// Returns the fingerprint of this followed by another fingerprint; the order matters.
+    /// Returns the fingerprint of this sequence followed by another fingerprint. The order matters.
     #[inline]
     pub fn then_all(self, other: Self) -> Self {
         self.then(other.high).then(other.low)
     }
 
-    /// Returns the fingerprint of both as a multiset: the order does not matter.
+    /// Returns the fingerprint of the union of both multisets. The order does not matter.
     #[inline]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Fingerprint {
         }
     }
 
-    /// Returns the fingerprint of a multiset without a part of it.
+    /// Returns the fingerprint of a multiset without `other`, which is a part of it.
     ///
     /// ```
     /// use mazurka_core::Fingerprint;
@@ -82,7 +82,7 @@ impl Fingerprint {
         }
     }
 
-    /// Makes a fingerprint of these bits.
+    /// Creates a fingerprint from its bits.
     pub fn from_bits(bits: u128) -> Self {
         Self {
             high: (bits >> 64) as u64,

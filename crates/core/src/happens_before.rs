@@ -1,14 +1,14 @@
 //! Happens-before of one run.
 //!
 //! In runs of up to [`BITSET_EVENTS`] events, each event stores the set of all its predecessors as
-//! bits over positions: a test is one bit, and race analysis needs sets. Longer runs use vector
+//! bits over positions: a test reads one bit, and race analysis needs sets. Longer runs use vector
 //! clocks, whose size depends on the number of processes instead.
 
 use smallvec::SmallVec;
 
 use crate::{Event, immediate_predecessors};
 
-/// Beyond this number, n² bits cost more than n clocks of a usual number of processes.
+/// For longer runs, n² bits take more memory than n clocks of a usual number of processes.
 const BITSET_EVENTS: usize = 4096;
 
 /// The happens-before relation of a run.
@@ -92,7 +92,7 @@ impl HappensBefore {
         }
     }
 
-    /// Whether the event at one position happens before the one at another.
+    /// Whether the event at `earlier` happens before the event at `later`.
     pub fn before(&self, earlier: usize, later: usize) -> bool {
         match &self.rows {
             Rows::Bits { words, bits } => {
@@ -109,7 +109,8 @@ impl HappensBefore {
         }
     }
 
-    /// Returns the event at a position and all that happen before it, in the order of the run.
+    /// Returns the event at a position and all events that happen before it, in the order of the
+    /// run.
     pub fn past(&self, of: usize) -> Vec<usize> {
         (0..self.len)
             .filter(|&at| at == of || self.before(at, of))
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
     use crate::{Access, ProcessId, dependent};
 
-    /// Makes a random run. The sequence is fixed, so failures can be reproduced.
+    /// Creates a random run. The sequence of runs is fixed, so failures can be reproduced.
     fn random_run(seed: u64, len: usize) -> Vec<Event> {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut next = move |below: u32| {

@@ -1,7 +1,7 @@
 //! The vocabulary of all Mazurka engines: processes, accesses, events, dependence, happens-before,
 //! canonical forms, verdicts and the record of a run.
 //!
-//! Nothing here knows a language or an algorithm. A front end implements [`Execution`], and also
+//! This crate knows no language and no algorithm. A front end implements [`Execution`], and also
 //! [`Semantics`] if its states can be stored, and [`Narrator`] if it can describe its steps in
 //! words. An explorer drives it, and a report reads the [`record::Record`] of the search.
 //!

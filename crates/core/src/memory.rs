@@ -16,9 +16,9 @@ use crate::{Event, Execution, ProcessId, StepError};
 pub enum MemoryOrder {
     /// Not atomic: concurrent accesses are a data race under rc11.
     Plain,
-    /// Atomic, but orders nothing.
+    /// Atomic, but without any ordering.
     Relaxed,
-    /// Acquires the writes that the release it reads from makes visible.
+    /// Acquires the writes that become visible through the release it reads from.
     Acquire,
     /// Releases everything that happens before it.
     Release,
@@ -56,8 +56,8 @@ impl MemoryOrder {
         matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
     }
 
-    /// Returns the order of the read of an update that does not write, if only an order for its
-    /// success is given.
+    /// Returns the order of an update that does not write, if only an order for its success is
+    /// given.
     pub fn of_failure(self) -> Self {
         match self {
             Self::AcqRel => Self::Acquire,
@@ -98,9 +98,9 @@ impl std::str::FromStr for MemoryOrder {
 /// The orders of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AccessOrder {
-    /// The order of the access; of an update, if it writes.
+    /// The order of the access. For an update: the order if it writes.
     pub order: MemoryOrder,
-    /// The order of an update that does not write: a compare-exchange that fails is a read.
+    /// The order of an update that does not write: a failed compare-exchange is a read.
     pub failure: MemoryOrder,
 }
 
@@ -120,14 +120,14 @@ pub enum Ordered {
     Store,
     /// A read and a write in one step.
     Update,
-    /// An update that may turn out to be only a read.
+    /// An update that may only read.
     CompareExchange,
     /// A fence. A relaxed fence has no effect.
     Fence,
 }
 
 impl Ordered {
-    /// Returns the orders that it can have; none comes after a stronger one.
+    /// Returns the orders that the access can have; no order comes after a stronger one.
     ///
     /// ```
     /// use mazurka_core::{MemoryOrder::*, Ordered};
@@ -145,10 +145,11 @@ impl Ordered {
     }
 }
 
-/// A program whose steps make one access to memory each, for engines that decide themselves which
-/// value a read returns: they put that value into the cell before the step is made.
+/// A program whose steps each make one access to memory. It is for engines that decide which value
+/// a read returns: they store that value in the cell before the step is made.
 pub trait WeakMemory: Execution {
-    /// Returns the orders of the next access of a process to this cell; without a cell, of a fence.
+    /// Returns the orders of the next access of a process to this cell, or, without a cell, those
+    /// of a fence.
     fn order(&self, process: ProcessId, cell: Option<u32>) -> AccessOrder;
 
     /// Whether the next step of a process is a fence.
@@ -160,12 +161,12 @@ pub trait WeakMemory: Execution {
     /// Returns the value of a cell.
     fn value(&self, cell: u32) -> i64;
 
-    /// Makes a step that is going to be taken back, so that it does not count for coverage.
+    /// Makes a step that will be taken back, so that it does not count for coverage.
     fn try_step(&mut self, process: ProcessId) -> Result<&Event, StepError> {
         self.step(process, &[])
     }
 
-    /// Changes the value of a cell, outside of all steps.
+    /// Changes the value of a cell outside of all steps.
     fn set_value(&mut self, cell: u32, value: i64);
 
     /// Returns the number of the condition over unknown values that the next step of a process
@@ -181,7 +182,7 @@ pub trait WeakMemory: Execution {
     }
 
     /// Whether some values give the conditions, identified by their numbers, these truth values. If
-    /// that is not known, the answer is no, and the program remembers it.
+    /// this cannot be decided, the answer is no, and the program records that it was undecided.
     fn is_feasible(&mut self, _decided: &[(u32, bool)]) -> bool {
         true
     }

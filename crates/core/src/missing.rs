@@ -1,16 +1,16 @@
-//! Finds the synchronisation that is missing between two accesses that race.
+//! Finds the missing synchronisation between two accesses that race.
 //!
 //! After the first access, its thread can make the access visible by writing a place that another
-//! thread reads; that thread can pass it on in the same way, and so on. This is a chain of *links*,
-//! each a write and a read of it. If a chain reaches the thread of the second access, the missing
-//! synchronisation is at those of its links that do not synchronise: the write does not release, or
-//! the read does not acquire. Fences count, and an update of another thread continues the release
-//! sequence that it reads from. If there is no chain, the locks held at the two accesses are more
-//! informative.
+//! thread reads; that thread can pass it on in the same way, and so on. This is a chain of *links*;
+//! a link consists of a write and a read of that write. If a chain reaches the thread of the second
+//! access, the missing synchronisation is at those links that do not synchronise: the write does
+//! not release, or the read does not acquire. Fences count, and an update of another thread
+//! continues the release sequence that it reads from. If there is no chain, the locks held at the
+//! two accesses are more informative.
 
 use std::collections::BTreeMap;
 
-/// An action of a thread that may order others.
+/// An action of a thread that may order other actions.
 ///
 /// ```
 /// use mazurka_core::{Missing, SyncAction, SyncStep, missing_order};
@@ -28,9 +28,9 @@ use std::collections::BTreeMap;
 pub enum SyncAction {
     /// An access to an atomic place that reads the write of the step `reads_from`.
     Access {
-        /// The step whose write it reads, if it reads and there is one.
+        /// The step whose write the access reads, if it reads and such a step exists.
         reads_from: Option<usize>,
-        /// Whether it writes.
+        /// Whether the access writes.
         writes: bool,
         /// Whether its write releases.
         releases: bool,
@@ -56,8 +56,7 @@ pub enum SyncAction {
         /// The lock.
         lock: u32,
     },
-    /// Orders all that the thread of the step has done so far before all that `thread` does from
-    /// now on.
+    /// Orders all earlier actions of the thread of the step before all later actions of `thread`.
     Orders {
         /// The other thread.
         thread: u32,
@@ -73,7 +72,7 @@ pub struct SyncStep {
     pub action: SyncAction,
 }
 
-/// A write and a read of it that do not synchronise.
+/// A write and a read of that write that do not synchronise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The step of the write.
@@ -96,7 +95,8 @@ pub enum Missing {
 }
 
 impl Missing {
-    /// Describes it in words; `access` names the access of a step, `lock` a lock.
+    /// Describes the missing synchronisation in words. `access` describes the access of a step,
+    /// `lock` a lock.
     pub fn in_words(
         &self,
         access: impl Fn(usize) -> String,
@@ -130,7 +130,7 @@ impl Missing {
         }
     }
 
-    /// Returns the same with the two accesses in the other order.
+    /// Returns the result for the two accesses in the other order.
     pub fn swapped(self) -> Self {
         match self {
             Self::Locks(first, second) => Self::Locks(second, first),
@@ -149,8 +149,8 @@ struct ReachedThread {
     at: usize,
 }
 
-/// Returns the missing order between an access of the thread `first.0`, made before the step
-/// `first.1`, and a later access of the thread `second`, made after all these steps.
+/// Returns the missing order between two accesses: one of the thread `first.0`, made before the
+/// step `first.1`, and one of the thread `second`, made after all these steps.
 pub fn missing_order(steps: &[SyncStep], first: (u32, usize), second: u32) -> Missing {
     let chain = chain(steps, first, second);
     let broken: Vec<Link> = chain
@@ -223,7 +223,7 @@ fn chain(
     links
 }
 
-/// Returns the missing orders of a link; `None` if it synchronises.
+/// Returns the missing orders of a link, or `None` if the link synchronises.
 fn broken(steps: &[SyncStep], since: usize, (write, read): (usize, usize)) -> Option<Link> {
     let fenced = |thread: u32, steps: &[SyncStep], release: bool| {
         steps.iter().any(|step| {

@@ -47,11 +47,11 @@ pub struct ProcessNames {
     unique: Vec<bool>,
 }
 
-/// Limit on the names that a message lists.
+/// Limit on the number of names that a message lists.
 const MOST_LISTED: usize = 6;
 
 impl ProcessNames {
-    /// Makes the names of processes 0, 1, 2 and so on; `None` for a process without a name.
+    /// Creates the names of processes 0, 1, 2 and so on; `None` for a process without a name.
     pub fn new(roots: Vec<Option<RootName>>) -> Self {
         let mut count = std::collections::BTreeMap::new();
         for root in roots.iter().flatten() {
@@ -73,7 +73,7 @@ impl ProcessNames {
         all.filter_map(|path| self.name(&path).map(|name| (path, name)))
     }
 
-    /// Returns the name to show, if the source gives one that no other process has.
+    /// Returns the name to show, if the source gives the process a name that no other process has.
     pub fn name(&self, path: &ProcessPath) -> Option<String> {
         let (first, rest) = path.parts().split_first()?;
         let at = *first as usize;
@@ -82,7 +82,7 @@ impl ProcessNames {
         Some(std::iter::once(root.to_string()).chain(children).collect())
     }
 
-    /// Returns the name to show, or the numbers if there is none.
+    /// Returns the name to show, or the numbers if there is no name.
     pub fn show(&self, path: &ProcessPath) -> String {
         self.name(path).unwrap_or_else(|| path.to_string())
     }
@@ -113,7 +113,7 @@ impl ProcessNames {
         Ok(Schedule(steps.concat()))
     }
 
-    /// Reads one process: numbers, or a name, which numbers of children may follow.
+    /// Reads one process: numbers, or a name, after which numbers of children may follow.
     pub fn read(&self, text: &str) -> Result<ProcessPath, ParseProcessError> {
         let letter = text.chars().next().filter(|c| !c.is_ascii_digit());
         if letter.is_none() || self.roots.iter().all(Option::is_none) {
@@ -174,7 +174,7 @@ impl ProcessNames {
         ParseProcessError::Name(format!("no process is called `{text}`; there is {list}"))
     }
 
-    /// Lists some processes, as a schedule can name them.
+    /// Lists some processes by the names that a schedule can use.
     fn listed(&self, all: impl Iterator<Item = ProcessPath>) -> String {
         let mut names: Vec<String> = all.map(|path| format!("`{}`", self.show(&path))).collect();
         if names.len() > MOST_LISTED {

@@ -65,8 +65,8 @@ pub trait Narrator: Execution {
         Vec::new()
     }
 
-    /// Returns the calls of an object's operations in the current run, if the mishap is that no
-    /// order of the calls explains their results. The mishap must be of the last step.
+    /// Returns the calls of an object's operations in the current run, if the mishap is a history
+    /// whose results no order of the calls explains. The mishap must be of the last step.
     fn history(&self, _mishap: &Mishap) -> Vec<HistoryOperation> {
         Vec::new()
     }
@@ -87,7 +87,7 @@ pub trait Narrator: Execution {
         0
     }
 
-    /// Returns the place that such a number stands for, with the source text of the step from
+    /// Returns the place that such a number identifies, with the source text of the step from
     /// there.
     fn site(&self, _site: u32) -> Place {
         Place {
@@ -109,7 +109,7 @@ pub trait Narrator: Execution {
         Vec::new()
     }
 
-    /// Returns the inputs that the current run has asked for, with their values.
+    /// Returns the inputs that the current run has read, with their values.
     fn inputs(&self) -> Vec<Binding> {
         Vec::new()
     }
@@ -119,9 +119,9 @@ pub trait Narrator: Execution {
         self.narrate_while(schedule, &mut |_| true)
     }
 
-    /// Narrates like `narrate`, as long as `go_on` allows another step. `go_on` is called with the
-    /// number of steps described so far. The run and its schedule end when it returns false, or at
-    /// a step that is broken off.
+    /// Like `narrate`, as long as `go_on` allows another step. `go_on` is called with the number of
+    /// steps described so far. The run and its schedule end when it returns false, or at a step
+    /// that is broken off.
     fn narrate_while(
         &mut self,
         schedule: &Schedule,
@@ -150,7 +150,7 @@ pub trait Narrator: Execution {
             }
             let step = match self.tell(process, &scheduled.outcomes) {
                 Err(_) => return Err(refused(self, ReplayReason::NoSuchOutcome)),
-                // A value without a `choose` would otherwise be ignored.
+                // A value for a step without a `choose` would otherwise be ignored.
                 Ok(step) if step.outcomes.len() < scheduled.outcomes.len() => {
                     let chosen = step.outcomes.len();
                     return Err(refused(self, ReplayReason::TooManyOutcomes(chosen)));

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a search waits for a step. A search checks its limits between steps; a step with long
-/// local work checks this value, so that the search need not wait for its end.
+/// How long a search waits for a step. A search checks its limits between steps. A step with long
+/// local work checks this value, so that the search need not wait for the end of the step.
 ///
-/// Clones share their state: each of them can make all of them wait again.
+/// Clones share their state: [`wait_again`](Self::wait_again) of one clone affects all of them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -21,18 +21,18 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug, Default)]
 pub struct Patience {
     end: Option<Instant>,
-    told: Option<Arc<AtomicBool>>,
+    stopped: Option<Arc<AtomicBool>>,
     waits: Arc<AtomicBool>,
     /// Whether this clone waits, whatever the other clones do.
     held: bool,
 }
 
 impl Patience {
-    /// Waits for this time from now, if there is a limit, but no longer than until `told` is set.
-    pub fn new(time: Option<Duration>, told: Option<Arc<AtomicBool>>) -> Self {
+    /// Waits for this time from now on, if there is a limit, but at most until `stopped` is set.
+    pub fn new(time: Option<Duration>, stopped: Option<Arc<AtomicBool>>) -> Self {
         Self {
             end: time.and_then(|time| Instant::now().checked_add(time)),
-            told,
+            stopped,
             waits: Arc::default(),
             held: false,
         }
@@ -40,15 +40,15 @@ impl Patience {
 
     /// Whether the search no longer waits.
     pub fn is_over(&self) -> bool {
-        let told = |told: &Arc<AtomicBool>| told.load(Ordering::Relaxed);
+        let stopped = |stopped: &Arc<AtomicBool>| stopped.load(Ordering::Relaxed);
         let over = |end: Instant| Instant::now() >= end;
-        (self.told.as_ref().is_some_and(told) || self.end.is_some_and(over))
+        (self.stopped.as_ref().is_some_and(stopped) || self.end.is_some_and(over))
             && !self.waits.load(Ordering::Relaxed)
             && !self.held
     }
 
-    /// From now on this clone waits for every step, or (`false`) only as long as the other clones
-    /// do.
+    /// With `true`, makes this clone wait for every step from now on; with `false`, only as long as
+    /// the other clones.
     ///
     /// ```
     /// use std::time::Duration;
@@ -63,8 +63,8 @@ impl Patience {
         self.held = holds;
     }
 
-    /// From now on all clones wait for every step: the search is over, and its findings are run
-    /// again.
+    /// Makes all clones wait for every step from now on, because the search is over and its
+    /// findings are run again.
     pub fn wait_again(&self) {
         self.waits.store(true, Ordering::Relaxed);
     }

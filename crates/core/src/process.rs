@@ -35,7 +35,7 @@ impl ProcessId {
 pub struct ProcessPath(SmallVec<[u32; 4]>);
 
 impl ProcessPath {
-    /// Makes the path of the `k`-th initial process.
+    /// Creates the path of the `k`-th initial process.
     pub fn root(k: u32) -> Self {
         Self(SmallVec::from_slice(&[k]))
     }
@@ -113,7 +113,7 @@ pub struct ProcessTable {
 }
 
 impl ProcessTable {
-    /// Makes a table with the processes `0 … roots-1`.
+    /// Creates a table with the processes `0 … roots-1`.
     pub fn new(roots: u32) -> Self {
         let mut table = Self {
             paths: Vec::new(),
@@ -134,8 +134,8 @@ impl ProcessTable {
             .partition_point(|&p| self.paths[p.index()] < path);
         self.in_order.insert(place, id);
         let words = path.0.iter().map(|&k| u64::from(k) + 1);
-        // An end mark that is not a number of a process: otherwise a word after a name could be
-        // taken for a part of it.
+        // The last word is not a number of a process. Otherwise a word after a name could be taken
+        // for a part of it.
         let words = words.chain([u64::MAX]);
         self.names
             .push(words.fold(Fingerprint::EMPTY, Fingerprint::then));

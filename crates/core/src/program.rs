@@ -1,4 +1,4 @@
-//! The interface of programs: required and optional answers.
+//! The interface of programs: required and optional methods.
 //!
 //! Every program is an [`Execution`]. Its [`Promises`] let engines explore less; each has a default
 //! that is always safe. A program whose states can be stored is also [`Semantics`]. Two special
@@ -13,13 +13,13 @@ use crate::{
 /// The state of a process in the current state of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// Not started (or: started only in other executions).
+    /// Not started in this execution.
     Unborn,
     /// It can make a step.
     Ready,
     /// Its next step is not possible now: a closed guard, a held lock, a process not ended.
     Waiting,
-    /// It has done all it had to do.
+    /// It has finished its work.
     Ended,
     /// A failure has halted it.
     Failed,
@@ -29,14 +29,14 @@ pub enum Status {
     Lost,
 }
 
-/// What enables a waiting process.
+/// What must happen before a waiting process can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blocker {
     /// This process must make a step.
     Process(ProcessId),
-    /// A cell that the step claims must change.
+    /// Some step must change a cell that the waiting step claims.
     Claims,
-    /// Unknown.
+    /// It is unknown.
     Anything,
 }
 
@@ -52,7 +52,7 @@ pub enum StepError {
 }
 
 /// Properties that a program can promise, so that engines explore less. A missing promise costs
-/// time but is never wrong, so an empty `impl` is correct.
+/// only time, so an empty `impl` is correct.
 pub trait Promises {
     /// Returns the accesses of all steps that wait for a [`Wait::Guard`], in any execution; empty
     /// if there are none.
@@ -61,7 +61,7 @@ pub trait Promises {
     }
 
     /// Computes the accesses of the process, and of all processes that it may still start, from
-    /// here to the end of any execution. Replaces the content of `into`. May be an
+    /// here to the end of any execution. Replaces the content of `into`. The result may be an
     /// over-approximation, never an under-approximation.
     fn future(&self, _process: ProcessId, into: &mut Claims) {
         into.clear();
@@ -74,10 +74,10 @@ pub trait Promises {
     }
 
     /// Whether the process, or one that it may still start, may ever interfere with a step that has
-    /// these claims. If the step is possible now, interfering is to keep it from being made first.
-    /// If its process `waits`, interfering is to make the step possible. May be an
-    /// over-approximation, never an under-approximation. If a possible step gives something back,
-    /// no other process can take it or give it back earlier: see [`Access::delays`].
+    /// these claims. To interfere with a step that is possible now means to prevent that it can be
+    /// made first. To interfere with a step whose process `waits` means to make the step possible.
+    /// The result may be an over-approximation, never an under-approximation. If a possible step
+    /// releases something, no other process can take or release it earlier: see [`Access::delays`].
     fn interferes(&self, process: ProcessId, claims: &[Access], waits: bool) -> bool {
         let mut future = Claims::new();
         self.future(process, &mut future);
@@ -103,10 +103,10 @@ pub trait Promises {
 
 /// A program in the middle of one of its executions: the interface that every program implements.
 ///
-/// An explorer asks for the [`status`](Execution::status) of the processes, lets one of them
-/// [`step`](Execution::step), looks at the event, and returns to an earlier depth with
-/// [`back_to`](Execution::back_to). A program may implement going back by an undo log, by copies or
-/// by running again. Equal schedules with equal outcomes always give equal events.
+/// An explorer queries the [`status`](Execution::status) of the processes, makes a
+/// [`step`](Execution::step) of one of them, examines the event, and returns to an earlier depth
+/// with [`back_to`](Execution::back_to). A program may implement going back by an undo log, by
+/// copies or by running again. Equal schedules with equal outcomes always give equal events.
 pub trait Execution: Promises {
     /// Returns the processes met so far in any execution.
     fn processes(&self) -> &ProcessTable;
@@ -172,9 +172,9 @@ pub trait Execution: Promises {
     /// Sets whether steps that only enable each other have separate claims: a send claims one end
     /// of its channel, a receive the other, and [`Event::enabled_by`] lists the steps that a step
     /// has waited for. If both steps are possible, they can be made in either order with the same
-    /// effect, and neither disables the other. Engines must ask for this, because the states after
-    /// the two orders need not have the same parts ([`Semantics::cell`]). Initially all of these
-    /// steps claim both ends.
+    /// effect, and neither disables the other. This is off by default, because the states after the
+    /// two orders need not have the same parts ([`Semantics::cell`]). Initially all of these steps
+    /// claim both ends.
     fn separate_ends(&mut self, _separate: bool) {}
 
     /// Makes the next step of a ready process. Each `choose` takes its value from `outcomes`, in
@@ -251,8 +251,8 @@ impl Temporal {
 /// A program whose states can be stored, compared and restored.
 ///
 /// Engines that merge states need it. Two states that agree in [`state`](Semantics::state) have the
-/// same future; [`fingerprint`](Semantics::fingerprint) stands for a state where storing it whole
-/// would cost too much.
+/// same future; [`fingerprint`](Semantics::fingerprint) represents a state where storing the whole
+/// state would cost too much.
 pub trait Semantics: Execution {
     /// All data that can matter later: shared memory, program points, locals, locks.
     type State: Clone + Eq + Hash;
@@ -336,9 +336,9 @@ pub trait Semantics: Execution {
 }
 
 /// A program that can report the branches of its steps, in addition to what they touched. These are
-/// the labels of the guarded-command paper (Definition 4), with the difference between guards and
-/// choices that errata E6 requires. A false guard makes its process wait; a choice takes one of
-/// several branches, and the path records which.
+/// the labels of the guarded-command paper (Definition 4), with the distinction between guards and
+/// choices that errata E6 requires. A false guard makes its process wait. A choice takes one of
+/// several branches, and the path records which one.
 pub trait Labelled: Execution {
     /// Returns the path of the event at a position: its branches, and the new program points of its
     /// process and of those it started. If two processes of one name have made steps of equal paths
@@ -346,7 +346,7 @@ pub trait Labelled: Execution {
     fn path(&self, at: usize) -> Fingerprint;
 
     /// Whether the event at a position took a branch or chose, so that it had an alternative. A
-    /// guard is not a branch: it only opens or stays closed.
+    /// guard is not a branch, because it is only open or closed.
     fn branches(&self, at: usize) -> bool;
 
     /// Returns the accesses that the label of the event at a position names: Definition 9's R and
@@ -358,7 +358,7 @@ pub trait Labelled: Execution {
     fn claims_fixed(&self, process: ProcessId) -> bool;
 }
 
-/// A program whose states may stand for many, one for each valuation of their variables.
+/// A program whose states may represent many states, one for each valuation of their variables.
 pub trait Symbolic: Semantics {
     /// Returns the fingerprint of the program points of all processes, without their data.
     fn pool(&self) -> Fingerprint;

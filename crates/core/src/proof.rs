@@ -1,7 +1,7 @@
 //! A proof as a file: every goal with its sequent, the rule that reduces it, and the answer to
 //! every question at a leaf.
 //!
-//! People read it, and so does a checker that trusts none of it.
+//! It is written for people, and for a checker that trusts no part of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ pub struct Proof {
     pub version: u32,
     /// The program: file, hash and settings.
     pub program: ProgramRecord,
-    /// The formula, as it was given; `None` if it is what the file states.
+    /// The formula, as it was given; `None` if it is the specification in the file.
     pub goal: Option<String>,
     /// Whether the proof also shows that no state in its boxes deadlocks.
     pub deadlock: bool,
-    /// Whether there is no proof, because the formula was decided by executing its boxes.
+    /// Whether there is no proof because the formula was decided by executing its boxes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_execution: bool,
     /// The source text at each point of the program that goals name.
     pub statements: BTreeMap<String, String>,
     /// Γ and Ψ of each box.
     pub contexts: Vec<ContextRecord>,
-    /// The questions that the formula asks about the initial state.
+    /// The questions of the formula about the initial state.
     pub leaves: Vec<LeafRecord>,
     /// The goals with boxes that the formula was split into.
     pub roots: Vec<usize>,
@@ -178,12 +178,12 @@ pub enum RuleRecord {
         /// The question that shows the contradiction.
         leaf: LeafRecord,
     },
-    /// Another order of steps that commute has led to this goal before.
+    /// Another order of commuting steps has led to this goal before.
     Merge {
         /// That goal.
         to: usize,
     },
-    /// Some values are replaced by fresh ones, about which only invariants are known.
+    /// Some values are replaced by fresh ones, which are constrained only by invariants.
     Generalise {
         /// The invariants, for the current values.
         leaves: Vec<LeafRecord>,
@@ -210,11 +210,11 @@ pub struct StepRecord {
     pub rule: Rule,
     /// The conditions under which it does not fail.
     pub leaves: Vec<LeafRecord>,
-    /// The ways that it can go; none if it has to wait.
+    /// The possible results of the step; none if it must wait.
     pub ways: Vec<WayRecord>,
 }
 
-/// One way that a step can go.
+/// One possible result of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WayRecord {
     /// The invariants after it.
@@ -231,9 +231,9 @@ impl LeafRecord {
 }
 
 impl EventRecord {
-    /// Whether the order of two steps matters: they are of the same process, one writes what the
-    /// other touches, or one starts or waits for the process of the other (Definition 4, and errata
-    /// E9).
+    /// Whether the order of two steps matters: they are of the same process, one writes a variable
+    /// that the other touches, or one starts or waits for the process of the other (Definition 4,
+    /// and errata E9).
     pub fn conflicts(&self, other: &Self) -> bool {
         let meet = |a: &[String], b: &[String]| a.iter().any(|name| b.contains(name));
         let disturbs = |a: &Self, b: &Self| {
@@ -357,8 +357,8 @@ pub struct GoalOutcome {
     /// Its status.
     pub status: GoalStatus,
     /// True if it was also proved that no state of the program deadlocks, false if there is a
-    /// deadlock, null if that was not asked or not decided, or if the goal is not about all runs of
-    /// the program.
+    /// deadlock, null if this was not a question or not decided, or if the goal is not about all
+    /// runs of the program.
     pub deadlock_free: Option<bool>,
     /// Number of applications of SCHEDULE.
     pub schedules: u64,
@@ -374,11 +374,11 @@ pub struct GoalOutcome {
     pub open: Vec<OpenGoal>,
     /// Initial values of a counterexample.
     pub values: Vec<(String, String)>,
-    /// Whether it was decided by executing its boxes, because the calculus has no rule where they
-    /// stand: then there is no proof to check.
+    /// Whether it was decided by executing its boxes, because the calculus has no rule for their
+    /// position. Then there is no proof to check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_execution: bool,
-    /// Whether it is false at these values without any run: the part that fails has no box.
+    /// Whether it is false at these values without any run, because the part that fails has no box.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_once: bool,
 }

@@ -14,7 +14,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// Makes the generator of a seed.
+    /// Creates the generator of a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -1,6 +1,6 @@
 //! The record of a run: all reports are views of it, and it is a stable interface.
 //!
-//! `--format json` prints a [`Record`]. Fields are only ever added within one version.
+//! `--format json` prints a [`Record`]. Within one version, fields are only added.
 
 mod covers;
 mod explanation;
@@ -32,7 +32,7 @@ pub use traces::{ComparedRuns, OtherOrder, PathEvent};
 /// The version of the format.
 pub const VERSION: u32 = 2;
 
-/// The oldest version that is still read. It lacks the fields that version 2 has added.
+/// The oldest version that can still be read. It lacks the fields that version 2 has added.
 pub const OLDEST_VERSION: u32 = 1;
 
 /// The result of one search, with all its details.
@@ -46,7 +46,7 @@ pub struct Record {
     pub version: u32,
     /// The program that was explored.
     pub program: ProgramRecord,
-    /// The command that made it: `check`, `explore`, `run`.
+    /// The command that created it: `check`, `explore`, `run`.
     pub command: String,
     /// The engine that explored.
     pub algorithm: String,
@@ -80,7 +80,8 @@ pub struct Record {
     pub kinds: KindsRecord,
     /// Evidence for violations, the gravest first.
     pub witnesses: Vec<Witness>,
-    /// `check`: the orders of steps that cause what the first witness shows, if they were found.
+    /// `check`: the orders of steps that cause the violation of the first witness, if they were
+    /// found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
     /// The `cover` statements of the file, in order.
@@ -92,7 +93,8 @@ pub struct Record {
     /// The specification that the file refines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refinement: Option<RefinementRecord>,
-    /// Under a weak memory model: accesses whose orders, if changed as advised, leave no violation.
+    /// Under a weak memory model: the accesses whose orders must be changed, as advised, to remove
+    /// all violations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stronger: Vec<AdvisedAccess>,
     /// Warnings about the program.
@@ -104,7 +106,7 @@ pub struct Record {
     /// The greatest measured memory of the process, in bytes, if states are merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// The sources of the executions, if asked for: the most frequent pair first.
+    /// The sources of the executions, if requested: the most frequent pair first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Vec<ReversedPair>>,
 }
@@ -114,7 +116,7 @@ pub struct Record {
 pub struct ReversedPair {
     /// The step that came first.
     pub first: Place,
-    /// The step that was to come before it.
+    /// The step that should come before it.
     pub second: Place,
     /// Number of executions started to reverse such a race.
     pub executions: u64,
@@ -142,7 +144,7 @@ pub struct DiagnosticRecord {
     pub message: String,
     /// What was expected at the place.
     pub label: String,
-    /// Its place; `None` if it is not in the text, for example in a wrong `--set`.
+    /// Its place; `None` if it is not about the text, for example for a wrong `--set`.
     pub span: Option<SpanRecord>,
     /// Other relevant places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -262,7 +264,7 @@ impl ProgramRecord {
     }
 }
 
-/// The options of a search. A limit that is none does not apply.
+/// The options of a search. A limit that is `None` does not apply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionsRecord {
     /// The value of `--property`, if it was given: the kinds of violations and the names of
@@ -360,8 +362,8 @@ impl Record {
 }
 
 impl Witness {
-    /// Returns the inputs of its runs. Two runs have the same inputs, but each may ask for only
-    /// some of them.
+    /// Returns the inputs of its runs. Two runs have the same inputs, but each may read only some
+    /// of them.
     pub fn inputs(&self) -> Vec<Binding> {
         let mut all: Vec<Binding> = Vec::new();
         for input in self.runs.iter().flat_map(|run| &run.inputs) {
@@ -410,7 +412,7 @@ pub enum Ending {
 pub struct Run {
     /// The processes, one per step.
     pub schedule: String,
-    /// The values of the inputs that it has asked for, by process and order.
+    /// The values of the inputs that it has read, by process and order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<Binding>,
     /// How it ended.
@@ -457,7 +459,7 @@ pub struct ProcessEnd {
 pub enum EndStatus {
     /// It can make a step.
     Ready,
-    /// It has to wait.
+    /// It must wait.
     Waiting,
     /// It has ended.
     Ended,
@@ -522,8 +524,8 @@ pub struct MemoryStep {
     /// The step whose write it reads; 0 for the initial value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_from: Option<usize>,
-    /// The steps before it whose writes to the same place are newer than the write that it reads,
-    /// or than its own write.
+    /// The earlier steps whose writes to the same place are newer than the write that it reads, or
+    /// than its own write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<usize>,
 }
@@ -537,7 +539,7 @@ pub struct Actor {
     pub task: String,
     /// Whether it is the first step of the task.
     pub starts: bool,
-    /// Whether it is the last one.
+    /// Whether it is the last step of the task.
     pub ends: bool,
     /// The tasks that it creates.
     pub sends: Vec<Message>,
@@ -549,7 +551,7 @@ pub struct Actor {
     /// The time that it waits for afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// The result of the task, if it ends with one worth showing.
+    /// The result of the task, if it ends with a result that is worth showing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// The exception that ends the task.
@@ -664,7 +666,7 @@ pub struct Permutations {
     pub branches: Vec<usize>,
     /// Whether all other paths were explored too.
     pub complete: bool,
-    /// The length of the recorded run, if a limit cut it: it was permuted up to there.
+    /// The length of the recorded run, if a limit cut it. It was permuted up to this length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to: Option<u64>,
     /// Number of recorded runs; more than one only if `complete`.
@@ -677,7 +679,8 @@ pub struct Permutations {
     pub duplicates: u64,
     /// Permutations that the program can follow to an end, one of each trace.
     pub executable: u64,
-    /// Permutations after which a process can continue that waited at the end of the recorded run.
+    /// Permutations after which a process can continue that was waiting at the end of the recorded
+    /// run.
     pub open: u64,
     /// Prefixes of permutations where no process can continue.
     pub stuck: u64,
@@ -687,9 +690,9 @@ pub struct Permutations {
     /// The permutations from any initial values, with `--symbolic-initial`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub any_start: Option<AnyStartPermutations>,
-    /// The permutations, up to the number asked for.
+    /// The permutations, up to the requested number.
     pub classes: Vec<PermutationClass>,
-    /// Their results, up to the number asked for.
+    /// Their results, up to the requested number.
     pub results: Vec<PermutationResult>,
 }
 
@@ -713,7 +716,7 @@ pub struct PermutationClass {
     pub schedule: String,
     /// How it ends.
     pub ending: Ending,
-    /// The initial values for which it is executable, if that was asked for and can be expressed.
+    /// The initial values for which it is executable, if requested and expressible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path_condition: Option<String>,
     /// The observed variables at its end.
@@ -726,7 +729,8 @@ pub struct PermutationClass {
 pub struct AnyStartPermutations {
     /// Number of permutations, one of each trace.
     pub executable: u64,
-    /// The permutations, up to the number asked for; values are over the initial values.
+    /// The permutations, up to the requested number. Their values are terms over the initial
+    /// values.
     pub classes: Vec<PermutationClass>,
     /// Pairs of permutations, by their numbers from 1, that end differently from some initial
     /// values.
@@ -751,7 +755,7 @@ pub struct PermutationDisagreement {
     pub example: Vec<Binding>,
 }
 
-/// A result of permutations.
+/// A result that some permutations have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermutationResult {
     /// How they end.
@@ -782,7 +786,7 @@ pub struct OrderedEvent {
     pub label: String,
     /// Its changes, in words.
     pub details: String,
-    /// Its immediate predecessors; they and their pasts are its past.
+    /// Its immediate predecessors. These and their pasts form its past.
     pub after: Vec<usize>,
 }
 
@@ -793,7 +797,7 @@ pub struct PathRecord {
     pub condition: String,
     /// The shared variables at its end, over the initial values.
     pub state: Vec<Binding>,
-    /// The numbers of the steps, from 1, that could have gone another way: at a choice, not only at
-    /// a guard.
+    /// The numbers of the steps, from 1, that could have taken another branch at a choice, not only
+    /// at a guard.
     pub branches: Vec<usize>,
 }

@@ -3,7 +3,7 @@
 use crate::Status;
 use crate::record::{Binding, Ending, Step, Waiting};
 
-/// A state in the middle of a run, with everything that a user may want to see.
+/// A state in the middle of a run, with everything that a user may want to see about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Situation {
     /// Number of steps made.
@@ -12,7 +12,7 @@ pub struct Situation {
     pub ending: Ending,
     /// The shared variables.
     pub state: Vec<Binding>,
-    /// The inputs that the run has asked for.
+    /// The inputs that the run has read.
     pub inputs: Vec<Binding>,
     /// The locks that are held.
     pub held: Vec<HeldLock>,
@@ -32,17 +32,17 @@ pub struct HeldLock {
 /// The position and status of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Its number.
+    /// The number of the process.
     pub number: String,
-    /// The name to show: that of the source, or its number.
+    /// The name to show: the name in the source, or the number.
     pub name: String,
-    /// Whether it can make a step.
+    /// Whether the process can make a step, and if not, why.
     pub status: Status,
     /// The line of its next step, if it can make one or waits for it.
     pub line: Option<usize>,
     /// The obstacle that it waits for, if it waits.
     pub waiting: Option<Waiting>,
-    /// Its locals that can still matter.
+    /// The locals of the process that can still matter.
     pub locals: Vec<Binding>,
 }
 

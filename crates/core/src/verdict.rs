@@ -1,13 +1,14 @@
-//! Limits, counts and verdicts. A limit that was hit is never silent and never a success.
+//! Limits, counts and verdicts. A limit that was hit is always reported, and is never a success.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How far a search may go. All limits hold at once.
+/// The limits of a search. All of them apply at once.
 ///
-/// A limit that is reached becomes a [`Bound`] in the [`Scope`] of the answer: it is never silent.
+/// A limit that is reached becomes a [`Bound`] in the [`Scope`] of the answer, so it is always
+/// reported.
 ///
 /// ```
 /// use mazurka_core::Limits;
@@ -79,8 +80,8 @@ pub enum Bound {
     MemoryLimit(u64),
     /// An `int` outside the evaluator's range.
     IntRange,
-    /// The program states something about final states, and final states that no test has met were
-    /// not examined.
+    /// The program makes claims about final states, and final states that no test has met were not
+    /// examined.
     FinalStates,
     /// `int` was decided only for values that fit into this many bits.
     IntWithin(u8),
@@ -194,8 +195,8 @@ pub struct Counts {
         deserialize_with = "number_if_any"
     )]
     pub states: Option<u64>,
-    /// If states that differ only in the places of interchangeable processes count as one, the
-    /// number of states that these stand for. If there are more, the greatest number of the type.
+    /// The number of represented states, if states that differ only in the places of
+    /// interchangeable processes count as one. If there are more, the greatest number of the type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permuted_states: Option<u64>,
     /// The greatest number of states stored at any time, if the engine stores only some of them.
@@ -231,8 +232,8 @@ pub struct Scope {
 
 /// The answer of a search, within its [`Scope`].
 ///
-/// A violation is certain whatever the scope, because a witness shows it. `Verified` says as much
-/// as the scope does: everything if it is exhaustive.
+/// A violation is certain whatever the scope, because a witness shows it. `Verified` holds within
+/// the scope: for all executions if the scope is exhaustive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -339,7 +340,7 @@ impl fmt::Display for Kind {
 /// let counted = Kinds::of(&[Kind::Deadlock, Kind::Nondeterminism]);
 /// assert!(counted.contains(Kind::Deadlock));
 /// assert!(!counted.contains(Kind::Failure));
-/// // What is still worth looking for where two results differ.
+/// // The kinds that are still worth searching for if two results differ.
 /// assert_eq!(counted.graver_than(Kind::Nondeterminism), Kinds::of(&[Kind::Deadlock]));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -363,8 +364,8 @@ impl Kinds {
         "all",
     ];
 
-    /// Returns the kinds that a word of `--property` stands for; `None` if it is not such a word,
-    /// and so the name of a property.
+    /// Returns the kinds that a word of `--property` denotes. Returns `None` if the word is not one
+    /// of these; then it is the name of a property.
     ///
     /// ```
     /// use mazurka_core::{Kind, Kinds};
@@ -394,17 +395,17 @@ impl Kinds {
         Kinds(all)
     }
 
-    /// Whether a kind is in it.
+    /// Whether the set contains a kind.
     pub const fn contains(self, kind: Kind) -> bool {
         self.0 & (1 << kind as u8) != 0
     }
 
-    /// Whether there is no kind in it.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns this set with another kind.
+    /// Returns this set with another kind added.
     #[must_use]
     pub const fn with(self, kind: Kind) -> Self {
         Kinds(self.0 | 1 << kind as u8)
@@ -428,7 +429,7 @@ impl Kinds {
         Kinds(self.0 & !others.0)
     }
 
-    /// Returns those of its kinds that are graver than this one.
+    /// Returns the kinds of this set that are graver than `kind`.
     #[must_use]
     pub const fn graver_than(self, kind: Kind) -> Self {
         Kinds(self.0 & ((1 << kind as u8) - 1))

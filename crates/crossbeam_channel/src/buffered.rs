@@ -1,7 +1,7 @@
 //! A channel with room for messages: a queue under a mutex.
 //!
 //! Threads that wait for one operation wait at a condition variable, and any of them may be woken.
-//! Threads that wait for several operations are all woken, and look again.
+//! Threads that wait for several operations are all woken, and try them again.
 
 use std::collections::VecDeque;
 
@@ -15,24 +15,24 @@ pub(crate) struct Buffered<T> {
     pub capacity: Option<usize>,
     state: Mutex<State<T>>,
     /// The condition variables for senders and for receivers.
-    bells: [Condvar; 2],
+    condvars: [Condvar; 2],
 }
 
 struct State<T> {
     queue: VecDeque<T>,
     capacity: Option<usize>,
     /// Room that is reserved for messages of selected operations.
-    promised: usize,
+    reserved_room: usize,
     /// Whether all senders and all receivers are gone.
     gone: [bool; 2],
-    /// Number of threads that wait at each bell.
+    /// Number of threads that wait at each condition variable.
     waiting: [usize; 2],
     watchers: [Vec<Watcher>; 2],
 }
 
 impl<T> State<T> {
     fn has_room(&self) -> bool {
-        let used = self.queue.len() + self.promised;
+        let used = self.queue.len() + self.reserved_room;
         self.capacity.is_none_or(|capacity| used < capacity)
     }
 
@@ -54,12 +54,12 @@ impl<T> Buffered<T> {
             state: Mutex::new(State {
                 queue: VecDeque::new(),
                 capacity,
-                promised: 0,
+                reserved_room: 0,
                 gone: [false; 2],
                 waiting: [0; 2],
                 watchers: [Vec::new(), Vec::new()],
             }),
-            bells: [Condvar::steady(), Condvar::steady()],
+            condvars: [Condvar::steady(), Condvar::steady()],
         }
     }
 
@@ -72,7 +72,7 @@ impl<T> Buffered<T> {
     #[track_caller]
     fn wake(&self, state: &mut State<T>, side: Side) {
         if state.waiting[side as usize] > 0 {
-            self.bells[side as usize].notify_one();
+            self.condvars[side as usize].notify_one();
         }
         for watcher in state.watchers[side as usize].drain(..) {
             watcher.claim();
@@ -87,7 +87,7 @@ impl<T> Buffered<T> {
         side: Side,
     ) -> MutexGuard<'a, State<T>> {
         state.waiting[side as usize] += 1;
-        let woken = self.bells[side as usize].wait(state);
+        let woken = self.condvars[side as usize].wait(state);
         let mut state = woken.unwrap_or_else(PoisonError::into_inner);
         state.waiting[side as usize] -= 1;
         state
@@ -165,12 +165,12 @@ impl<T> Buffered<T> {
 
     /// Records that all ends of this side are gone.
     #[track_caller]
-    pub fn hang_up(&self, side: Side) {
+    pub fn disconnect(&self, side: Side) {
         let mut state = self.lock();
         state.gone[side as usize] = true;
         let other = side.other();
         if state.waiting[other as usize] > 0 {
-            self.bells[other as usize].notify_all();
+            self.condvars[other as usize].notify_all();
         }
         for watcher in state.watchers[other as usize].drain(..) {
             watcher.claim();
@@ -198,7 +198,7 @@ impl<T> Buffered<T> {
             Side::Receive => Reserved::Message(self.pop(&mut state).ok_or(RecvError)),
             Side::Send if state.gone[Side::Receive as usize] => Reserved::NoReceiver,
             Side::Send => {
-                state.promised += 1;
+                state.reserved_room += 1;
                 Reserved::Room
             }
         })
@@ -206,9 +206,9 @@ impl<T> Buffered<T> {
 
     /// Sends a message for which room is reserved.
     #[track_caller]
-    pub fn send_as_promised(&self, message: T) -> Result<(), SendError<T>> {
+    pub fn send_into_reserved_room(&self, message: T) -> Result<(), SendError<T>> {
         let mut state = self.lock();
-        state.promised -= 1;
+        state.reserved_room -= 1;
         if state.gone[Side::Receive as usize] {
             return Err(SendError(message));
         }

@@ -89,8 +89,8 @@ pub(crate) struct Channel<T> {
     reserved: std::sync::Mutex<HashMap<u64, Reserved<T>>>,
 }
 
-/// How a channel ticks: a timer is a thread that sends one tick. The next one starts when the tick
-/// is received, so no timer waits for room.
+/// How a channel ticks: a timer is a thread that sends one tick. The next timer starts when the
+/// tick is received, so no timer waits for room.
 struct Ticks<T> {
     every: Duration,
     /// Number of timers so far.
@@ -123,7 +123,7 @@ pub(crate) trait Selectable {
     /// Continues after the operation has claimed the thread. Returns whether it was possible.
     fn claimed(&self, side: Side, ticket: u64) -> bool;
     /// Whether a message passes only when both sides are present.
-    fn meets(&self) -> bool;
+    fn is_rendezvous(&self) -> bool;
     /// Identifies the channel.
     fn address(&self) -> *const ();
 }
@@ -163,7 +163,9 @@ impl<T> Channel<T> {
     #[track_caller]
     pub fn complete_send(&self, ticket: u64, message: T) -> Result<(), SendError<T>> {
         match (self.take(ticket), &self.flavor) {
-            (Some(Reserved::Room), Flavor::Buffered(channel)) => channel.send_as_promised(message),
+            (Some(Reserved::Room), Flavor::Buffered(channel)) => {
+                channel.send_into_reserved_room(message)
+            }
             (Some(Reserved::Packet(packet)), _) => packet.put(message),
             _ => Err(SendError(message)),
         }
@@ -180,31 +182,32 @@ impl<T> Channel<T> {
     }
 
     #[track_caller]
-    fn hang_up(&self, side: Side) {
+    fn disconnect(&self, side: Side) {
         if side == Side::Send && self.source == Source::Clock {
             return;
         }
         match &self.flavor {
-            Flavor::Buffered(channel) => channel.hang_up(side),
-            Flavor::Rendezvous(channel) => channel.hang_up(side),
+            Flavor::Buffered(channel) => channel.disconnect(side),
+            Flavor::Rendezvous(channel) => channel.disconnect(side),
         }
     }
 
     #[track_caller]
     fn len(&self) -> usize {
-        self.looks();
+        self.record_late_ticks();
         match &self.flavor {
             Flavor::Buffered(channel) => channel.len(),
             Flavor::Rendezvous(_) => 0,
         }
     }
 
-    /// Notes that a thread looks for a message; one that comes late might be there already.
-    fn looks(&self) {
+    /// Records that a thread has looked for a message while a late tick was due: the tick might
+    /// have come already.
+    fn record_late_ticks(&self) {
         if let Some(ticks) = &self.ticks
             && ticks.timers.load(Ordering::Relaxed) > FREE_TICKS
         {
-            facade::came_late("ticks after the second", ticks.made);
+            facade::record_late_events("ticks after the second", ticks.made);
         }
     }
 
@@ -233,7 +236,7 @@ fn next_tick<T>(channel: &Arc<Channel<T>>) {
 impl<T> Selectable for Channel<T> {
     #[track_caller]
     fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> Tried {
-        self.looks();
+        self.record_late_ticks();
         let attempt = match &self.flavor {
             Flavor::Buffered(channel) => channel.attempt(side, wanted),
             Flavor::Rendezvous(channel) => channel.attempt(side, wanted),
@@ -273,7 +276,7 @@ impl<T> Selectable for Channel<T> {
 
     #[track_caller]
     fn is_ready(&self, side: Side) -> bool {
-        self.looks();
+        self.record_late_ticks();
         match &self.flavor {
             Flavor::Buffered(channel) => channel.is_ready(side),
             Flavor::Rendezvous(channel) => channel.is_ready(side),
@@ -309,7 +312,7 @@ impl<T> Selectable for Channel<T> {
         }
     }
 
-    fn meets(&self) -> bool {
+    fn is_rendezvous(&self) -> bool {
         matches!(self.flavor, Flavor::Rendezvous(_))
     }
 
@@ -318,21 +321,21 @@ impl<T> Selectable for Channel<T> {
     }
 }
 
-/// Shared by all senders of a channel. It hangs up when the last of them is dropped.
+/// Shared by all senders of a channel, which is disconnected when the last of them is dropped.
 struct Sending<T>(Arc<Channel<T>>);
 
 impl<T> Drop for Sending<T> {
     fn drop(&mut self) {
-        self.0.hang_up(Side::Send);
+        self.0.disconnect(Side::Send);
     }
 }
 
-/// Shared by all receivers of a channel. It hangs up when the last of them is dropped.
+/// Shared by all receivers of a channel, which is disconnected when the last of them is dropped.
 struct Receiving<T>(Arc<Channel<T>>);
 
 impl<T> Drop for Receiving<T> {
     fn drop(&mut self) {
-        self.0.hang_up(Side::Receive);
+        self.0.disconnect(Side::Receive);
     }
 }
 
@@ -447,7 +450,7 @@ fn start_timer(channel: &Arc<Channel<Instant>>, ticks: &Ticks<Instant>) {
         if !facade::in_model() {
             std::thread::sleep(when.saturating_duration_since(Instant::now()));
         } else if timers >= FREE_TICKS {
-            facade::when_others_rest("tick", made);
+            facade::wait_until_others_wait("tick", made);
         }
         if let Flavor::Buffered(buffered) = &channel.flavor {
             _ = buffered.send(when);
@@ -481,7 +484,7 @@ impl<T> Sender<T> {
     /// Sends a message; waits at most until the time is over.
     #[track_caller]
     pub fn send_timeout(&self, msg: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
-        if self.channel().meets() {
+        if self.channel().is_rendezvous() {
             let mut select = Select::new();
             select.send(self);
             return match select.select_timeout(timeout) {
@@ -541,7 +544,7 @@ impl<T> Receiver<T> {
     /// Waits for a message.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
-        self.channel().looks();
+        self.channel().record_late_ticks();
         self.received(match &self.channel().flavor {
             Flavor::Buffered(channel) => channel.recv(),
             Flavor::Rendezvous(channel) => channel.recv(),
@@ -551,7 +554,7 @@ impl<T> Receiver<T> {
     /// Receives a message if there is one.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        self.channel().looks();
+        self.channel().record_late_ticks();
         self.received(match &self.channel().flavor {
             Flavor::Buffered(channel) => channel.try_recv(),
             Flavor::Rendezvous(channel) => channel.try_recv(),
@@ -561,7 +564,7 @@ impl<T> Receiver<T> {
     /// Waits for a message until the time is over.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        if self.channel().meets() {
+        if self.channel().is_rendezvous() {
             let mut select = Select::new();
             select.recv(self);
             return match select.select_timeout(timeout) {
@@ -623,9 +626,9 @@ macro_rules! ends {
 
                 /// Whether both belong to one channel.
                 pub fn same_channel(&self, other: &Self) -> bool {
-                    let (one, other) = (self.channel(), other.channel());
+                    let (own, other) = (self.channel(), other.channel());
                     let never = |channel: &Channel<T>| channel.source == Source::Nowhere;
-                    std::ptr::eq(one, other) || (never(one) && never(other))
+                    std::ptr::eq(own, other) || (never(own) && never(other))
                 }
             }
 

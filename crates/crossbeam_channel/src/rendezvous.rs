@@ -18,7 +18,7 @@ pub(crate) struct Rendezvous<T>(Mutex<State<T>>);
 struct State<T> {
     /// The waiting threads of each side.
     parties: [VecDeque<Party<T>>; 2],
-    /// The threads of each side that wait to learn of a partner.
+    /// The threads of each side that wait until there is a partner.
     observers: [Vec<Watcher>; 2],
     /// Whether all senders and all receivers are gone.
     gone: [bool; 2],
@@ -52,7 +52,7 @@ impl<T> Party<T> {
 /// Carries one message.
 pub(crate) struct Packet<T> {
     content: Mutex<Content<T>>,
-    bell: Condvar,
+    condvar: Condvar,
 }
 
 enum Content<T> {
@@ -69,7 +69,7 @@ impl<T> Packet<T> {
     fn new(content: Content<T>) -> Arc<Self> {
         Arc::new(Self {
             content: Mutex::new(content),
-            bell: Condvar::steady(),
+            condvar: Condvar::steady(),
         })
     }
 
@@ -87,7 +87,7 @@ impl<T> Packet<T> {
         }
         *content = Content::Full(message);
         drop(content);
-        self.bell.notify_one();
+        self.condvar.notify_one();
         Ok(())
     }
 
@@ -96,13 +96,13 @@ impl<T> Packet<T> {
     pub fn take(&self) -> Result<T, RecvError> {
         let mut content = self.lock();
         while matches!(*content, Content::Empty) {
-            let woken = self.bell.wait(content);
+            let woken = self.condvar.wait(content);
             content = woken.unwrap_or_else(PoisonError::into_inner);
         }
         match std::mem::replace(&mut *content, Content::Taken) {
             Content::Full(message) => {
                 drop(content);
-                self.bell.notify_one();
+                self.condvar.notify_one();
                 Ok(message)
             }
             gone => {
@@ -125,7 +125,7 @@ impl<T> Packet<T> {
                 }
                 Content::Empty | Content::Full(_) => {}
             }
-            let woken = self.bell.wait(content);
+            let woken = self.condvar.wait(content);
             content = woken.unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -144,7 +144,7 @@ impl<T> Packet<T> {
         };
         *content = Content::Gone(message);
         drop(content);
-        self.bell.notify_one();
+        self.condvar.notify_one();
     }
 }
 
@@ -182,7 +182,7 @@ impl<T> State<T> {
         packet
     }
 
-    /// Wakes the threads of this side that wait to learn of a partner.
+    /// Wakes the threads of this side that wait until there is a partner.
     #[track_caller]
     fn wake_observers(&mut self, side: Side) {
         for watcher in self.observers[side as usize].drain(..) {
@@ -278,7 +278,7 @@ impl<T> Rendezvous<T> {
 
     /// Records that all ends of this side are gone.
     #[track_caller]
-    pub fn hang_up(&self, side: Side) {
+    pub fn disconnect(&self, side: Side) {
         let mut state = self.lock();
         state.gone[side as usize] = true;
         while let Some(party) = state.parties[side.other() as usize].pop_front() {
@@ -333,7 +333,7 @@ impl<T> Rendezvous<T> {
         self.lock().is_ready(side)
     }
 
-    /// Enlists a thread that waits to learn of a partner, unless there is one. Returns
+    /// Enlists a thread that waits until there is a partner, unless there is one already. Returns
     /// whether it did.
     #[track_caller]
     pub fn observe(&self, side: Side, watcher: Watcher) -> bool {

@@ -1,12 +1,13 @@
 //! Selects one of several operations: the first possible one, or any if several are possible.
 //!
-//! A thread first looks at the operations in the order in which they were added. At a possible one,
-//! it takes it or looks on, which is a choice; if it finds no other, it comes back. So each
-//! possible operation is selected in some execution. With a `default` the order of looking is a
-//! choice as well, since operations may become possible and impossible again in between.
+//! A thread first looks at the operations in the order in which they were added. At a possible one
+//! it chooses: it takes that operation, or it looks at the next ones; if none of these is possible,
+//! it comes back. So each possible operation is selected in some execution. With a `default` the
+//! order of looking is a choice as well, since operations may become possible and impossible again
+//! in between.
 //!
-//! `ready` and its kin only look whether an operation is possible. A thread that waits there is
-//! enlisted as an observer, which no partner meets.
+//! `ready` and its variants only check whether an operation is possible. A thread that waits there
+//! is enlisted as an observer, which no partner meets.
 
 use std::cell::Cell;
 use std::fmt;
@@ -22,13 +23,13 @@ use crate::error::{
 };
 use crate::wait::{Wait, Watcher};
 
-/// Number of futile timed waits in a row during which other threads can find the thread; later it
-/// only looks. In a loop of timeouts the later rounds repeat the first ones.
-const PATIENCE: u32 = 2;
+/// Number of futile timed waits in a row during which other threads can find the thread; in later
+/// ones it only tries. In a loop of timeouts the later rounds repeat the first ones.
+const MAX_VISIBLE_WAITS: u32 = 2;
 
 mazurka_rt::thread_local! {
     /// Number of futile waits in a row of this thread.
-    static VAIN: Cell<u32> = Cell::new(0);
+    static FUTILE_WAITS: Cell<u32> = Cell::new(0);
 }
 
 /// Selects one of several operations on channels.
@@ -61,7 +62,7 @@ struct Operation<'a> {
     ticket: u64,
 }
 
-/// Returns a ticket for an operation that is selected once. It only tells operations apart.
+/// Returns a ticket, which distinguishes this operation from all others.
 fn ticket() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -125,7 +126,10 @@ impl<'a> Select<'a> {
     ///
     /// If no operation has this index.
     pub fn remove(&mut self, index: usize) {
-        let at = self.operations.iter().position(|one| one.index == index);
+        let at = self
+            .operations
+            .iter()
+            .position(|candidate| candidate.index == index);
         let at = at.expect("no operation has this index");
         self.operations.swap_remove(at);
     }
@@ -183,25 +187,27 @@ impl<'a> Select<'a> {
     #[track_caller]
     fn wait(&self, sleep: impl FnOnce(&Wait) -> Option<usize>) -> Option<SelectedOperation<'a>> {
         let wait = Wait::new();
-        let watched = self.operations.iter().enumerate().find(|(at, one)| {
+        let watched = self.operations.iter().enumerate().find(|(at, candidate)| {
             let watcher = Watcher {
                 wait: wait.clone(),
                 operation: *at,
             };
-            !one.channel.watch(one.side, one.ticket, watcher)
+            !candidate
+                .channel
+                .watch(candidate.side, candidate.ticket, watcher)
         });
         let watched = watched.map(|(at, _)| at);
         let claimed = match watched {
             None => sleep(&wait),
             Some(_) => wait.close(),
         };
-        for (at, one) in self.operations[..watched.unwrap_or(self.operations.len())]
+        for (at, candidate) in self.operations[..watched.unwrap_or(self.operations.len())]
             .iter()
             .enumerate()
         {
             if claimed != Some(at) {
-                one.channel.unwatch(one.side, &wait);
-                one.channel.forget(one.ticket);
+                candidate.channel.unwatch(candidate.side, &wait);
+                candidate.channel.forget(candidate.ticket);
             }
         }
         let claimed = &self.operations[claimed?];
@@ -219,13 +225,13 @@ impl<'a> Select<'a> {
     /// Tries each operation once, in any order.
     #[track_caller]
     fn try_once(&self) -> Option<SelectedOperation<'a>> {
-        self.look_once(|operation| operation.attempt(&mut || true) == Tried::Done)
+        self.find_once(|operation| operation.attempt(&mut || true) == Tried::Done)
             .map(Into::into)
     }
 
     /// Looks at each operation once, in any order, until one satisfies the condition.
     #[track_caller]
-    fn look_once(&self, fits: impl Fn(&Operation<'a>) -> bool) -> Option<&Operation<'a>> {
+    fn find_once(&self, fits: impl Fn(&Operation<'a>) -> bool) -> Option<&Operation<'a>> {
         let mut left: Vec<&Operation<'a>> = self.operations.iter().collect();
         while !left.is_empty() {
             let at = if self.biased || left.len() == 1 {
@@ -247,31 +253,35 @@ impl<'a> Select<'a> {
         &mut self,
         timeout: Duration,
     ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
-        let meets = self.operations.iter().any(|one| one.channel.meets());
-        let vain = if facade::in_model() {
-            VAIN.with(Cell::get)
+        let is_rendezvous = self
+            .operations
+            .iter()
+            .any(|candidate| candidate.channel.is_rendezvous());
+        let futile = if facade::in_model() {
+            FUTILE_WAITS.with(Cell::get)
         } else {
             0
         };
-        if meets && vain < PATIENCE {
-            let selected = self.meet_at_most(timeout);
+        if is_rendezvous && futile < MAX_VISIBLE_WAITS {
+            let selected = self.wait_for_partner(timeout);
             if facade::in_model() {
-                VAIN.with(|count| count.set(if selected.is_some() { 0 } else { vain + 1 }));
+                FUTILE_WAITS
+                    .with(|count| count.set(if selected.is_some() { 0 } else { futile + 1 }));
             }
             return selected.ok_or(SelectTimeoutError);
         }
         self.draw_tickets();
         let selected = facade::until_timeout("select_timeout", timeout, || self.try_once());
-        if selected.is_some() && vain > 0 {
-            VAIN.with(|count| count.set(0));
+        if selected.is_some() && futile > 0 {
+            FUTILE_WAITS.with(|count| count.set(0));
         }
         selected.ok_or(SelectTimeoutError)
     }
 
-    /// Waits until an operation is possible or the time is over, where partners meet: other threads
-    /// must be able to find this one while it waits.
+    /// Waits until an operation is possible or the time is over, at channels where partners meet:
+    /// other threads must be able to find this one while it waits.
     #[track_caller]
-    fn meet_at_most(&mut self, timeout: Duration) -> Option<SelectedOperation<'a>> {
+    fn wait_for_partner(&mut self, timeout: Duration) -> Option<SelectedOperation<'a>> {
         let end = Instant::now().checked_add(timeout);
         loop {
             self.draw_tickets();
@@ -335,8 +345,8 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Looks at the operations in order. At a possible one, it returns it or looks on,
-    /// which is a choice.
+    /// Checks the operations in order. At a possible one it chooses: it returns that operation, or
+    /// checks the next ones.
     #[track_caller]
     fn find_ready(&self) -> Option<usize> {
         let mut found = None;
@@ -357,19 +367,23 @@ impl<'a> Select<'a> {
     #[track_caller]
     fn wait_until_ready(&self) -> Option<usize> {
         let wait = Wait::new();
-        let ready = self.operations.iter().enumerate().position(|(at, one)| {
-            let watcher = Watcher {
-                wait: wait.clone(),
-                operation: at,
-            };
-            !one.channel.observe(one.side, watcher)
-        });
+        let ready = self
+            .operations
+            .iter()
+            .enumerate()
+            .position(|(at, candidate)| {
+                let watcher = Watcher {
+                    wait: wait.clone(),
+                    operation: at,
+                };
+                !candidate.channel.observe(candidate.side, watcher)
+            });
         let woken = match ready {
             None => Some(wait.wait()),
             Some(_) => wait.close(),
         };
-        for one in &self.operations[..ready.unwrap_or(self.operations.len())] {
-            one.channel.unobserve(one.side, &wait);
+        for candidate in &self.operations[..ready.unwrap_or(self.operations.len())] {
+            candidate.channel.unobserve(candidate.side, &wait);
         }
         Some(self.operations[woken?].index)
     }
@@ -377,17 +391,19 @@ impl<'a> Select<'a> {
     /// Returns the index of a possible operation, if there is one.
     #[track_caller]
     pub fn try_ready(&mut self) -> Result<usize, TryReadyError> {
-        let ready = self.look_once(Operation::is_ready);
-        ready.map(|one| one.index).ok_or(TryReadyError)
+        let ready = self.find_once(Operation::is_ready);
+        ready.map(|candidate| candidate.index).ok_or(TryReadyError)
     }
 
     /// Waits until an operation is possible or the time is over.
     #[track_caller]
     pub fn ready_timeout(&mut self, timeout: Duration) -> Result<usize, ReadyTimeoutError> {
         let ready = facade::until_timeout("ready_timeout", timeout, || {
-            self.look_once(Operation::is_ready)
+            self.find_once(Operation::is_ready)
         });
-        ready.map(|one| one.index).ok_or(ReadyTimeoutError)
+        ready
+            .map(|candidate| candidate.index)
+            .ok_or(ReadyTimeoutError)
     }
 
     /// Waits until an operation is possible or until this moment.

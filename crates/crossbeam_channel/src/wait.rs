@@ -8,7 +8,7 @@ use mazurka_rt::sync::{Arc, Condvar, Mutex, PoisonError};
 pub(crate) struct Wait {
     /// The operation that has claimed the thread.
     claimed: Mutex<Option<usize>>,
-    bell: Condvar,
+    condvar: Condvar,
 }
 
 /// In place of an operation: the thread no longer waits.
@@ -19,7 +19,7 @@ impl Wait {
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             claimed: Mutex::new(None),
-            bell: Condvar::steady(),
+            condvar: Condvar::steady(),
         })
     }
 
@@ -32,7 +32,7 @@ impl Wait {
         }
         *claimed = Some(operation);
         drop(claimed);
-        self.bell.notify_one();
+        self.condvar.notify_one();
         true
     }
 
@@ -52,7 +52,7 @@ impl Wait {
                 return operation;
             }
             claimed = self
-                .bell
+                .condvar
                 .wait(claimed)
                 .unwrap_or_else(PoisonError::into_inner);
         }
@@ -64,7 +64,7 @@ impl Wait {
     pub fn wait_at_most(&self, timeout: Duration) -> Option<usize> {
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
         if claimed.is_none() {
-            let woken = self.bell.wait_timeout(claimed, timeout);
+            let woken = self.condvar.wait_timeout(claimed, timeout);
             (claimed, _) = woken.unwrap_or_else(PoisonError::into_inner);
         }
         let before = *claimed;

@@ -1,4 +1,4 @@
-//! Explorers: which executions of a program are really different?
+//! Explorers, which find the executions of a program that really differ.
 //!
 //! Explorers see programs only as [`mazurka_core::Execution`]; they never name a language.
 //!
@@ -14,7 +14,7 @@
 //!
 //! `algorithms` uses `relations`, and both use small parts of `drive` (tables, sets of
 //! fingerprints); `drive` knows the algorithms only as policies. The last three folders share
-//! limits and findings with the others, but have loops of their own.
+//! limits and findings with the others, but have their own loops.
 
 // A browser build uses sets of one width, so some code is unused there.
 #![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]

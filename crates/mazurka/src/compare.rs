@@ -36,6 +36,7 @@ use mazurka_core::{
 };
 use mazurka_explore::{Budget, Findings, Goal, Observer, Search};
 use mazurka_lang::{Agreement, Code, Machine, Observed, SymbolicMachine, Valuation, hir};
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::retell;
@@ -261,11 +262,13 @@ struct TermRun {
 struct Classes {
     names: Vec<String>,
     all: Vec<TermRun>,
+    known: FxHashSet<(u8, Observed)>,
 }
 
 impl Observer<SymbolicMachine> for Classes {
     fn start(&mut self, _: &SymbolicMachine) {
         self.all.clear();
+        self.known.clear();
     }
 
     fn complete(&mut self, program: &SymbolicMachine) {
@@ -273,8 +276,7 @@ impl Observer<SymbolicMachine> for Classes {
             return;
         };
         let observed = program.values_of(&self.names);
-        let mut known = self.all.iter();
-        if known.any(|known| known.end == end && known.observed == observed) {
+        if !self.known.insert((end, observed.clone())) {
             return;
         }
         self.all.push(TermRun {
@@ -501,7 +503,7 @@ fn classes(
 ) -> SearchedProgram<Vec<TermRun>> {
     let mut classes = Classes {
         names: names.to_vec(),
-        all: Vec::new(),
+        ..Classes::default()
     };
     let algorithm = Algorithm::Optimal;
     let mut found = everything(algorithm, options).run(machine, watch, &mut classes);

@@ -44,7 +44,7 @@ use mazurka_core::{
 use mazurka_explore::{Budget, Observer, past_is_discarded};
 use mazurka_lang::{Doubts, Machine, Observed, SymbolicMachine, Valuation};
 use mazurka_smt::{Answer, Model, Readable, Reader, Term, Terms};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::{EvidenceTime, retell};
@@ -180,6 +180,9 @@ struct ConditionCollector<'a> {
     /// The path conditions of the runs that were cut.
     cut: FxHashSet<Term>,
     results: Vec<OutcomeRuns>,
+    /// The index of each result, and whether a run of it with this path condition is known.
+    result_of: FxHashMap<Box<[Term]>, usize>,
+    known_runs: FxHashSet<(usize, Term)>,
 }
 
 fn is_failure(mishap: &&Mishap) -> bool {
@@ -199,15 +202,21 @@ impl ConditionCollector<'_> {
 
     fn add_result(&mut self, program: &SymbolicMachine) {
         let (observed, path) = (program.observed(), program.path_term());
-        let schedule = || Schedule::from_run(program.whole(), program.processes());
-        let mut known = self.results.iter_mut();
-        match known.find(|known| known.observed.same_values(&observed)) {
-            Some(known) if known.runs.iter().any(|(term, _)| *term == path) => {}
-            Some(known) => known.runs.push((path, schedule())),
-            None => self.results.push(OutcomeRuns {
-                observed,
-                runs: vec![(path, schedule())],
-            }),
+        let at = match self.result_of.get(observed.values()) {
+            Some(&at) => at,
+            None => {
+                let at = self.results.len();
+                self.result_of.insert(observed.values().into(), at);
+                self.results.push(OutcomeRuns {
+                    observed,
+                    runs: Vec::new(),
+                });
+                at
+            }
+        };
+        if self.known_runs.insert((at, path)) {
+            let schedule = Schedule::from_run(program.whole(), program.processes());
+            self.results[at].runs.push((path, schedule));
         }
     }
 }
@@ -222,6 +231,8 @@ impl Observer<SymbolicMachine> for ConditionCollector<'_> {
         self.counted.clear();
         self.cut.clear();
         self.results.clear();
+        self.result_of.clear();
+        self.known_runs.clear();
     }
 
     fn pushed(&mut self, program: &SymbolicMachine) {
@@ -494,6 +505,8 @@ impl Program {
             counted: FxHashSet::default(),
             cut: FxHashSet::default(),
             results: Vec::new(),
+            result_of: FxHashMap::default(),
+            known_runs: FxHashSet::default(),
         };
         let algorithm = Algorithm::Optimal;
         let mut found = everything(algorithm, options).run(&mut machine, watch, &mut gathered);

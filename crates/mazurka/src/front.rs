@@ -96,6 +96,12 @@ pub(crate) trait Front: Sync {
     fn learned(_machine: &mut Self::Machine) -> Result<bool, Refused> {
         Ok(false)
     }
+
+    /// Whether the last search has met accesses that race and that it does not explore in all
+    /// orders.
+    fn has_raced(_machine: &Self::Machine) -> bool {
+        false
+    }
 }
 
 /// A machine whose steps have labels.

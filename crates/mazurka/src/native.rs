@@ -130,12 +130,16 @@ impl Front for Native {
                 machine.start_again();
                 Ok(true)
             }
-            // The limit is a bound of the findings.
-            Some(SearchStop::OutOfTime) => {
+            // The findings have the bound.
+            Some(SearchStop::OutOfTime | SearchStop::Raced) => {
                 machine.end_broken_search();
                 Ok(false)
             }
             Some(SearchStop::Refused(what)) => Err(Refused::Uncontrolled(what)),
         }
+    }
+
+    fn has_raced(machine: &Machine) -> bool {
+        machine.has_raced()
     }
 }

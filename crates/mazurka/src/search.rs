@@ -103,6 +103,9 @@ pub(crate) fn search_alone<F: Front>(
         let mut found = search.run(machine, watch, &mut ());
         if !F::learned(machine)? {
             budget.restate(&mut found.bounds);
+            if F::has_raced(machine) && found.stopped != StopReason::Certain {
+                found.add_bound(Bound::DataRaces);
+            }
             return Ok(found);
         }
     }

@@ -16,15 +16,14 @@
 //! execution. Everything shown is run again with the inputs found: if a finding does not occur
 //! again, that is a defect.
 
+mod results;
+
 use std::sync::Arc;
 
 use mazurka_core::record::{Binding, Record, SolverRecord, Witness};
 use mazurka_core::{Bound, Execution, Kind, Kinds, Mishap, Patience, Schedule, StopReason};
-use mazurka_explore::{Finding, Findings, Goal, Observer, Search, broken_by};
-use mazurka_lang::{
-    Agreement, Code, Concrete, LabelledMachine, Machine, Observed, Reached, SymbolicMachine,
-    Valuation,
-};
+use mazurka_explore::{Finding, Findings, Goal, Observer, Search, Workers, broken_by};
+use mazurka_lang::{Code, Concrete, LabelledMachine, Machine, Reached, SymbolicMachine};
 use mazurka_smt::Solver;
 
 use crate::evidence::EvidenceTime;
@@ -32,11 +31,10 @@ use crate::front::Front;
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Refused, Watch, evidence};
 
+use results::{AllResults, Pair, PartResults};
+
 /// Number of conflicts after which the embedded solver gives up on a query: well below a second.
 const CONFLICTS: u64 = 20_000;
-
-/// Limit on the pairs of results that are compared.
-const MOST_COMPARISONS: u64 = 200_000;
 
 /// Returns an input in the form that a machine takes.
 pub(crate) fn given(input: &Binding) -> Option<(String, i128)> {
@@ -189,92 +187,90 @@ pub(crate) struct Asked<'a> {
     pub tests: Option<Sink<'a>>,
 }
 
-/// Compares the results of final states as they are met, and passes on tests.
-struct Results<'a> {
-    /// Results with the same terms are together.
-    classes: Vec<Vec<(Observed, Schedule)>>,
-    differ: Option<Pair>,
-    comparisons: u64,
-    /// Whether some pairs were not compared, or the solver did not know.
-    unsure: bool,
-    tests: Option<Sink<'a>>,
+/// Collects results, and passes on tests.
+struct Tester<'a> {
+    found: PartResults,
+    tests: Sink<'a>,
     /// Why some runs are not tests.
     unwritten: Vec<Bound>,
-    options: Options,
+    options: &'a Options,
 }
 
-/// Two runs for the same inputs with different results.
-struct Pair {
-    one: (Observed, Schedule),
-    other: (Observed, Schedule),
-    valuation: Valuation,
-}
+impl Observer<SymbolicMachine> for Tester<'_> {
+    fn start(&mut self, program: &SymbolicMachine) {
+        self.found.start(program);
+    }
 
-impl Observer<SymbolicMachine> for Results<'_> {
-    fn start(&mut self, _: &SymbolicMachine) {
-        self.classes.clear();
-        self.differ = None;
-        self.unsure = false;
-        self.comparisons = 0;
+    fn pushed(&mut self, program: &SymbolicMachine) {
+        self.found.pushed(program);
+    }
+
+    fn popping(&mut self, program: &SymbolicMachine) {
+        self.found.popping(program);
     }
 
     fn complete(&mut self, program: &SymbolicMachine) {
-        if program.is_final() {
-            self.add(program);
-        }
-        if let Some(tests) = &mut self.tests {
-            match over_numbers(program, None, &self.options) {
-                Ok((_, run)) => tests(&run),
-                Err(bounds) => self.unwritten.extend(bounds),
-            }
+        self.found.complete(program);
+        match over_numbers(program, None, self.options) {
+            Ok((_, run)) => (self.tests)(&run),
+            Err(bounds) => self.unwritten.extend(bounds),
         }
     }
 }
 
-impl Results<'_> {
-    fn add(&mut self, program: &SymbolicMachine) {
-        let new = program.observed();
-        let same = |class: &&mut Vec<(Observed, Schedule)>| class[0].0.same_values(&new);
-        if let Some(class) = self.classes.iter_mut().find(same)
-            && class.iter().any(|(known, _)| *known == new)
-        {
-            return;
-        }
-        let schedule = || Schedule::from_run(program.whole(), program.processes());
-        for class in &self.classes {
-            if self.differ.is_some() || class[0].0.same_values(&new) {
-                continue;
+impl ForAll {
+    /// Explores it, with several workers if the algorithm has parts and no tests are wanted.
+    fn explore(
+        &self,
+        search: Search<Algorithm>,
+        tests: Option<Sink<'_>>,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Findings, AllResults), Refused> {
+        let patience = || {
+            if search.algorithm.compares_states() {
+                // These engines make additional steps, to look around or to find a cycle again.
+                Patience::default()
+            } else {
+                options.patience.clone()
             }
-            for known in class {
-                self.comparisons += 1;
-                if self.comparisons > MOST_COMPARISONS {
-                    self.unsure = true;
-                    break;
+        };
+        let mut machine = self.split(options, patience())?;
+        let (found, parts) = match (search.algorithm.stateless(), tests) {
+            (_, Some(tests)) => {
+                let mut tester = Tester {
+                    found: PartResults::default(),
+                    tests,
+                    unwritten: Vec::new(),
+                    options,
+                };
+                let mut found = search.run(&mut machine, watch, &mut tester);
+                for bound in tester.unwritten {
+                    found.add_bound(bound);
                 }
-                match program.agreement(&known.0, &new) {
-                    Agreement::Agree => {}
-                    Agreement::Unknown(_) => self.unsure = true,
-                    Agreement::Differ(valuation) => {
-                        let pair = Pair {
-                            one: known.clone(),
-                            other: (new.clone(), schedule()),
-                            valuation,
-                        };
-                        self.differ = Some(pair);
-                        break;
-                    }
-                }
+                (found, vec![tester.found])
             }
-        }
-        let entry = (new, schedule());
-        match self
-            .classes
-            .iter_mut()
-            .find(|class| class[0].0.same_values(&entry.0))
-        {
-            Some(class) => class.push(entry),
-            None => self.classes.push(vec![entry]),
-        }
+            (Some(algorithm), None) => {
+                let search = Search {
+                    algorithm,
+                    limits: search.limits,
+                    goal: search.goal,
+                };
+                // Each worker has terms and a solver of its own.
+                let machines = || self.split(options, patience()).expect("it could start");
+                let workers = Workers {
+                    count: options.jobs,
+                    programs: &machines,
+                };
+                search.share_observed(&mut machine, &workers, watch, &PartResults::default)
+            }
+            (None, None) => {
+                let mut part = PartResults::default();
+                let found = search.run(&mut machine, watch, &mut part);
+                (found, vec![part])
+            }
+        };
+        Ok((found, AllResults::of(parts, &machine)))
     }
 }
 
@@ -297,11 +293,6 @@ impl Program {
         if counted.contains(Kind::Property) {
             return Err(Refused::Temporal);
         }
-        // The terms and the facts about them belong to one solver, so one worker explores.
-        let options = &Options {
-            jobs: 1,
-            ..options.clone()
-        };
         // Results are terms, so they are compared here.
         let deterministic = counted.contains(Kind::Nondeterminism);
         let goal = match goal {
@@ -313,38 +304,37 @@ impl Program {
             Goal::Everything => goal,
         };
         let options = &options.started();
-        let patience = if algorithm.compares_states() {
-            // These engines make additional steps, to look around or to find a cycle again.
-            Patience::default()
-        } else {
-            options.patience.clone()
-        };
-        let mut machine = program.split(options, patience)?;
-        let mut results = Results {
-            classes: Vec::new(),
-            differ: None,
-            comparisons: 0,
-            unsure: false,
-            tests,
-            unwritten: Vec::new(),
-            options: options.clone(),
-        };
         let search = Search {
             algorithm,
             limits: options.limits.clone(),
             goal,
         };
-        let mut found = search.run(&mut machine, watch, &mut results);
-        doubt(&machine, options, &mut found, watch);
-        for bound in results.unwritten.drain(..) {
+        let (mut found, all) = program.explore(search, tests, options, watch)?;
+        let (mut doubts, mut asked) = (all.doubts, all.asked);
+        if found.stopped == StopReason::Bound {
+            options.show();
+        }
+        // What is shown depends on the answers of the solver, and these on what it was asked
+        // before. So a machine of its own shows it.
+        let unrecorded = Options {
+            reached: None,
+            ..options.clone()
+        };
+        let mut machine = program.split(&unrecorded, Patience::default())?;
+        let is_over = || options.solver.deadline.has_passed();
+        let compared = all.results.compare(&mut machine, &is_over);
+        doubts.add(&machine.doubts());
+        doubts.out_of_time |= compared.out_of_time;
+        for bound in options.bounds_of(&doubts, watch) {
             found.add_bound(bound);
         }
-        if deterministic && results.unsure && results.differ.is_none() {
+        if deterministic && compared.unsure && compared.differ.is_none() {
             // Not all results were compared, so nothing is verified.
             found.add_bound(Bound::Undecided);
         }
         options.show();
-        let shown = witnesses(&mut machine, options, &mut found, &results, counted);
+        let differ = compared.differ.as_ref();
+        let shown = witnesses(&mut machine, options, &mut found, differ, counted);
         if shown.is_empty() && found.stopped == StopReason::Certain {
             // The finding that stopped the search is not certain after all.
             found.stopped = StopReason::Bound;
@@ -354,7 +344,7 @@ impl Program {
             &found,
             shown,
         );
-        let asked = machine.solver_statistics();
+        asked += machine.solver_statistics();
         record.solver = Some(SolverRecord {
             queries: asked.queries,
             reused: asked.reused,
@@ -362,11 +352,11 @@ impl Program {
             searches: asked.searches,
             external: asked.external,
         });
-        record.deterministic = match (&results.differ, results.classes.is_empty()) {
+        record.deterministic = match (differ, compared.empty) {
             (Some(_), _) => Some(false),
             (None, true) => None,
             (None, false) => {
-                (found.stopped == StopReason::Complete && !results.unsure).then_some(true)
+                (found.stopped == StopReason::Complete && !compared.unsure).then_some(true)
             }
         };
         Ok(record)
@@ -387,8 +377,15 @@ pub(crate) fn doubt(
 
 /// Brings the machine to the end of a run that the search has made.
 pub(crate) fn follow(machine: &mut SymbolicMachine, schedule: &Schedule) {
-    machine.back_to(0);
-    for step in &schedule.0 {
+    follow_from(machine, &Schedule::default(), schedule);
+}
+
+/// The same for a machine at the end of another such run.
+fn follow_from(machine: &mut SymbolicMachine, here: &Schedule, schedule: &Schedule) {
+    let steps = here.0.iter().zip(&schedule.0);
+    let common = steps.take_while(|(made, step)| made == step).count();
+    machine.back_to(common);
+    for step in &schedule.0[common..] {
         let known = machine.processes().find(&step.process);
         let made = known.is_some_and(|process| machine.step(process, &step.outcomes).is_ok());
         assert!(
@@ -468,7 +465,7 @@ fn witnesses(
     machine: &mut SymbolicMachine,
     options: &Options,
     found: &mut Findings,
-    results: &Results<'_>,
+    differ: Option<&Pair>,
     counted: Kinds,
 ) -> Vec<Witness> {
     let evidence_time = EvidenceTime::after(found, &options.limits);
@@ -476,7 +473,7 @@ fn witnesses(
     if counted.contains(Kind::Livelock) {
         all.extend(livelock(machine, options, found));
     }
-    if let (Some(pair), true) = (&results.differ, counted.contains(Kind::Nondeterminism)) {
+    if let (Some(pair), true) = (differ, counted.contains(Kind::Nondeterminism)) {
         all.extend(difference(machine, options, found, pair, &evidence_time));
     }
     all

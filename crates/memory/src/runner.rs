@@ -63,6 +63,13 @@ impl<P: Program> Runner<P> {
         self.program.gives_up()
     }
 
+    /// Notes that a thread does not make its steps again, unless the program has given up.
+    pub(crate) fn gives_up_at(&mut self, thread: ThreadId) {
+        if self.program.gives_up().is_none() {
+            self.program.differs(thread);
+        }
+    }
+
     /// Returns the next action of a thread.
     #[inline]
     pub(crate) fn action(&mut self, graph: &mut Graph, thread: ThreadId) -> Action {

@@ -49,7 +49,7 @@ impl Condvar {
     /// Releases the mutex, waits for a notification, and acquires the mutex again.
     #[track_caller]
     pub fn wait<T>(&self, mutex_guard: &mut MutexGuard<'_, T>) {
-        mutex_guard.give_to(|held| {
+        mutex_guard.with_inner(|held| {
             let wait = || self.real.wait(held).unwrap_or_else(PoisonError::into_inner);
             (self.counted(wait), ())
         });
@@ -63,7 +63,7 @@ impl Condvar {
         mutex_guard: &mut MutexGuard<'_, T>,
         timeout: Duration,
     ) -> WaitTimeoutResult {
-        mutex_guard.give_to(|held| {
+        mutex_guard.with_inner(|held| {
             let wait = || self.real.wait_timeout(held, timeout);
             let (held, result) = self.counted(wait).unwrap_or_else(PoisonError::into_inner);
             (held, WaitTimeoutResult(result.timed_out()))
@@ -89,7 +89,7 @@ impl Condvar {
     where
         F: FnMut(&mut T) -> bool,
     {
-        while mutex_guard.looks(&mut condition) {
+        while mutex_guard.evaluate(&mut condition) {
             self.wait(mutex_guard);
         }
     }
@@ -120,10 +120,10 @@ impl Condvar {
         F: FnMut(&mut T) -> bool,
     {
         let mut result = WaitTimeoutResult(false);
-        while !result.timed_out() && mutex_guard.looks(&mut condition) {
+        while !result.timed_out() && mutex_guard.evaluate(&mut condition) {
             result = self.wait_until(mutex_guard, timeout);
         }
-        WaitTimeoutResult(result.timed_out() && mutex_guard.looks(&mut condition))
+        WaitTimeoutResult(result.timed_out() && mutex_guard.evaluate(&mut condition))
     }
 
     /// Wakes one waiting thread. Returns whether there was one.

@@ -15,7 +15,7 @@ macro_rules! mapped {
         pub struct $name<'a, T: ?Sized> {
             part: *mut T,
             whole: Box<dyn Guard + 'a>,
-            lends: PhantomData<&'a $($mutable)? T>,
+            borrows: PhantomData<&'a $($mutable)? T>,
         }
 
         // SAFETY: it lends the same as a reference of its kind.
@@ -26,7 +26,7 @@ macro_rules! mapped {
             /// Makes a guard of the data at `part`, which `whole` protects.
             pub(crate) fn new<G: 'a>(whole: G, part: *mut T) -> Self {
                 let whole = Box::new(whole);
-                Self { part, whole, lends: PhantomData }
+                Self { part, whole, borrows: PhantomData }
             }
 
             fn lent(&$($mutable)? self) -> &$($mutable)? T {
@@ -43,7 +43,7 @@ macro_rules! mapped {
                 F: FnOnce(&$($mutable)? T) -> &$($mutable)? U,
             {
                 let part = std::ptr::from_ref(f(s.lent())).cast_mut();
-                $name { part, whole: s.whole, lends: PhantomData }
+                $name { part, whole: s.whole, borrows: PhantomData }
             }
 
             /// Makes a guard of a part of this part if the function returns one; otherwise
@@ -56,7 +56,7 @@ macro_rules! mapped {
                 F: FnOnce(&$($mutable)? T) -> Option<&$($mutable)? U>,
             {
                 match f(s.lent()).map(|part| part as *const U as *mut U) {
-                    Some(part) => Ok($name { part, whole: s.whole, lends: PhantomData }),
+                    Some(part) => Ok($name { part, whole: s.whole, borrows: PhantomData }),
                     None => Err(s),
                 }
             }

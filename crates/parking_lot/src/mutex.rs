@@ -145,7 +145,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     }
 
     /// Evaluates a condition on the data, which is assumed not to change it.
-    pub(crate) fn looks(&mut self, condition: &mut impl FnMut(&mut T) -> bool) -> bool {
+    pub(crate) fn evaluate(&mut self, condition: &mut impl FnMut(&mut T) -> bool) -> bool {
         facade::peek(
             self.held.as_mut().expect("the guard holds the lock"),
             condition,
@@ -153,7 +153,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     }
 
     /// Passes the inner guard to a function, and keeps the guard that it returns.
-    pub(crate) fn give_to<R>(
+    pub(crate) fn with_inner<R>(
         &mut self,
         wait: impl FnOnce(sync::MutexGuard<'a, T>) -> (sync::MutexGuard<'a, T>, R),
     ) -> R {

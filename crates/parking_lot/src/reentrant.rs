@@ -35,7 +35,7 @@ unsafe impl<T: ?Sized + Send> Sync for ReentrantMutex<T> {}
 pub struct ReentrantMutexGuard<'a, T: ?Sized> {
     lock: &'a ReentrantMutex<T>,
     /// Makes the guard neither `Send` nor `Sync`.
-    stays: PhantomData<*const ()>,
+    not_send: PhantomData<*const ()>,
 }
 
 /// Takes the lock if it is free or held by this thread. Returns whether it did.
@@ -70,7 +70,7 @@ impl<T: ?Sized> ReentrantMutex<T> {
     fn guard(&self) -> ReentrantMutexGuard<'_, T> {
         ReentrantMutexGuard {
             lock: self,
-            stays: PhantomData,
+            not_send: PhantomData,
         }
     }
 

@@ -23,7 +23,7 @@ pub struct RwLock<T: ?Sized> {
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
 /// Keeps a guard in its thread.
-type Stays = PhantomData<*const ()>;
+type NotSend = PhantomData<*const ()>;
 
 type Place = &'static Location<'static>;
 
@@ -33,7 +33,7 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     /// Where the lock was taken.
     place: Place,
-    stays: Stays,
+    not_send: NotSend,
 }
 
 /// Grants read access together with other readers, and can become a write guard. Only one such
@@ -43,7 +43,7 @@ pub struct RwLockUpgradableReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     /// Where the lock was taken.
     place: Place,
-    stays: Stays,
+    not_send: NotSend,
 }
 
 /// Grants write access until it is dropped.
@@ -53,7 +53,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
     dirty: bool,
     /// Where the lock was taken.
     place: Place,
-    stays: Stays,
+    not_send: NotSend,
 }
 
 // SAFETY: a shared guard gives only shared access to the data.
@@ -104,7 +104,7 @@ impl<T: ?Sized> RwLock<T> {
         RwLockReadGuard {
             lock: self,
             place: Location::caller(),
-            stays: PhantomData,
+            not_send: PhantomData,
         }
     }
 
@@ -113,7 +113,7 @@ impl<T: ?Sized> RwLock<T> {
         RwLockUpgradableReadGuard {
             lock: self,
             place: Location::caller(),
-            stays: PhantomData,
+            not_send: PhantomData,
         }
     }
 
@@ -123,7 +123,7 @@ impl<T: ?Sized> RwLock<T> {
             lock: self,
             dirty: false,
             place: Location::caller(),
-            stays: PhantomData,
+            not_send: PhantomData,
         }
     }
 
@@ -297,15 +297,15 @@ macro_rules! guards {
                 #[track_caller]
                 pub fn unlocked<F: FnOnce() -> U, U>(s: &mut Self, f: F) -> U {
                     /// Takes the lock again, even if the function panics.
-                    struct Again<'a, T: ?Sized>(&'a RwLock<T>);
-                    impl<T: ?Sized> Drop for Again<'_, T> {
+                    struct RelockOnDrop<'a, T: ?Sized>(&'a RwLock<T>);
+                    impl<T: ?Sized> Drop for RelockOnDrop<'_, T> {
                         #[track_caller]
                         fn drop(&mut self) {
                             std::mem::forget(self.0.$take());
                         }
                     }
                     s.release();
-                    let _again = Again(s.lock);
+                    let _again = RelockOnDrop(s.lock);
                     f()
                 }
 
@@ -457,13 +457,13 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
     #[track_caller]
     fn run_upgraded<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> R {
         /// Returns to an upgradable read, even if the function panics.
-        struct Back<'a>(&'a FairLock, Place);
-        impl Drop for Back<'_> {
+        struct DowngradeOnDrop<'a>(&'a FairLock, Place);
+        impl Drop for DowngradeOnDrop<'_> {
             fn drop(&mut self) {
                 self.0.change(Change::ToUpgradable, true, self.1);
             }
         }
-        let _back = Back(&self.lock.raw, self.place);
+        let _back = DowngradeOnDrop(&self.lock.raw, self.place);
         // SAFETY: the lock is held for writing until `_back` is dropped.
         #[allow(unsafe_code)]
         f(unsafe { &mut *self.lock.data.get() })

@@ -19,8 +19,8 @@ use rustc_hash::FxHashMap;
 use crate::builder::{Builder, Summary};
 use crate::simulate::Simulator;
 
-/// Number of different executions that are told apart.
-const MOST_MET: usize = 1 << 20;
+/// Limit on the different executions that are distinguished.
+const MAX_DISTINCT: usize = 1 << 20;
 
 /// Executions that one worker draws in a row.
 pub(crate) struct Batch {
@@ -33,14 +33,14 @@ pub(crate) struct Batch {
 /// How often each execution was met, by fingerprint. Executions with equal fingerprints differ at
 /// most in the order of independent steps.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Met {
+pub(crate) struct ExecutionCounts {
     times: FxHashMap<u128, u32>,
     executions: u64,
-    /// Whether there were too many different executions to tell them all apart.
+    /// Whether there were too many different executions to distinguish all of them.
     full: bool,
 }
 
-impl Met {
+impl ExecutionCounts {
     /// Adds an execution.
     pub fn add(&mut self, print: Fingerprint) {
         self.add_times(print.bits(), 1);
@@ -48,7 +48,7 @@ impl Met {
     }
 
     fn add_times(&mut self, print: u128, times: u32) {
-        if self.times.len() < MOST_MET || self.times.contains_key(&print) {
+        if self.times.len() < MAX_DISTINCT || self.times.contains_key(&print) {
             *self.times.entry(print).or_default() += times;
         } else {
             self.full = true;
@@ -74,7 +74,7 @@ impl Met {
     }
 }
 
-impl Observer<Simulator> for Met {
+impl Observer<Simulator> for ExecutionCounts {
     fn complete(&mut self, program: &Simulator) {
         let mut hasher = TraceHasher::new();
         for event in program.events() {
@@ -116,7 +116,7 @@ impl Summary {
     /// Returns how much was covered, if executions were drawn at random and there were not too many
     /// different ones to tell apart.
     pub fn coverage(&self) -> Option<Coverage> {
-        self.met.coverage().filter(|_| self.random)
+        self.execution_counts.coverage().filter(|_| self.random)
     }
 
     /// Adds the results of another batch.
@@ -143,7 +143,7 @@ impl Summary {
         first(&mut self.rounds_left_out, other.rounds_left_out);
         first(&mut self.undecided, other.undecided);
         first(&mut self.values_left_out, other.values_left_out);
-        self.met.join(other.met);
+        self.execution_counts.join(other.execution_counts);
     }
 }
 
@@ -152,7 +152,11 @@ type Drawn = Result<Summary, Box<dyn Any + Send>>;
 
 impl Builder {
     /// Draws `most` executions in batches. If some fail, the test fails as the first of them does.
-    pub(crate) fn in_batches(&self, most: u64, draw: impl Fn(&Batch) -> Summary + Sync) -> Summary {
+    pub(crate) fn draw_in_batches(
+        &self,
+        most: u64,
+        draw: impl Fn(&Batch) -> Summary + Sync,
+    ) -> Summary {
         // Each batch counts its own steps, so a limit on steps needs a single batch.
         let size = if self.max_steps.is_some() {
             most.max(1)
@@ -237,20 +241,20 @@ mod tests {
 
     #[test]
     fn what_was_met_once_tells_what_was_not_met() {
-        let mut met = Met::default();
+        let mut execution_counts = ExecutionCounts::default();
         for print in [1, 1, 2, 3] {
-            met.add(Fingerprint::from_bits(print));
+            execution_counts.add(Fingerprint::from_bits(print));
         }
-        let mut more = Met::default();
+        let mut more = ExecutionCounts::default();
         more.add(Fingerprint::from_bits(3));
-        met.join(more);
+        execution_counts.join(more);
         let expected = Coverage {
             different: 3,
             unseen: 0.2,
             at_least: 3,
         };
-        assert_eq!(met.coverage(), Some(expected));
-        assert_eq!(Met::default().coverage(), None);
+        assert_eq!(execution_counts.coverage(), Some(expected));
+        assert_eq!(ExecutionCounts::default().coverage(), None);
     }
 
     #[test]

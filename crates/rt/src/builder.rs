@@ -11,7 +11,7 @@ use mazurka_diagnostics::nearest;
 use mazurka_explore::Stateless as Algorithm;
 use mazurka_memory::Memory;
 
-use crate::batches::{Coverage, Met};
+use crate::batches::{Coverage, ExecutionCounts};
 use crate::world::{Inner, Place};
 
 /// Settings of an exploration.
@@ -396,7 +396,7 @@ pub struct Summary {
     /// Whether the search continued from a checkpoint: the counts include earlier runs.
     pub resumed: bool,
     /// The executions that were drawn at random.
-    pub(crate) met: Met,
+    pub(crate) execution_counts: ExecutionCounts,
 }
 
 impl Summary {
@@ -425,7 +425,7 @@ impl Summary {
             #[cfg(not(feature = "symbolic"))]
             values_left_out: None,
             resumed: false,
-            met: Met::default(),
+            execution_counts: ExecutionCounts::default(),
         }
     }
 

@@ -179,7 +179,7 @@ fn check_there(world: &World, cell: u32, pending: &Pending) {
     if let Some(end) = inner.cells[cell as usize].end {
         inner.uses_freed(cell, end, pending);
         drop(inner);
-        world.rest_for_ever();
+        world.suspend_for_ever();
     }
 }
 

@@ -14,12 +14,12 @@ use mazurka_memory::Memory;
 
 use crate::builder::{Builder, Summary};
 use crate::checkpoint::Checkpoint;
-use crate::inputs::Rivals;
+use crate::inputs::DifferingRuns;
 use crate::report::{self, Report};
 use crate::simulate::{SearchAbort, Simulator};
 use crate::verdict::{at_caller, end_test};
 use crate::version::without_version;
-use crate::weak::{Refused, Way};
+use crate::weak::{Refused, SearchPlan};
 use crate::world::world;
 use crate::{facts, hook, inputs, say, weak};
 
@@ -130,7 +130,7 @@ pub struct Outcomes<T> {
 }
 
 /// The result of an execution.
-enum Last<T> {
+enum LastResult<T> {
     Nothing,
     New(T),
     Known(usize),
@@ -138,7 +138,7 @@ enum Last<T> {
 
 /// The results of all executions, without repetition.
 pub(crate) struct Results<T> {
-    last: RefCell<Last<T>>,
+    last: RefCell<LastResult<T>>,
     all: RefCell<Vec<T>>,
 }
 
@@ -147,10 +147,10 @@ impl<T: PartialEq> Results<T> {
     pub fn number(&self) -> u64 {
         let mut last = self.last.borrow_mut();
         let mut all = self.all.borrow_mut();
-        let number = match std::mem::replace(&mut *last, Last::Nothing) {
-            Last::Nothing => return u64::MAX,
-            Last::Known(number) => number,
-            Last::New(result) => match all.iter().position(|known| *known == result) {
+        let number = match std::mem::replace(&mut *last, LastResult::Nothing) {
+            LastResult::Nothing => return u64::MAX,
+            LastResult::Known(number) => number,
+            LastResult::New(result) => match all.iter().position(|known| *known == result) {
                 Some(number) => number,
                 None => {
                     all.push(result);
@@ -158,7 +158,7 @@ impl<T: PartialEq> Results<T> {
                 }
             },
         };
-        *last = Last::Known(number);
+        *last = LastResult::Known(number);
         number as u64
     }
 
@@ -216,11 +216,11 @@ impl Builder {
                 if let Some(why) = checkpoint.as_ref().and_then(|saved| saved.refused()) {
                     return Err(Refused(why));
                 }
-                let way = Way {
+                let plan = SearchPlan {
                     checkpoint: checkpoint.clone(),
-                    ..Way::new(memory)
+                    ..SearchPlan::new(memory)
                 };
-                this.check_weakly(body.clone(), &way, about)
+                this.check_weakly(body.clone(), &plan, about)
             },
         )
     }
@@ -315,14 +315,14 @@ impl Builder {
                 Goal::Violation(Kinds::ALL)
             }
         };
-        let mut rivals = Rivals::default();
-        let (found, cut) = self.search(&mut simulator, orders, &goal, &mut rivals)?;
+        let mut differing_runs = DifferingRuns::default();
+        let (found, cut) = self.search(&mut simulator, orders, &goal, &mut differing_runs)?;
         self.judge(&mut simulator, &found, about);
         let pair = match &found.finals[..] {
             [one, other] if !inputs::compared(&simulator) => {
                 Some([one.schedule.clone(), other.schedule.clone()])
             }
-            _ => rivals.settle(&mut simulator),
+            _ => differing_runs.settle(&mut simulator),
         };
         if let Some([one, other]) = pair {
             let texts = |number: usize| results.text(number);
@@ -425,7 +425,7 @@ impl Builder {
         simulator.switches = orders.are_watched();
         let start = Instant::now();
         let go_on = &mut |_: &_| ControlFlow::Continue(());
-        let result = persevere(simulator, |simulator| {
+        let result = with_restarts(simulator, |simulator| {
             let (limits, goal) = (self.after(start.elapsed()).limits(), goal(simulator));
             match self.max_preemptions {
                 None => {
@@ -470,14 +470,14 @@ impl Builder {
             let violation = report::deadlock(simulator, &finding.schedule);
             fail(simulator, &finding.schedule, &violation, count, about);
         }
-        self.few_decisions(&found.bounds, count);
+        self.fail_if_decisions_cut(&found.bounds, count);
         if self.max_depth.is_none() {
-            too_long(&found.bounds, count);
+            fail_if_too_long(&found.bounds, count);
         }
     }
 
     /// Panics if an execution has compared inputs too often and no limit was set explicitly.
-    pub(crate) fn few_decisions(&self, bounds: &[Bound], executions: u64) {
+    pub(crate) fn fail_if_decisions_cut(&self, bounds: &[Bound], executions: u64) {
         let mut bounds = bounds.iter();
         if self.max_decisions.is_none()
             && let Some(&bound) = bounds.find(|b| matches!(b, Bound::MaxLocal(_)))
@@ -555,7 +555,7 @@ impl Builder {
         }
         simulator.start_anew();
         let most = self.limits().depth();
-        let followed = persevere(simulator, |simulator| {
+        let followed = with_restarts(simulator, |simulator| {
             simulator.back_to(0);
             for (at, step) in schedule.0.iter().enumerate() {
                 let process = simulator.processes().find(&step.process);
@@ -588,7 +588,7 @@ impl Builder {
         let stuck = simulator.first_ready().is_none() && !simulator.is_final();
         let violation = violation.or_else(|| stuck.then(|| report::deadlock(simulator, &schedule)));
         if let Some(violation) = violation {
-            let report = told(|| Report::new(simulator, &schedule, &violation));
+            let report = make_report(|| Report::new(simulator, &schedule, &violation));
             report.end(1, about);
         }
         self.say(Summary {
@@ -638,19 +638,19 @@ where
     T: PartialEq + 'static,
 {
     let results = Rc::new(Results {
-        last: RefCell::new(Last::Nothing),
+        last: RefCell::new(LastResult::Nothing),
         all: RefCell::default(),
     });
     let slot = results.clone();
     let body = Rc::new(move || {
         let result = f();
-        *slot.last.borrow_mut() = Last::New(result);
+        *slot.last.borrow_mut() = LastResult::New(result);
     });
     (body, results)
 }
 
 /// Panics if an execution was cut off because it was too long.
-pub(crate) fn too_long(bounds: &[Bound], executions: u64) {
+pub(crate) fn fail_if_too_long(bounds: &[Bound], executions: u64) {
     let mut bounds = bounds.iter();
     if let Some(&bound) = bounds.find(|b| matches!(b, Bound::MaxDepth(_))) {
         end_test!(
@@ -669,7 +669,7 @@ pub(crate) fn fail(
     executions: u64,
     about: &report::About,
 ) -> ! {
-    let report = told(|| {
+    let report = make_report(|| {
         let (schedule, violation) = inputs::settle(simulator, schedule, violation);
         report::evidence(simulator, &schedule, &violation)
     });
@@ -677,7 +677,7 @@ pub(crate) fn fail(
 }
 
 /// Makes a report. Ends the test if the runs that the report needs do not repeat the earlier ones.
-fn told(report: impl FnOnce() -> Report) -> Report {
+fn make_report(report: impl FnOnce() -> Report) -> Report {
     let payload = match catch_unwind(AssertUnwindSafe(report)) {
         Ok(report) => return report,
         Err(payload) => payload,
@@ -698,7 +698,7 @@ fn told(report: impl FnOnce() -> Report) -> Report {
 
 /// Runs a function on a program, and again from the start whenever a run shows something that the
 /// search must know from its start.
-pub(crate) fn persevere<R>(
+pub(crate) fn with_restarts<R>(
     simulator: &mut Simulator,
     mut run: impl FnMut(&mut Simulator) -> R,
 ) -> Result<R, WeakOrder> {

@@ -23,7 +23,7 @@ use rustc_hash::FxHasher;
 use serde_json::{Value, json};
 
 use crate::builder::{Builder, Summary};
-use crate::check::{Orders, WeakOrder, persevere};
+use crate::check::{Orders, WeakOrder, with_restarts};
 use crate::report::About;
 use crate::simulate::Simulator;
 use crate::{facts, say};
@@ -218,7 +218,7 @@ impl Checkpoint {
         simulator.switches = orders.are_watched();
         let start = Instant::now();
         let mut saved = self.take(&stage);
-        let result = persevere(simulator, |simulator| {
+        let result = with_restarts(simulator, |simulator| {
             let search = Search {
                 algorithm: settings.algorithm,
                 limits: settings.after(start.elapsed()).limits(),

@@ -10,7 +10,7 @@ pub trait Choices {
     /// The type of the chosen value.
     type Item;
 
-    /// The numbers that stand for the values: start and exclusive end.
+    /// The numbers of the values: start and exclusive end.
     #[doc(hidden)]
     fn numbers(&self) -> (i64, i64);
 

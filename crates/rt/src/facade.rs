@@ -11,7 +11,7 @@ use crate::sync::{Condvar, MutexGuard};
 use crate::world::world;
 
 pub use crate::fair::{Change, FairLock, LockMode};
-pub use crate::future::Bell;
+pub use crate::future::ThreadWaker;
 pub use crate::monitor::{Gate, Monitor};
 pub use crate::sync::OnceStage;
 
@@ -81,23 +81,27 @@ pub fn yield_at(place: &'static Location<'static>) {
 }
 
 /// In a model, waits until no other thread can make a step. Memory models refuse it.
-pub fn when_others_rest(verb: &'static str, place: &'static Location<'static>) {
+pub fn wait_until_others_wait(verb: &'static str, place: &'static Location<'static>) {
     if let Some(world) = world() {
-        world.when_others_rest(verb, place);
+        world.wait_until_others_wait(verb, place);
     }
 }
 
 /// Makes the summary say that these events came only when no other thread could make a step.
 /// `place` is where their source was made.
-pub fn came_late(events: &'static str, place: &'static Location<'static>) {
+pub fn record_late_events(events: &'static str, place: &'static Location<'static>) {
     if let Some(world) = world() {
-        world.inner.borrow_mut().loops.came_late(events, place);
+        world
+            .inner
+            .borrow_mut()
+            .loops
+            .record_late_events(events, place);
     }
 }
 
 /// Whether choices are drawn at random, because schedules are.
 pub fn draws() -> bool {
-    world().is_none_or(|world| world.inner.borrow().lottery.is_some())
+    world().is_none_or(|world| world.inner.borrow().random_choices.is_some())
 }
 
 /// Chooses a number below `end`, like `choose` at this place.

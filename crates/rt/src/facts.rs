@@ -44,7 +44,7 @@ pub(crate) fn all(simulator: &Simulator) -> Vec<String> {
         for (count, (thread, number)) in inner.names.regions.explored_counts() {
             facts.push(format!("{count}={}#{number}", inner.names.paths[thread]));
         }
-        facts.extend(inner.names.blocks.are_noted().then(|| "heap".into()));
+        facts.extend(inner.names.blocks.are_recorded().then(|| "heap".into()));
         let mut sites: Vec<String> = inner.names.registered_sites().collect();
         sites.sort();
         facts.extend(sites.into_iter().map(|site| format!("names={site}")));
@@ -76,7 +76,7 @@ pub(crate) fn give(simulator: &mut Simulator, fact: &str) -> Result<bool, String
             let region = (thread.index(), usize::from(number));
             simulator.inner(|inner| inner.names.regions.explore_count(name, region));
         }
-        "heap" => simulator.inner(|inner| _ = inner.names.blocks.start_noting()),
+        "heap" => simulator.inner(|inner| _ = inner.names.blocks.start_recording()),
         "names" => simulator.inner(|inner| inner.names.shared_sites.push(value.into())),
         _ => return Ok(simulator.inner(|inner| inner.spurious.give(name, value))),
     }
@@ -89,7 +89,7 @@ impl Simulator {
     fn is_shown_by(&self, schedule: &Schedule) -> bool {
         let mut other = self.anew();
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            crate::check::persevere(&mut other, |other| {
+            crate::check::with_restarts(&mut other, |other| {
                 let made = report::play(other, schedule).is_ok();
                 made && other.events().len() == schedule.0.len()
             })

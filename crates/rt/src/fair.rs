@@ -203,7 +203,7 @@ pub struct FairLock {
     used: AtomicBool,
     /// Its holders outside a model, and the condition variable that threads wait on there.
     held: Mutex<Held>,
-    bell: Condvar,
+    condvar: Condvar,
 }
 
 impl FairLock {
@@ -219,7 +219,7 @@ impl FairLock {
                 upgradable: false,
                 barred: false,
             }),
-            bell: Condvar::new(),
+            condvar: Condvar::new(),
         }
     }
 
@@ -280,7 +280,10 @@ impl FairLock {
         let Some(world) = world() else {
             let mut held = self.real();
             while !held.allows(wish) {
-                held = self.bell.wait(held).unwrap_or_else(PoisonError::into_inner);
+                held = self
+                    .condvar
+                    .wait(held)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
             held.grant(wish);
             return *held;
@@ -368,7 +371,7 @@ impl FairLock {
         let Some(world) = world() else {
             let mut held = self.real();
             held.change(change);
-            self.bell.notify_all();
+            self.condvar.notify_all();
             return *held;
         };
         let cell = self.cell(world);

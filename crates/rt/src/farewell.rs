@@ -1,4 +1,4 @@
-//! How an execution ends that is abandoned midway.
+//! How an abandoned execution ends.
 //!
 //! Guards, bounds and failures abandon executions. Under sequential consistency such an execution
 //! is first run to its end by the threads that can still make steps, so that everything on their
@@ -26,19 +26,19 @@ use crate::simulate::{Stage, Table};
 use crate::world::{Inner, Life, Pending, Request, Until, World, entered};
 
 /// Number of steps to spend on finishing an abandoned execution.
-const FAREWELL: u32 = 1000;
+const MAX_FINISHING_STEPS: u32 = 1000;
 
 /// The panic of a thread whose execution is abandoned.
-struct GivenUp;
+struct AbandonedExecution;
 
 /// Name of the wait for the threads of a scope. They use data that the waiting thread owns, so it
 /// cannot be unwound before them.
 pub(crate) const END_OF_SCOPE: &str = "end of the scope";
 
 impl Stage {
-    /// Runs the ready threads for up to [`FAREWELL`] steps.
+    /// Runs the ready threads for up to [`MAX_FINISHING_STEPS`] steps.
     pub fn finish(&self, table: &ProcessTable) {
-        for _ in 0..FAREWELL {
+        for _ in 0..MAX_FINISHING_STEPS {
             let ready = {
                 let inner = self.world.inner.borrow();
                 let mut all = table.in_order().iter();
@@ -57,7 +57,7 @@ impl Stage {
 
     /// Unwinds waiting threads as far as possible.
     pub fn unwind(&self) {
-        self.world.inner.borrow_mut().given_up = Some(FAREWELL);
+        self.world.inner.borrow_mut().given_up = Some(MAX_FINISHING_STEPS);
         while self.unwind_some() {}
         self.world.inner.borrow_mut().given_up = None;
     }
@@ -137,7 +137,7 @@ impl World {
         if unwinds {
             return self.last_step(pending);
         }
-        resume_unwind(Box::new(GivenUp));
+        resume_unwind(Box::new(AbandonedExecution));
     }
 
     /// Makes a step of an abandoned execution once it is possible; until then, perhaps for ever,

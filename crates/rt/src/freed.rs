@@ -7,13 +7,14 @@
 //! - *The order.* Dropping an `UnsafeCell` is a write, which races with accesses that nothing
 //!   orders before it (cell.rs).
 //! - *A trial.* Dropping an atomic or a lock is not a step, so no explorer tries to move a use
-//!   behind it. Suppose another thread has used the object and has not been joined, and the
-//!   dropping step does not depend on that use. Then the drop can also come first: a trial repeats
-//!   the execution without the use and the steps that depend on it, and then makes the use. If this
+//!   after it. Suppose another thread has used the object and has not been joined, and the dropping
+//!   step does not depend on that use. Then the drop can also come first: a trial repeats the
+//!   execution without the use and the steps that depend on it, and then makes the use. If this
 //!   meets the mark, the current execution fails. Otherwise something that is not explored orders
 //!   the two, such as the counts of std's `Arc`, and there is no failure.
 //!
-//! Trials are made in interleavings only; under a memory model only the first two apply.
+//! Trials are made only in interleavings; under a memory model there are only the first two
+//! mechanisms.
 
 use std::panic::Location;
 use std::ptr;
@@ -28,7 +29,7 @@ use crate::world::{Failure, Inner, Life, Pending, Place, World, world};
 /// Limit on the trials without a finding for the objects that one place makes.
 const TRIALS: u32 = 100;
 
-/// The [`Meta`] of an object whose drop matters.
+/// The [`Meta`] of an object whose drop is recorded.
 pub(crate) struct OwnedMeta(Meta);
 
 impl OwnedMeta {
@@ -196,16 +197,16 @@ impl Inner {
     /// Whether the current thread has joined another one, directly or through other threads.
     fn has_joined(&self, other: ProcessId) -> bool {
         let thread = &self.threads[other.index()];
-        let family = &self.threads[self.current.index()].asking.family;
-        let known = family.get(other.index()).copied().unwrap_or(0);
+        let spawn_join_clock = &self.threads[self.current.index()].engine.spawn_join_clock;
+        let known = spawn_join_clock.get(other.index()).copied().unwrap_or(0);
         thread.life == Life::Ended && known >= thread.ended
     }
 
     /// Records the end of the current thread, for threads that join it.
-    pub fn ends_family(&mut self) {
+    pub fn end_spawn_join_clock(&mut self) {
         let me = self.current.index();
         let thread = &mut self.threads[me];
-        let own = entry(&mut thread.asking.family, me);
+        let own = entry(&mut thread.engine.spawn_join_clock, me);
         *own += 1;
         thread.ended = *own;
     }
@@ -272,9 +273,9 @@ impl World {
 }
 
 impl Simulator {
-    /// Tries to move uses of objects that the last step has dropped behind the drop.
-    /// Returns a failure if that succeeds, and whether there was a trial: then the
-    /// coroutines must start again.
+    /// Tries to move uses of objects that the last step has dropped after the drop. Returns a
+    /// failure if that succeeds, and whether there was a trial: then the coroutines must start
+    /// again.
     pub(crate) fn try_freed(&self, events: &[Event]) -> (Option<Mishap>, bool) {
         let suspects = self.inner(|inner| std::mem::take(&mut inner.freed.suspects));
         let mut tried = false;

@@ -17,14 +17,14 @@ use crate::world::{Place, world};
 
 /// Wakes the polling thread. Public only for facades of other crates (facade.rs).
 #[doc(hidden)]
-pub struct Bell {
+pub struct ThreadWaker {
     meta: Meta,
     /// The thread to wake outside a model.
     thread: Thread,
     place: Place,
 }
 
-impl Bell {
+impl ThreadWaker {
     /// Makes a bell for the current thread, which polls at this place.
     pub fn new(place: Place) -> Arc<Self> {
         let meta = Meta::at(place);
@@ -38,7 +38,7 @@ impl Bell {
         })
     }
 
-    fn ring(&self) {
+    fn wake_thread(&self) {
         match world() {
             None => self.thread.unpark(),
             Some(world) => {
@@ -63,7 +63,7 @@ impl Bell {
     }
 }
 
-impl Bell {
+impl ThreadWaker {
     /// Waits until the waker is called or the time is over; a model explores both. Returns whether
     /// the thread may have been woken.
     pub fn wait_or_time_out(&self, timeout: Duration) -> bool {
@@ -93,13 +93,13 @@ impl Bell {
     }
 }
 
-impl Wake for Bell {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
-        self.ring();
+        self.wake_thread();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ring();
+        self.wake_thread();
     }
 }
 
@@ -113,14 +113,14 @@ impl Wake for Bell {
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    let bell = Bell::new(Location::caller());
-    let waker = Waker::from(bell.clone());
+    let thread_waker = ThreadWaker::new(Location::caller());
+    let waker = Waker::from(thread_waker.clone());
     let mut context = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
             return value;
         }
-        bell.wait();
+        thread_waker.wait();
     }
 }
 
@@ -133,7 +133,7 @@ struct Task {
 /// The queue of tasks that are ready to be polled.
 struct Ready {
     queue: Mutex<VecDeque<usize>>,
-    bell: Arc<Bell>,
+    thread_waker: Arc<ThreadWaker>,
 }
 
 impl Wake for Task {
@@ -143,7 +143,7 @@ impl Wake for Task {
             queue.push_back(self.number);
         }
         drop(queue);
-        self.ready.bell.ring();
+        self.ready.thread_waker.wake_thread();
     }
 }
 
@@ -187,7 +187,7 @@ impl Executor {
             tasks: Vec::new(),
             ready: Arc::new(Ready {
                 queue: Mutex::new(VecDeque::new()),
-                bell: Bell::new(Location::caller()),
+                thread_waker: ThreadWaker::new(Location::caller()),
             }),
         }
     }
@@ -207,7 +207,7 @@ impl Executor {
                 queue.pop_front()
             };
             let Some(number) = next else {
-                self.ready.bell.wait();
+                self.ready.thread_waker.wait();
                 continue;
             };
             let Some(task) = &mut self.tasks[number] else {

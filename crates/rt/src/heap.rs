@@ -69,7 +69,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller promises the same.
         let block = unsafe { self.0.alloc(layout) };
-        note(block, layout, layout.size());
+        record_allocation(block, layout, layout.size());
         block
     }
 
@@ -77,7 +77,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
         let block = unsafe { self.0.alloc_zeroed(layout) };
-        note(block, layout, layout.size());
+        record_allocation(block, layout, layout.size());
         block
     }
 
@@ -85,7 +85,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as above.
         let block = unsafe { self.0.realloc(block, layout, size) };
-        note(block, layout, size);
+        record_allocation(block, layout, size);
         block
     }
 
@@ -102,13 +102,13 @@ const HASHED: usize = 16;
 
 /// Records a block that a thread of a model has allocated, if an object fits into it.
 #[inline]
-fn note(block: *mut u8, layout: Layout, size: usize) {
+fn record_allocation(block: *mut u8, layout: Layout, size: usize) {
     if let Some(world) = world()
-        && world.notes_blocks.get()
+        && world.records_blocks.get()
         && layout.align() != HASHED
         && size >= size_of::<Meta>()
     {
-        world.note_block(block as usize, size);
+        world.record_block(block as usize, size);
     }
 }
 
@@ -128,7 +128,7 @@ struct Block {
 #[derive(Default)]
 pub(crate) struct Blocks {
     /// The blocks with their start addresses, in the order of their allocation.
-    noted: Vec<(usize, Block)>,
+    recorded: Vec<(usize, Block)>,
     /// Number of blocks of each thread and size.
     counts: FxHashMap<(u32, usize), u32>,
     /// The objects at each offset of each block.
@@ -136,12 +136,12 @@ pub(crate) struct Blocks {
     /// The block that `find` found last, and a count: among the first `count` blocks no later
     /// one overlaps it.
     last: Option<(usize, Block, usize)>,
-    noting: Noting,
+    recording: BlockRecording,
 }
 
 /// Whether blocks are recorded.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Noting {
+enum BlockRecording {
     /// Not needed so far.
     #[default]
     No,
@@ -158,71 +158,71 @@ enum Noting {
 impl Blocks {
     /// Starts a new execution. Returns whether blocks are to be recorded.
     pub fn begin(&mut self) -> bool {
-        self.noted.clear();
+        self.recorded.clear();
         self.counts.clear();
         self.last = None;
-        if self.noting == Noting::Next {
-            self.noting = Noting::Yes;
+        if self.recording == BlockRecording::Next {
+            self.recording = BlockRecording::Yes;
         }
-        self.are_noted()
+        self.are_recorded()
     }
 
     /// Whether blocks are recorded.
-    pub fn are_noted(&self) -> bool {
-        matches!(self.noting, Noting::Yes | Noting::Used)
+    pub fn are_recorded(&self) -> bool {
+        matches!(self.recording, BlockRecording::Yes | BlockRecording::Used)
     }
 
     /// Records blocks from the next execution on. Returns false if they already are,
     /// or must not be.
-    pub fn start_noting(&mut self) -> bool {
-        if self.noting == Noting::No {
-            self.noting = Noting::Next;
+    pub fn start_recording(&mut self) -> bool {
+        if self.recording == BlockRecording::No {
+            self.recording = BlockRecording::Next;
         }
-        self.noting == Noting::Next
+        self.recording == BlockRecording::Next
     }
 
     /// Reacts to a repeated execution that diverged. Returns whether block names may have misled
     /// it; then they are not used any more.
     pub fn distrust(&mut self) -> bool {
-        let used = self.noting == Noting::Used;
+        let used = self.recording == BlockRecording::Used;
         if used {
-            self.noting = Noting::Distrusted;
+            self.recording = BlockRecording::Distrusted;
         }
         used
     }
 
     /// Records the stack of a thread that starts.
-    pub fn note_stack(&mut self, thread: ProcessId, stack: &impl Stack) {
-        if self.are_noted() {
+    pub fn record_stack(&mut self, thread: ProcessId, stack: &impl Stack) {
+        if self.are_recorded() {
             let (start, end) = (stack.limit().get(), stack.base().get());
             let block = Block {
                 thread: thread.0,
                 number: STACK,
                 size: end - start,
             };
-            self.noted.push((start, block));
+            self.recorded.push((start, block));
         }
     }
 
     /// Returns the block that contains an address, and the offset in it.
     fn find(&mut self, address: usize) -> Option<(Block, usize)> {
         let within = |start: usize, block: Block| address.wrapping_sub(start) < block.size;
-        let overlaps = |noted: &[(usize, Block)], start: usize, block: Block| {
-            let mut noted = noted.iter();
-            noted.any(|&(other, by)| other < start + block.size && start < other + by.size)
+        let overlaps = |recorded: &[(usize, Block)], start: usize, block: Block| {
+            let mut recorded = recorded.iter();
+            recorded.any(|&(other, by)| other < start + block.size && start < other + by.size)
         };
         if let Some((start, block, until)) = self.last
             && within(start, block)
-            && !overlaps(&self.noted[until..], start, block)
+            && !overlaps(&self.recorded[until..], start, block)
         {
-            self.last = Some((start, block, self.noted.len()));
+            self.last = Some((start, block, self.recorded.len()));
             return Some((block, address - start));
         }
         // Memory may have been in use before: the last block recorded there is the live one.
-        let at = { self.noted.iter() }.rposition(|&(start, block)| within(start, block))?;
-        let (start, block) = self.noted[at];
-        let alone = !overlaps(&self.noted[at + 1..], start, block);
-        self.last = alone.then_some((start, block, self.noted.len()));
+        let at = { self.recorded.iter() }.rposition(|&(start, block)| within(start, block))?;
+        let (start, block) = self.recorded[at];
+        let alone = !overlaps(&self.recorded[at + 1..], start, block);
+        self.last = alone.then_some((start, block, self.recorded.len()));
         Some((block, address - start))
     }
 }
@@ -230,7 +230,7 @@ impl Blocks {
 impl World {
     /// Records a block that the current thread has allocated.
     #[cold]
-    fn note_block(&self, start: usize, size: usize) {
+    fn record_block(&self, start: usize, size: usize) {
         let Ok(mut inner) = self.inner.try_borrow_mut() else {
             return;
         };
@@ -243,7 +243,7 @@ impl World {
             size,
         };
         *count += 1;
-        blocks.noted.push((start, block));
+        blocks.recorded.push((start, block));
     }
 }
 
@@ -252,7 +252,7 @@ impl Inner {
     pub fn name_in_block(&mut self, meta: &Meta, kind: &'static str) -> Option<u32> {
         let address = std::ptr::from_ref(meta) as usize;
         let place = self.names.blocks.find(address)?;
-        self.names.blocks.noting = Noting::Used;
+        self.names.blocks.recording = BlockRecording::Used;
         let mut pool = { self.names.blocks.objects.remove(&place) }.unwrap_or_default();
         let cell = self.next_of(&mut pool, kind);
         self.names.blocks.objects.insert(place, pool);

@@ -8,7 +8,7 @@ use crate::life::NO_TEXT;
 use crate::world::{Failure, world};
 
 /// Messages that the standard library prints just before it aborts.
-const LAST_WORDS: [&str; 2] = [
+const ABORT_MESSAGES: [&str; 2] = [
     "panic in a destructor during cleanup",
     "panic in a function that cannot unwind",
 ];
@@ -19,7 +19,7 @@ pub(crate) fn install() {
     INSTALLED.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            if !keep(info) {
+            if !keep_panic(info) {
                 before(info);
             }
         }));
@@ -27,7 +27,7 @@ pub(crate) fn install() {
 }
 
 /// Keeps a panic that belongs to a model. Returns whether it did.
-fn keep(info: &PanicHookInfo<'_>) -> bool {
+fn keep_panic(info: &PanicHookInfo<'_>) -> bool {
     let Some(world) = world() else {
         return false;
     };
@@ -39,11 +39,11 @@ fn keep(info: &PanicHookInfo<'_>) -> bool {
         message: text.unwrap_or(NO_TEXT).into(),
         place: info.location().map(ToString::to_string).unwrap_or_default(),
     };
-    if LAST_WORDS.contains(&failure.message.as_str()) {
-        crate::say::last_words(&inner, &failure);
+    if ABORT_MESSAGES.contains(&failure.message.as_str()) {
+        crate::say::print_abort_reason(&inner, &failure);
         return false;
     }
-    let failure = inner.behind(failure);
+    let failure = inner.underlying_panic(failure);
     inner.failed(failure);
     true
 }

@@ -74,11 +74,11 @@ mod of_run {
     }
 
     #[derive(Default)]
-    pub(crate) struct Rivals {}
+    pub(crate) struct DifferingRuns {}
 
-    impl Observer<Simulator> for Rivals {}
+    impl Observer<Simulator> for DifferingRuns {}
 
-    impl Rivals {
+    impl DifferingRuns {
         pub fn settle(self, _: &mut Simulator) -> Option<[Schedule; 2]> {
             None
         }
@@ -176,7 +176,7 @@ mod of_run {
         simulator.inner(|inner| inner.unknowns.compares = true);
     }
 
-    /// Whether results are compared for equal inputs only, by [`Rivals`].
+    /// Whether results are compared for equal inputs only, by [`DifferingRuns`].
     pub(crate) fn compared(simulator: &Simulator) -> bool {
         simulator.inner(|inner| inner.unknowns.compared)
     }
@@ -188,21 +188,21 @@ mod of_run {
     type Values = Vec<(String, i64)>;
 
     /// A run that has ended: the number of its result, and its condition on the inputs.
-    struct Ended<S> {
+    struct EndedRun<S> {
         result: u64,
         path: Vec<Term>,
         schedule: S,
     }
 
     /// Runs that have ended, and two of them with different results that the same inputs can reach.
-    pub(crate) struct Ends<S> {
-        all: Vec<Ended<S>>,
+    pub(crate) struct EndedRuns<S> {
+        all: Vec<EndedRun<S>>,
         comparisons: u64,
         /// Two such runs with their results, and the inputs.
         pub found: Option<([(u64, S); 2], Values)>,
     }
 
-    impl<S> Default for Ends<S> {
+    impl<S> Default for EndedRuns<S> {
         fn default() -> Self {
             Self {
                 all: Vec::new(),
@@ -212,7 +212,7 @@ mod of_run {
         }
     }
 
-    impl<S> Ends<S> {
+    impl<S> EndedRuns<S> {
         /// Adds the current run. Returns whether it completes such a pair.
         pub fn add(
             &mut self,
@@ -221,7 +221,7 @@ mod of_run {
             schedule: impl FnOnce() -> S,
         ) -> bool {
             let path = inner.unknowns.decided();
-            let same = |other: &Ended<S>| other.result == result && other.path == path;
+            let same = |other: &EndedRun<S>| other.result == result && other.path == path;
             if result == u64::MAX || self.found.is_some() || self.all.iter().any(same) {
                 return false;
             }
@@ -243,7 +243,7 @@ mod of_run {
                     return true;
                 }
             }
-            self.all.push(Ended {
+            self.all.push(EndedRun {
                 result,
                 path,
                 schedule: schedule(),
@@ -254,9 +254,9 @@ mod of_run {
 
     /// Looks for two runs with different results that the same inputs can reach.
     #[derive(Default)]
-    pub(crate) struct Rivals(Ends<Schedule>);
+    pub(crate) struct DifferingRuns(EndedRuns<Schedule>);
 
-    impl Observer<Simulator> for Rivals {
+    impl Observer<Simulator> for DifferingRuns {
         fn start(&mut self, _: &Simulator) {
             *self = Self::default();
         }
@@ -272,7 +272,7 @@ mod of_run {
         }
     }
 
-    impl Rivals {
+    impl DifferingRuns {
         /// Returns the two runs, and fixes their inputs from now on.
         pub fn settle(self, simulator: &mut Simulator) -> Option<[Schedule; 2]> {
             let ([(_, one), (_, other)], inputs) = self.0.found?;
@@ -286,7 +286,7 @@ mod of_run {
     /// Runs the steps of a schedule. Returns the schedule without the decisions about inputs.
     fn follow(simulator: &mut Simulator, schedule: &Schedule) -> Option<Schedule> {
         simulator.back_to(0);
-        simulator.revive();
+        simulator.catch_up();
         let following = |simulator: &Simulator, on| {
             simulator.inner(|inner| inner.unknowns.following = on);
         };
@@ -313,6 +313,6 @@ mod of_run {
     }
 }
 
+pub(crate) use of_run::{DifferingRuns, collect, compare, compared, give, settle};
 #[cfg(feature = "symbolic")]
-pub(crate) use of_run::{Ends, bits};
-pub(crate) use of_run::{Rivals, collect, compare, compared, give, settle};
+pub(crate) use of_run::{EndedRuns, bits};

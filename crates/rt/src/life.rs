@@ -17,7 +17,7 @@ pub(crate) const NO_TEXT: &str = "a panic with a value that is no text";
 pub(crate) const SCOPED: &str = "a scoped thread panicked";
 
 impl Inner {
-    pub fn new(wishes: &Builder) -> Self {
+    pub fn new(settings: &Builder) -> Self {
         Self {
             epoch: 0,
             current: ProcessId(0),
@@ -43,21 +43,21 @@ impl Inner {
             refused: None,
             spun: false,
             shared: false,
-            lottery: None,
-            spins: wishes.spins,
+            random_choices: None,
+            spins: settings.spins,
             loops: Default::default(),
             spurious: SpuriousEvents {
                 most: [
-                    wishes.spurious_wakes,
-                    wishes.spurious_polls,
-                    wishes.spurious_failures,
+                    settings.spurious_wakes,
+                    settings.spurious_polls,
+                    settings.spurious_failures,
                 ],
                 ..SpuriousEvents::default()
             },
-            watched: Watched::new(wishes.leaks),
+            watched: Watched::new(settings.leaks),
             freed: Default::default(),
             #[cfg(feature = "symbolic")]
-            unknowns: crate::unknowns::Unknowns::new(wishes),
+            unknowns: crate::unknowns::Unknowns::new(settings),
         }
     }
 
@@ -102,7 +102,7 @@ impl Inner {
     }
 
     /// Starts a thread.
-    pub fn birth(&mut self, process: ProcessId, start: &Start, table: &ProcessTable) {
+    pub fn start_thread(&mut self, process: ProcessId, start: &Start, table: &ProcessTable) {
         while self.threads.len() <= process.index() {
             let path = table.path(ProcessId(self.threads.len() as u32)).clone();
             self.names.paths.push(path);
@@ -118,7 +118,7 @@ impl Inner {
         thread.spurious = [0; 3];
         thread.stops = None;
         thread.locals.forget();
-        thread.asking.reset();
+        thread.engine.reset();
         (thread.ended, thread.destroys, thread.leaving) = (0, None, false);
         thread.name.clone_from(&start.name);
         thread.started = start.place;
@@ -131,9 +131,9 @@ impl Inner {
     }
 
     /// Ends the current thread.
-    pub fn death(&mut self, panicked: bool) {
+    pub fn end_current_thread(&mut self, panicked: bool) {
         self.unwinds(false);
-        self.ends_family();
+        self.end_spawn_join_clock();
         let process = self.current;
         let failure = self.threads[process.index()].failure;
         let thread = self.me();
@@ -172,7 +172,7 @@ impl Inner {
             thread.spin.progress();
             self.effects.joined.push(child);
             self.clocks.order(child, process);
-            self.joins_family(child.index(), process.index());
+            self.join_spawn_join_clock(child.index(), process.index());
         }
     }
 
@@ -210,7 +210,7 @@ impl Inner {
     }
 
     /// Handles a join by the current thread. Returns whether the joined thread panicked.
-    pub fn learn_of(&mut self, process: ProcessId) -> bool {
+    pub fn handle_join(&mut self, process: ProcessId) -> bool {
         let other = &mut self.threads[process.index()];
         let panicked = std::mem::take(&mut other.panicked);
         if let (true, Some(site)) = (panicked, other.failure) {
@@ -219,8 +219,8 @@ impl Inner {
         panicked
     }
 
-    /// Returns the underlying panic if this one only reports a failed join.
-    pub fn behind(&mut self, failure: Failure) -> Failure {
+    /// Returns the underlying panic if this panic only reports a failed join.
+    pub fn underlying_panic(&mut self, failure: Failure) -> Failure {
         let signs = ["Any { .. }", "JoinError::Panic"];
         let of_join = signs.iter().any(|sign| failure.message.contains(sign));
         let of_join = of_join || failure.message == SCOPED;
@@ -236,7 +236,7 @@ impl Inner {
 
     /// Records that the current thread ends by a panic. The panic hook has seen the panic, unless
     /// it was resumed (`std::panic::resume_unwind`).
-    pub fn ends_by(&mut self, payload: &(dyn Any + Send)) {
+    pub fn record_ending_panic(&mut self, payload: &(dyn Any + Send)) {
         if self.me().failure.is_some() || self.given_up.is_some() {
             return;
         }
@@ -338,7 +338,7 @@ impl ThreadState {
             leaving: false,
             ended: 0,
             destroys: None,
-            asking: Default::default(),
+            engine: Default::default(),
             stops: None,
         }
     }

@@ -29,9 +29,9 @@ pub(crate) struct Loops {
     all: Vec<Loop>,
     /// Explored rounds at places that were not met yet, by the name of the place in a replay.
     given: Vec<(String, u32)>,
-    /// A thread that was suspended at a place where it has not been tried yet.
+    /// A thread that is suspended at a place where it has not been tried yet.
     wanted: Option<(ProcessId, Place)>,
-    /// Whether the thread being tried did anything other than look again.
+    /// Whether the thread being tried did anything other than read again what it had read.
     pub gave_up: bool,
     /// Events that came only when no other thread could make a step, and where their source was
     /// made.
@@ -109,7 +109,7 @@ impl Loops {
     }
 
     /// Records events that came only when no other thread could make a step.
-    pub fn came_late(&mut self, events: &'static str, place: Place) {
+    pub fn record_late_events(&mut self, events: &'static str, place: Place) {
         self.late = Some((events, place));
     }
 
@@ -159,7 +159,7 @@ impl Inner {
     /// Returns the result of the trial of a thread, once there is one.
     fn trial_of(&self, process: ProcessId) -> Option<Trial> {
         let thread = &self.threads[process.index()];
-        let rounds = thread.spin.rounds_in_vain();
+        let rounds = thread.spin.futile_rounds();
         if thread.life != Life::Alive || self.loops.gave_up || thread.spin.has_progressed() {
             return Some(Trial::GivesUp(rounds));
         }

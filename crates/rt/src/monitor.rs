@@ -134,7 +134,7 @@ pub struct Gate {
     /// Outside a model: whether the gate is closed, and the condition variable that
     /// threads wait on.
     closed: Mutex<bool>,
-    bell: Condvar,
+    condvar: Condvar,
 }
 
 impl Gate {
@@ -145,7 +145,7 @@ impl Gate {
             meta: OwnedMeta::new(),
             kind,
             closed: Mutex::new(false),
-            bell: Condvar::new(),
+            condvar: Condvar::new(),
         }
     }
 
@@ -158,7 +158,7 @@ impl Gate {
         let Some(world) = world() else {
             let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
             while *closed {
-                let woken = self.bell.wait(closed);
+                let woken = self.condvar.wait(closed);
                 closed = woken.unwrap_or_else(PoisonError::into_inner);
             }
             *closed = true;
@@ -182,7 +182,7 @@ impl Gate {
             let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
             *closed = false;
             drop(closed);
-            return self.bell.notify_one();
+            return self.condvar.notify_one();
         };
         let cell = self.cell(world);
         let pending = Pending {

@@ -256,7 +256,7 @@ impl Inner {
     #[inline]
     pub fn find(&mut self, meta: &Meta, kind: &'static str) -> Result<u32, u32> {
         let Some(cell) = meta.known(self.epoch) else {
-            return self.introduce(meta, kind);
+            return self.name_without_step(meta, kind);
         };
         let state = &self.cells[cell as usize];
         match state.registry {
@@ -267,13 +267,13 @@ impl Inner {
 
     /// Names an object that has no name in this execution, if that needs no step.
     #[cold]
-    fn introduce(&mut self, meta: &Meta, kind: &'static str) -> Result<u32, u32> {
+    fn name_without_step(&mut self, meta: &Meta, kind: &'static str) -> Result<u32, u32> {
         if let Some(cell) = self.freed_cell(meta) {
             return Ok(cell);
         }
         let place = self.name_in_region(meta, kind);
         if let Some(cell) = place.or_else(|| self.name_in_block(meta, kind)) {
-            return Ok(self.give_name(meta, cell));
+            return Ok(self.set_name(meta, cell));
         }
         let mut sites = std::mem::take(&mut self.names.sites);
         let site = sites.entry(address(meta.made)).or_default();
@@ -291,13 +291,13 @@ impl Inner {
         };
         if site.registry.is_none() && site.all.used > 1 {
             self.restart = true;
-            if !self.names.blocks.start_noting() {
+            if !self.names.blocks.start_recording() {
                 site.registry = Some(self.new_cell("names"));
                 site.place = Some(meta.made);
             }
         }
         self.names.sites = sites;
-        result.map(|cell| self.give_name(meta, cell))
+        result.map(|cell| self.set_name(meta, cell))
     }
 
     fn name_by_thread(&mut self, site: &mut Site, kind: &'static str) -> u32 {
@@ -305,7 +305,7 @@ impl Inner {
         self.next_of(entry(&mut site.of_thread, thread), kind)
     }
 
-    fn give_name(&mut self, meta: &Meta, cell: u32) -> u32 {
+    fn set_name(&mut self, meta: &Meta, cell: u32) -> u32 {
         self.shared = true;
         self.cells[cell as usize].made = Some(meta.made);
         meta.set(self.epoch, cell);
@@ -323,7 +323,7 @@ impl Inner {
                 let cell = self.name_by_thread(site, kind);
                 self.cells[cell as usize].registry = site.registry;
                 self.names.sites = sites;
-                self.give_name(meta, cell)
+                self.set_name(meta, cell)
             }
         };
         let current = self.current;
@@ -338,7 +338,7 @@ impl Inner {
         let pools = made.entry(address(meta.made)).or_default();
         let cell = self.next_of(entry(pools, thread), kind);
         self.names.made = made;
-        self.give_name(meta, cell)
+        self.set_name(meta, cell)
     }
 
     /// Returns the cell of an `UnsafeCell`, which only the clocks use.
@@ -355,7 +355,7 @@ impl Inner {
         let mut pool = std::mem::take(&mut self.names.plain);
         let cell = self.next_of(&mut pool, "UnsafeCell");
         self.names.plain = pool;
-        self.give_name(meta, cell)
+        self.set_name(meta, cell)
     }
 }
 

@@ -344,10 +344,10 @@ where
             let history = client.run();
             // The client's threads are the first children of the first thread.
             let thread = |number| format!("0.{number}");
-            let told = || history.chart(thread) + &history.tell(thread);
+            let history_text = || history.chart(thread) + &history.tell(thread);
             let since = match history.linearize(&start, &*apply) {
                 Verdict::Order(_) => return,
-                Verdict::Undecided => panic!("too many orders to tell\n{}", told()),
+                Verdict::Undecided => panic!("too many orders to tell\n{}", history_text()),
                 Verdict::Impossible { since } => since,
             };
             let what = match ordered {
@@ -355,8 +355,8 @@ where
                 Ordered::ByThread => "sequentially consistent",
             };
             let name = &history.operation(since).name;
-            let told = told();
-            panic!("not {what}: nothing explains the result of {name:?}\n{told}");
+            let history_text = history_text();
+            panic!("not {what}: nothing explains the result of {name:?}\n{history_text}");
         });
         Checked {
             clients: 1,

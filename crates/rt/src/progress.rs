@@ -121,7 +121,7 @@ impl World {
             inner.me().life = Life::Stopped;
             inner.alive -= 1;
             drop(inner);
-            self.rest_for_ever();
+            self.suspend_for_ever();
         }
         inner.me().stops = Some(place);
     }

@@ -384,7 +384,7 @@ impl Report {
                 (what, Vec::new())
             }
             _ => {
-                simulator.revive();
+                simulator.catch_up();
                 let waiting = simulator.inner(|inner| {
                     waiting(inner, |process| inner.status(process) == Status::Waiting)
                 });

@@ -19,14 +19,14 @@ use mazurka_explore::{
 
 use mazurka_memory::Drawing;
 
-use crate::batches::{Batch, Met};
+use crate::batches::{Batch, ExecutionCounts};
 use crate::builder::{Builder, Summary};
 use crate::check::test_body;
-use crate::check::{Orders, WeakOrder, fail, persevere};
+use crate::check::{Orders, WeakOrder, fail, with_restarts};
 use crate::report;
 use crate::simulate::Simulator;
 use crate::verdict::at_caller;
-use crate::weak::{Refused, Way};
+use crate::weak::{Refused, SearchPlan};
 
 /// Runs a closure under `executions` random schedules.
 ///
@@ -215,16 +215,16 @@ impl Builder {
                             )));
                         }
                     };
-                    let way = Way {
+                    let plan = SearchPlan {
                         random: Some(drawn),
-                        ..Way::new(memory)
+                        ..SearchPlan::new(memory)
                     };
-                    this.check_weakly(body.clone(), &way, &about)
+                    this.check_weakly(body.clone(), &plan, &about)
                 },
             )
         };
         at_caller(|| {
-            let mut summary = self.in_batches(most, batch);
+            let mut summary = self.draw_in_batches(most, batch);
             if summary.executions == most && most < executions {
                 summary.bounds.push(Bound::MaxExecutions(most));
             }
@@ -244,15 +244,15 @@ impl Builder {
         let mut simulator = self.simulator(body);
         simulator.switches = orders.are_watched();
         let mut random = Random::new(self.seed);
-        simulator.inner(|inner| inner.lottery = Some(Random::new(random.next())));
+        simulator.inner(|inner| inner.random_choices = Some(Random::new(random.next())));
         let mut walks = Walks::new(picker, random, Some(most))
             .program_chooses()
             .ends_at_bound();
-        let mut met = Met::default();
-        let found = self.walk(&mut simulator, &mut walks, &mut met)?;
+        let mut execution_counts = ExecutionCounts::default();
+        let found = self.walk(&mut simulator, &mut walks, &mut execution_counts)?;
         if found.stopped == StopReason::Certain {
             (simulator.searching, simulator.switches) = (false, false);
-            simulator.inner(|inner| inner.lottery = None);
+            simulator.inner(|inner| inner.random_choices = None);
             let schedule = Schedule::from_run(simulator.events(), simulator.processes());
             let failure = simulator.failing().map(Violation::Failure);
             let violation = failure.unwrap_or_else(|| report::deadlock(&mut simulator, &schedule));
@@ -268,7 +268,7 @@ impl Builder {
             executions: done,
             bounds: found.bounds,
             random: true,
-            met,
+            execution_counts,
             no_weak_ordering_met: orders.are_watched(),
             weak_refused: orders.refused(),
             ..simulator.inner(|inner| Summary::new(inner))
@@ -281,7 +281,7 @@ impl Builder {
         &self,
         simulator: &mut Simulator,
         walks: &mut Walks<L>,
-        met: &mut Met,
+        execution_counts: &mut ExecutionCounts,
     ) -> Result<Findings, WeakOrder> {
         let search = Search {
             algorithm: WalkOn::new(walks),
@@ -292,6 +292,8 @@ impl Builder {
             goal: Goal::Violation(Kinds::FAULTS),
         };
         let go_on = &mut |_: &_| ControlFlow::Continue(());
-        persevere(simulator, |simulator| search.run(simulator, go_on, met))
+        with_restarts(simulator, |simulator| {
+            search.run(simulator, go_on, execution_counts)
+        })
     }
 }

@@ -134,7 +134,7 @@ pub(crate) fn this_program() -> Vec<u8> {
 }
 
 /// Prints why the process is about to be aborted.
-pub(crate) fn last_words(inner: &Inner, failure: &Failure) {
+pub(crate) fn print_abort_reason(inner: &Inner, failure: &Failure) {
     let before = inner.threads[inner.current.index()].failure;
     let before = before.map(|site| &inner.failures[site as usize]);
     eprintln!("mazurka: {}, so the process must abort.", failure.message);

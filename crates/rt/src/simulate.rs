@@ -1,11 +1,11 @@
 //! Runs a closure as a program for explorers: threads are coroutines, and going back means
 //! repeating the steps.
 //!
-//! Going back costs nothing until the state or a step is asked for, because explorers go back many
-//! times before they continue. Coroutines reuse stacks; threads, cells, names and events keep their
-//! memory from one execution to the next.
+//! Going back costs nothing until the state or a step is needed, because explorers often go back
+//! many times before they continue. Coroutines reuse stacks; threads, cells, names and events keep
+//! their memory from one execution to the next.
 //!
-//! farewell.rs explains how an execution ends that is abandoned midway.
+//! farewell.rs explains how an abandoned execution ends.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -66,8 +66,9 @@ pub(crate) struct Stage {
 
 /// A closure and its threads, as a program for explorers.
 ///
-/// It keeps the events made so far, which the coroutines may lag behind: after going back they must
-/// repeat the run from the start. They do so only when the state or a step is needed (`revive`).
+/// It keeps the events made so far. The coroutines may have made fewer of them: after going back
+/// they must repeat the run from the start. They do so only when the state or a step is needed
+/// (`catch_up`).
 pub(crate) struct Simulator {
     stage: Stage,
     table: ProcessTable,
@@ -81,7 +82,7 @@ pub(crate) struct Simulator {
     /// The first access of each thread that starts before the first step.
     opening: Vec<Option<Access>>,
     guards: Vec<Access>,
-    wishes: Builder,
+    settings: Builder,
     /// Whether the search starts again if a run shows something that it must know from the start.
     pub searching: bool,
     /// Whether an ordering weaker than sequential consistency ends the search.
@@ -117,9 +118,9 @@ pub(crate) fn diverged(how: String) -> ! {
 }
 
 impl Simulator {
-    pub fn new(body: Rc<dyn Fn()>, wishes: &Builder) -> Self {
+    pub fn new(body: Rc<dyn Fn()>, settings: &Builder) -> Self {
         let mut simulator = Self {
-            stage: Stage::new(body, wishes, None),
+            stage: Stage::new(body, settings, None),
             table: ProcessTable::new(1),
             events: Vec::new(),
             len: 0,
@@ -127,7 +128,7 @@ impl Simulator {
             initial: Vec::new(),
             opening: Vec::new(),
             guards: Vec::new(),
-            wishes: wishes.clone(),
+            settings: settings.clone(),
             searching: true,
             switches: false,
             observe: None,
@@ -138,7 +139,7 @@ impl Simulator {
 
     /// Returns the same program, without any knowledge from earlier runs.
     pub fn anew(&self) -> Self {
-        let mut other = Self::new(self.stage.body.clone(), &self.wishes);
+        let mut other = Self::new(self.stage.body.clone(), &self.settings);
         other.follow_inputs_of(self);
         other
     }
@@ -196,7 +197,7 @@ impl Simulator {
 
     /// Returns the recorded steps of the current execution.
     pub fn recorded_steps(&self) -> Vec<RecordedStep> {
-        self.revive();
+        self.catch_up();
         self.stage.recorded.borrow().clone()
     }
 
@@ -207,7 +208,7 @@ impl Simulator {
 
     /// Brings the coroutines to the state that the events describe.
     #[inline]
-    pub fn revive(&self) {
+    pub fn catch_up(&self) {
         if self.live.get() != Some(self.len) {
             self.run_again();
         }
@@ -282,21 +283,21 @@ impl Simulator {
 }
 
 impl Stage {
-    pub fn new(body: Rc<dyn Fn()>, wishes: &Builder, memory: Option<Memory>) -> Self {
+    pub fn new(body: Rc<dyn Fn()>, settings: &Builder, memory: Option<Memory>) -> Self {
         Self {
             body,
             world: Box::new(World {
                 memory,
-                inner: RefCell::new(Inner::new(wishes)),
+                inner: RefCell::new(Inner::new(settings)),
                 twins: Default::default(),
-                watch: Watch::new(wishes.step_limit()),
-                notes_blocks: Cell::new(false),
+                watch: Watch::new(settings.step_limit()),
+                records_blocks: Cell::new(false),
             }),
             coroutines: RefCell::default(),
-            stacks: RefCell::new(Stacks::new(wishes.stack_size)),
-            step_limit: wishes.step_limit(),
-            name: (!wishes.nameless).then_some("main"),
-            unwinds: wishes.unwinds,
+            stacks: RefCell::new(Stacks::new(settings.stack_size)),
+            step_limit: settings.step_limit(),
+            name: (!settings.nameless).then_some("main"),
+            unwinds: settings.unwinds,
             recorded: RefCell::default(),
         }
     }
@@ -306,7 +307,7 @@ impl Stage {
         {
             let mut inner = self.world.inner.borrow_mut();
             inner.begin();
-            self.world.notes_blocks.set(inner.names.blocks.begin());
+            self.world.records_blocks.set(inner.names.blocks.begin());
         }
         self.recorded.borrow_mut().clear();
         let body = self.body.clone();
@@ -336,8 +337,8 @@ impl Stage {
         let stack = self.stacks.borrow_mut().get(start.stack);
         {
             let mut inner = self.world.inner.borrow_mut();
-            inner.birth(process, &start, table.get());
-            inner.names.blocks.note_stack(process, &stack);
+            inner.start_thread(process, &start, table.get());
+            inner.names.blocks.record_stack(process, &stack);
         }
         let world: *const World = &*self.world;
         let Start { body, .. } = start;
@@ -353,9 +354,9 @@ impl Stage {
             }
             let mut inner = world.inner.borrow_mut();
             if let Err(payload) = &result {
-                inner.ends_by(&**payload);
+                inner.record_ending_panic(&**payload);
             }
-            inner.death(result.is_err());
+            inner.end_current_thread(result.is_err());
         });
         let mut coroutines = self.coroutines.borrow_mut();
         if coroutines.len() <= process.index() {
@@ -397,8 +398,11 @@ impl Stage {
                     {
                         let mut inner = self.world.inner.borrow_mut();
                         inner.clocks.order(process, child);
-                        let family = inner.threads[process.index()].asking.family.clone();
-                        inner.threads[child.index()].asking.family = family;
+                        let spawn_join_clock = inner.threads[process.index()]
+                            .engine
+                            .spawn_join_clock
+                            .clone();
+                        inner.threads[child.index()].engine.spawn_join_clock = spawn_join_clock;
                     }
                     if !self.run(child, table) {
                         return false;
@@ -528,28 +532,28 @@ impl Execution for Simulator {
 
     #[inline]
     fn status(&self, process: ProcessId) -> Status {
-        self.revive();
+        self.catch_up();
         self.stage.world.inner.borrow().status(process)
     }
 
     #[inline]
     fn is_final(&self) -> bool {
-        self.revive();
+        self.catch_up();
         self.stage.world.inner.borrow().alive == 0
     }
 
     fn claims(&self, process: ProcessId, into: &mut Claims) {
-        self.revive();
+        self.catch_up();
         self.stage.world.inner.borrow().claims(process, into);
     }
 
     fn wait(&self, process: ProcessId) -> Wait {
-        self.revive();
+        self.catch_up();
         self.stage.world.inner.borrow().wait(process)
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
-        self.revive();
+        self.catch_up();
         if self.events.len() == self.len {
             self.events.push(Event::new(process, 0));
         }
@@ -612,7 +616,7 @@ impl Execution for Simulator {
     }
 
     fn final_mishaps(&self) -> Vec<Mishap> {
-        self.revive();
+        self.catch_up();
         let inner = self.stage.world.inner.borrow();
         let unnoticed = inner.threads.iter().filter(|thread| thread.panicked);
         let sites = unnoticed.filter_map(|thread| thread.failure);

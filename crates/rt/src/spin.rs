@@ -4,12 +4,13 @@
 //! other thread. Real schedulers are fair, so the exploration must be fair too. There is no paper;
 //! the idea is the *await* of GenMC and Nidhugg, recognised while the program runs:
 //!
-//! A thread that yields declares that it can only look again. If it has changed nothing visible to
-//! other threads since its last yield, it *spins*: it is suspended until another thread changes
-//! something that it has read. (Writing the value that was there already is not a change; nor is a
-//! failed `compare_exchange` or `try_lock`, or locking a mutex only to read.) If no other thread
-//! can make a step, one spinning thread may look again, the one that did so least often first.
-//! After [`PATIENCE`] such rounds in a row it is taken to spin for ever, and the run is a deadlock.
+//! A thread that yields declares that it can only read again what it has read. If it has changed
+//! nothing visible to other threads since its last yield, it *spins*: it is suspended until another
+//! thread changes something that it has read. (Writing the value that was there already is not a
+//! change; nor is a failed `compare_exchange` or `try_lock`, or locking a mutex only to read.) If
+//! no other thread can make a step, one spinning thread may read again: the one that has done so
+//! least often. After [`MAX_FUTILE_ROUNDS`] such rounds in a row it is taken to spin for ever, and
+//! the run is a deadlock.
 //!
 //! A wait that times out is a yield too, but the first [`FREE_TIMEOUTS`] in a row do not suspend
 //! the thread: both outcomes of each are explored.
@@ -33,7 +34,7 @@ use crate::world::{Inner, Life, Pending, Place, TOKEN, Until, Waiter, World, wak
 
 /// Number of futile rounds, while no other thread can make a step, after which a thread is taken to
 /// spin for ever, unless it is known to give up after more.
-const PATIENCE: u32 = 200;
+const MAX_FUTILE_ROUNDS: u32 = 200;
 /// Number of waits in a row that may time out although nothing has changed.
 const FREE_TIMEOUTS: u32 = 2;
 /// A round that reads more cells than this is not considered a round of a spin loop.
@@ -56,7 +57,7 @@ pub(crate) struct Spin {
     /// Number of the current wait; waiter entries with another number are stale.
     pub round: u32,
     /// Number of futile rounds in a row.
-    vain: u32,
+    futile: u32,
     /// Number of rounds in a row in which it was released because no other thread
     /// could make a step.
     released: u32,
@@ -67,7 +68,7 @@ pub(crate) struct Spin {
 impl Spin {
     pub fn reset(&mut self) {
         self.start_round();
-        (self.round, self.vain, self.released) = (0, 0, 0);
+        (self.round, self.futile, self.released) = (0, 0, 0);
         self.timed_out = 0;
     }
 
@@ -109,8 +110,8 @@ impl Spin {
     }
 
     /// Returns the number of futile rounds in a row, plus the waits in a row that have timed out.
-    pub fn rounds_in_vain(&self) -> u32 {
-        self.vain + self.timed_out
+    pub fn futile_rounds(&self) -> u32 {
+        self.futile + self.timed_out
     }
 
     pub fn has_progressed(&self) -> bool {
@@ -118,7 +119,7 @@ impl Spin {
     }
 
     /// Whether this round changed nothing.
-    fn in_vain(&self) -> bool {
+    fn was_futile(&self) -> bool {
         !self.progress && !self.watched.is_empty()
     }
 }
@@ -147,7 +148,7 @@ impl Inner {
             }
         }
         let longest = self.loops.left_out().map_or(0, |(rounds, _)| rounds + 1);
-        let patience = PATIENCE.max(longest);
+        let patience = MAX_FUTILE_ROUNDS.max(longest);
         first.is_some_and(|((released, _), who)| who == process && released < patience)
     }
 
@@ -200,43 +201,43 @@ impl World {
         if self.memory.is_some() {
             return self.end_round(verb, place);
         }
-        let vain = {
+        let futile = {
             let mut inner = self.inner.borrow_mut();
             let rounds = inner.loops.rounds(place);
             let spins = inner.spins.max(rounds);
             let probing = inner.probing;
             inner.loops.gave_up |= probing && inner.threads[inner.current.index()].spin.progress;
             let spin = &mut inner.me().spin;
-            let vain = spin.in_vain() && {
-                spin.vain += 1;
-                spin.vain > spins && !probing
+            let futile = spin.was_futile() && {
+                spin.futile += 1;
+                spin.futile > spins && !probing
             };
-            if !vain {
+            if !futile {
                 if spin.progress {
-                    (spin.vain, spin.released) = (0, 0);
+                    (spin.futile, spin.released) = (0, 0);
                 }
                 spin.start_round();
             }
-            vain
+            futile
         };
-        if vain {
-            self.look_again(None, verb, place);
+        if futile {
+            self.suspend_until_change(None, verb, place);
             self.inner.borrow_mut().me().spin.start_round();
         }
     }
 
     /// Whether the current thread has timed out too often in rounds that changed nothing. If not, a
     /// new round begins.
-    fn timed_out_in_vain(&self, place: Place) -> bool {
+    fn timed_out_too_often(&self, place: Place) -> bool {
         let mut inner = self.inner.borrow_mut();
         let free = FREE_TIMEOUTS.max(inner.loops.rounds(place));
         let probing = inner.probing;
         let spin = &mut inner.me().spin;
-        let vain = spin.timed_out >= free && spin.in_vain() && !probing;
-        if !vain {
+        let futile = spin.timed_out >= free && spin.was_futile() && !probing;
+        if !futile {
             spin.start_round();
         }
-        vain
+        futile
     }
 
     /// Begins a wait that may time out. The thread is suspended if it has timed out too often in
@@ -245,14 +246,14 @@ impl World {
         if self.memory.is_some() {
             return self.end_round(verb, place);
         }
-        if self.timed_out_in_vain(place) {
-            self.look_again(None, verb, place);
+        if self.timed_out_too_often(place) {
+            self.suspend_until_change(None, verb, place);
             self.inner.borrow_mut().me().spin.start_round();
         }
     }
 
     /// Suspends a spinning thread. `also` is a cell with which it is already enlisted.
-    fn look_again(&self, also: Option<u32>, verb: &'static str, place: Place) {
+    fn suspend_until_change(&self, also: Option<u32>, verb: &'static str, place: Place) {
         {
             let mut inner = self.inner.borrow_mut();
             let current = inner.current;
@@ -286,7 +287,7 @@ impl World {
             inner.me().cells[TOKEN]
         };
         self.note(|| "waits for a change".into());
-        self.rest(token, ("", "look again"), place);
+        self.suspend_until_token(token, ("", "look again"), place);
         if also.is_none() {
             // Waiter entries of this wait are stale from now on.
             self.inner.borrow_mut().me().spin.round += 1;
@@ -295,7 +296,7 @@ impl World {
 
     /// Suspends the current thread until it has its token, or until no other thread can make a step
     /// and it is its turn.
-    fn rest(&self, token: u32, what: (&'static str, &'static str), place: Place) {
+    fn suspend_until_token(&self, token: u32, what: (&'static str, &'static str), place: Place) {
         self.turn(Pending {
             until: Until::Spin,
             ..Pending::lock(AccessKind::Acquire, token, what, place)
@@ -303,7 +304,7 @@ impl World {
         let mut inner = self.inner.borrow_mut();
         let me = inner.me();
         if std::mem::take(&mut me.token) {
-            (me.spin.vain, me.spin.released) = (0, 0);
+            (me.spin.futile, me.spin.released) = (0, 0);
             return;
         }
         me.spin.released += 1;
@@ -317,7 +318,7 @@ impl World {
     }
 
     /// Suspends the current thread until no other thread can make a step.
-    pub fn when_others_rest(&self, verb: &'static str, place: Place) {
+    pub fn wait_until_others_wait(&self, verb: &'static str, place: Place) {
         if self.memory.is_some() {
             self.refuse(format!("`{verb}` when all others wait, at {place}"));
         }
@@ -330,7 +331,7 @@ impl World {
             me.token = false;
             me.cells[TOKEN]
         };
-        self.rest(token, ("", verb), place);
+        self.suspend_until_token(token, ("", verb), place);
     }
 
     /// Waits until the thread is notified or its time is over. The thread must be enlisted with the
@@ -341,8 +342,8 @@ impl World {
         what: (&'static str, &'static str),
         place: Place,
     ) -> bool {
-        if self.timed_out_in_vain(place) {
-            self.look_again(Some(cell), what.1, place);
+        if self.timed_out_too_often(place) {
+            self.suspend_until_change(Some(cell), what.1, place);
         }
         self.turn(Pending::new(Some(Access::write(cell)), what, place));
         let mut inner = self.inner.borrow_mut();
@@ -352,7 +353,7 @@ impl World {
         if notified {
             inner.me().spin.progress()
         } else {
-            inner.strike_off(cell);
+            inner.remove_from_waiters(cell);
             let spin = &mut inner.me().spin;
             spin.start_round();
             spin.timed_out += 1;

@@ -23,7 +23,7 @@ pub(crate) enum Spurious {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SpuriousEvents {
     pub most: [u32; 3],
-    pub met: [bool; 3],
+    pub possible: [bool; 3],
 }
 
 impl SpuriousEvents {
@@ -35,7 +35,7 @@ impl SpuriousEvents {
             "failures of compare_exchange_weak (spurious_failures)",
         ];
         let all = names.iter().enumerate();
-        let off = all.filter(|(kind, _)| self.met[*kind] && self.most[*kind] == 0);
+        let off = all.filter(|(kind, _)| self.possible[*kind] && self.most[*kind] == 0);
         let off: Vec<&str> = off.map(|(_, name)| *name).collect();
         (!off.is_empty()).then(|| format!("without spurious {}", off.join(" and ")))
     }
@@ -47,8 +47,8 @@ const SETTINGS: [&str; 3] = ["wakes", "polls", "failures"];
 impl SpuriousEvents {
     /// Returns the settings that a replay of this program needs, as in `failures=1`.
     pub fn settings(&self) -> impl Iterator<Item = String> {
-        let all = SETTINGS.iter().zip(self.most).zip(self.met);
-        all.filter(|&((_, most), met)| met && most > 0)
+        let all = SETTINGS.iter().zip(self.most).zip(self.possible);
+        all.filter(|&((_, most), possible)| possible && most > 0)
             .map(|((name, most), _)| format!("{name}={most}"))
     }
 
@@ -65,17 +65,17 @@ impl SpuriousEvents {
 
 impl World {
     /// Whether the current thread may still meet an event of this kind.
-    fn may_meet(&self, kind: Spurious) -> bool {
+    fn may_happen(&self, kind: Spurious) -> bool {
         let at = kind as usize;
         let mut inner = self.inner.borrow_mut();
-        inner.spurious.met[at] = true;
+        inner.spurious.possible[at] = true;
         let most = inner.spurious.most[at];
         inner.me().spurious[at] < most
     }
 
     /// Records a spurious event. It counts as progress: the next round of a loop does not
     /// repeat this one.
-    fn has_met(&self, kind: Spurious) {
+    fn record_event(&self, kind: Spurious) {
         let mut inner = self.inner.borrow_mut();
         inner.me().spurious[kind as usize] += 1;
         inner.me().spin.progress();
@@ -85,17 +85,17 @@ impl World {
     /// interleavings.
     pub fn fails_spuriously(&self) -> bool {
         let kind = Spurious::Failure;
-        let fails = self.may_meet(kind) && self.inner.borrow_mut().outcome(0, 2) == 1;
+        let fails = self.may_happen(kind) && self.inner.borrow_mut().outcome(0, 2) == 1;
         if fails {
             self.note(|| "fails for no reason".into());
-            self.has_met(kind);
+            self.record_event(kind);
         }
         fails
     }
 
     /// Whether a spurious event of this kind happens to the current thread.
     pub fn spuriously(&self, kind: Spurious, place: Place) -> bool {
-        if !self.may_meet(kind) {
+        if !self.may_happen(kind) {
             return false;
         }
         let (verb, words) = match kind {
@@ -113,7 +113,7 @@ impl World {
         };
         self.note(|| if happens { words } else { "goes on" }.into());
         if happens {
-            self.has_met(kind);
+            self.record_event(kind);
             if self.memory.is_some() {
                 self.progress();
             }

@@ -12,13 +12,13 @@ pub(crate) struct Stacks {
 
 thread_local! {
     /// Stacks left by the last model on this real thread, and their size.
-    static LEFT: RefCell<(usize, Vec<DefaultStack>)> = const { RefCell::new((0, Vec::new())) };
+    static FREE_STACKS: RefCell<(usize, Vec<DefaultStack>)> = const { RefCell::new((0, Vec::new())) };
 }
 
 impl Drop for Stacks {
     fn drop(&mut self) {
         // If the real thread is ending, its thread-local may already be gone.
-        let _kept = LEFT.try_with(|left| {
+        let _kept = FREE_STACKS.try_with(|left| {
             *left.borrow_mut() = (self.size, std::mem::take(&mut self.free));
         });
     }
@@ -26,7 +26,7 @@ impl Drop for Stacks {
 
 impl Stacks {
     pub fn new(size: usize) -> Self {
-        let (left, free) = LEFT.take();
+        let (left, free) = FREE_STACKS.take();
         Self {
             size,
             free: if left == size { free } else { Vec::new() },

@@ -35,10 +35,10 @@ enum Id {
 
 /// A handle to a thread: the counterpart of [`std::thread::Thread`].
 #[derive(Clone)]
-pub struct Thread(Who);
+pub struct Thread(ThreadRef);
 
 #[derive(Clone)]
-enum Who {
+enum ThreadRef {
     Real(std::thread::Thread),
     Model(ProcessId, Option<Arc<str>>),
 }
@@ -47,16 +47,16 @@ impl Thread {
     /// Returns its identifier.
     pub fn id(&self) -> ThreadId {
         ThreadId(match &self.0 {
-            Who::Real(thread) => Id::Real(thread.id()),
-            Who::Model(process, _) => Id::Model(process.0),
+            ThreadRef::Real(thread) => Id::Real(thread.id()),
+            ThreadRef::Model(process, _) => Id::Model(process.0),
         })
     }
 
     /// Returns its name, if it was given one.
     pub fn name(&self) -> Option<&str> {
         match &self.0 {
-            Who::Real(thread) => thread.name(),
-            Who::Model(_, name) => name.as_deref(),
+            ThreadRef::Real(thread) => thread.name(),
+            ThreadRef::Model(_, name) => name.as_deref(),
         }
     }
 
@@ -64,8 +64,8 @@ impl Thread {
     #[track_caller]
     pub fn unpark(&self) {
         match &self.0 {
-            Who::Real(thread) => thread.unpark(),
-            Who::Model(process, _) => {
+            ThreadRef::Real(thread) => thread.unpark(),
+            ThreadRef::Model(process, _) => {
                 let Some(world) = world() else {
                     return;
                 };
@@ -88,12 +88,12 @@ impl fmt::Debug for Thread {
 /// Returns the current thread.
 pub fn current() -> Thread {
     match world() {
-        None => Thread(Who::Real(std::thread::current())),
+        None => Thread(ThreadRef::Real(std::thread::current())),
         Some(world) => {
             let mut inner = world.inner.borrow_mut();
             let process = inner.current;
             let name = inner.me().name.as_deref().map(Arc::from);
-            Thread(Who::Model(process, name))
+            Thread(ThreadRef::Model(process, name))
         }
     }
 }
@@ -177,7 +177,7 @@ pub fn sleep_ms(milliseconds: u32) {
 }
 
 /// A handle to a thread of a model and to its result.
-struct Native<T> {
+struct ModelThread<T> {
     process: ProcessId,
     packet: Packet<T>,
     thread: Thread,
@@ -197,13 +197,13 @@ impl World {
     }
 }
 
-impl<T> Native<T> {
+impl<T> ModelThread<T> {
     /// The function is boxed, so that this is compiled for each type of results instead of for
     /// each function.
     fn start<'a>(
         world: &World,
         f: Box<dyn FnOnce() -> T + 'a>,
-        wishes: Builder,
+        settings: Builder,
         place: Place,
     ) -> Self
     where
@@ -216,7 +216,7 @@ impl<T> Native<T> {
             local::drop_all();
             let panicked = result.is_err();
             if let Err(payload) = &result {
-                ends_by(&**payload);
+                record_ending_panic(&**payload);
             }
             *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
             drop(own);
@@ -226,25 +226,25 @@ impl<T> Native<T> {
         // ended.
         #[allow(unsafe_code)]
         let body: Box<dyn FnOnce()> = unsafe { std::mem::transmute(body) };
-        let name: Option<Box<str>> = wishes.name.map(Into::into);
+        let name: Option<Box<str>> = settings.name.map(Into::into);
         let start = Start {
             body,
             name: name.clone(),
-            stack: wishes.stack_size,
+            stack: settings.stack_size,
             place,
         };
         let process = world.spawn(start);
         Self {
             process,
             packet,
-            thread: Thread(Who::Model(process, name.map(Arc::from))),
+            thread: Thread(ThreadRef::Model(process, name.map(Arc::from))),
         }
     }
 
     fn join(self, place: Place) -> Result<T> {
         if let Some(world) = world() {
             world.await_end(self.process, "join", place);
-            world.inner.borrow_mut().learn_of(self.process);
+            world.inner.borrow_mut().handle_join(self.process);
         }
         let mut packet = self.packet.lock().unwrap_or_else(PoisonError::into_inner);
         packet
@@ -286,9 +286,9 @@ fn catching<T>(f: impl FnOnce() -> T) -> Result<T> {
 }
 
 /// Records the panic that ends the current thread.
-fn ends_by(payload: &(dyn Any + Send)) {
+fn record_ending_panic(payload: &(dyn Any + Send)) {
     if let Some(world) = world() {
-        world.inner.borrow_mut().ends_by(payload);
+        world.inner.borrow_mut().record_ending_panic(payload);
     }
 }
 
@@ -316,7 +316,7 @@ fn end(panicked: bool, place: Place) {
 
 enum Handle<R, T> {
     Real(R, Thread),
-    Model(Native<T>),
+    Model(ModelThread<T>),
 }
 
 /// The right to join a thread and to take its result: [`std::thread::JoinHandle`].
@@ -402,7 +402,7 @@ where
     T: 'static,
 {
     let world = world().expect("a thread is started outside a model");
-    let native = Native::start(world, Box::new(f), Builder::new(), Location::caller());
+    let native = ModelThread::start(world, Box::new(f), Builder::new(), Location::caller());
     JoinHandle(Handle::Model(native))
 }
 
@@ -473,10 +473,10 @@ impl Builder {
             let f: Box<dyn FnOnce() -> T + Send> = Box::new(f);
             // SAFETY: the caller promises the same.
             let handle = unsafe { self.real().spawn_unchecked(f) }?;
-            let thread = Thread(Who::Real(handle.thread().clone()));
+            let thread = Thread(ThreadRef::Real(handle.thread().clone()));
             return Ok(JoinHandle(Handle::Real(handle, thread)));
         };
-        let native = Native::start(world, Box::new(f), self, Location::caller());
+        let native = ModelThread::start(world, Box::new(f), self, Location::caller());
         Ok(JoinHandle(Handle::Model(native)))
     }
 
@@ -494,11 +494,11 @@ impl Builder {
         if let Some(real) = scope.real() {
             let f: Box<dyn FnOnce() -> T + Send + 'scope> = Box::new(f);
             let handle = self.real().spawn_scoped(real, f)?;
-            let thread = Thread(Who::Real(handle.thread().clone()));
+            let thread = Thread(ThreadRef::Real(handle.thread().clone()));
             return Ok(ScopedJoinHandle(Handle::Real(handle, thread)));
         }
         let world = world().expect("a scope of a model is used within it");
-        let native = Native::start(world, Box::new(f), self, Location::caller());
+        let native = ModelThread::start(world, Box::new(f), self, Location::caller());
         let mut threads = scope.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.push(native.process);
         Ok(ScopedJoinHandle(Handle::Model(native)))
@@ -588,7 +588,7 @@ where
         next += 1;
         world.await_end(process, END_OF_SCOPE, place);
         let mut inner = world.inner.borrow_mut();
-        panicked |= inner.learn_of(process);
+        panicked |= inner.handle_join(process);
     }
     match result {
         Err(payload) => {

@@ -33,7 +33,7 @@ use crate::world::{Inner, Life, Pending, Place, World};
 /// Number of conflicts after which the solver gives up on a query; this takes well under a second.
 const CONFLICTS: u64 = 20_000;
 /// Extra time for the solver to find inputs for a finding when the time limit is over.
-const TELLING: Duration = Duration::from_millis(500);
+const REPORT_TIME: Duration = Duration::from_millis(500);
 
 /// Number of values of an input that are tried where a plain number is needed, the
 /// least keys first.
@@ -115,7 +115,7 @@ pub(crate) struct Unknowns {
 }
 
 impl Unknowns {
-    pub fn new(wishes: &Builder) -> Self {
+    pub fn new(settings: &Builder) -> Self {
         thread_local! {
             static NUMBER: Cell<u32> = const { Cell::new(0) };
         }
@@ -134,8 +134,8 @@ impl Unknowns {
             compared: false,
             decisions: Vec::new(),
             following: false,
-            most: wishes.decisions(),
-            deadline: wishes
+            most: settings.decisions(),
+            deadline: settings
                 .limits()
                 .time
                 .map_or_else(Deadline::default, Deadline::after),
@@ -259,7 +259,7 @@ impl Unknowns {
     /// solver finds none.
     pub fn settle(&mut self) -> bool {
         // The finding must be reported even if the time of the search is over.
-        self.deadline.put_off(TELLING);
+        self.deadline.put_off(REPORT_TIME);
         if self.example(Term::TRUE).is_none() {
             return false;
         }
@@ -525,7 +525,10 @@ impl Inner {
     /// Returns the side of a condition that the current step takes.
     fn decide(&mut self, condition: Term) -> bool {
         let given = self.effects.given();
-        let drawn = self.lottery.as_mut().map(|random| random.below(2) as i64);
+        let drawn = self
+            .random_choices
+            .as_mut()
+            .map(|random| random.below(2) as i64);
         let unknowns = &mut self.unknowns;
         let opposite = unknowns.terms.not(condition);
         let sides = [opposite, condition];
@@ -555,7 +558,7 @@ impl Inner {
     fn pick(&mut self, term: Term, place: Place) -> i64 {
         let given = self.effects.given();
         let drawn = self
-            .lottery
+            .random_choices
             .as_mut()
             .map(|random| random.below(VALUES as u64) as i64);
         let unknowns = &mut self.unknowns;
@@ -689,6 +692,6 @@ impl World {
                 site: 0,
             });
         }
-        self.rest_for_ever();
+        self.suspend_for_ever();
     }
 }

@@ -34,12 +34,12 @@ pub(crate) fn at_caller<R>(search: impl FnOnce() -> R) -> R {
     // Whatever the search has changed is dropped with it.
     match catch_unwind(AssertUnwindSafe(search)) {
         Ok(result) => result,
-        Err(payload) => tell(payload),
+        Err(payload) => panic_with(payload),
     }
 }
 
 #[track_caller]
-fn tell(payload: Box<dyn Any + Send>) -> ! {
+fn panic_with(payload: Box<dyn Any + Send>) -> ! {
     match payload.downcast::<Verdict>() {
         Ok(verdict) => {
             say::failure(&verdict.0, verdict.1.as_deref());

@@ -118,7 +118,7 @@ impl Inner {
     }
 
     /// Removes the current thread from the waiters of a cell.
-    pub fn strike_off(&mut self, cell: u32) {
+    pub fn remove_from_waiters(&mut self, cell: u32) {
         let thread = self.current.0;
         let waiters = &mut self.cells[cell as usize].waiters;
         waiters.retain(|waiter| waiter.thread != thread);

@@ -4,7 +4,7 @@
 //! ([`World::turn`]) and is suspended. When resumed, it performs the operation and runs to the next
 //! announcement. So a step is one operation and the local work after it. Everything here belongs to
 //! one execution. Some of it is kept for the next execution because making it again would cost
-//! more; the number of the execution (`epoch`) tells which entries are current.
+//! more; the number of the execution (`epoch`) shows which entries are current.
 //!
 //! A thread waits in one of three ways, none of which needs a guard:
 //! - a mutex is a lock of its own ([`Until::Lock`]);
@@ -38,7 +38,7 @@ use crate::spin::Spin;
 use crate::spurious::SpuriousEvents;
 use crate::statics::Twins;
 use crate::trap::Watch;
-use crate::weak::{Asking, Chosen, Readers};
+use crate::weak::{Chosen, EngineState, Readers};
 
 /// A location in the user's source.
 pub(crate) type Place = &'static Location<'static>;
@@ -98,8 +98,8 @@ pub(crate) mod wakes {
 
 /// The operation that a thread has announced.
 ///
-/// It tells explorers whether the thread is ready (`until`) and which accesses its next step
-/// claims. It tells reports what the step does and where.
+/// For explorers, it says whether the thread is ready (`until`) and which accesses its next step
+/// claims. For reports, it says what the step does and where.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
     /// The first access of the operation.
@@ -212,12 +212,12 @@ pub(crate) struct ThreadState {
     pub locals: Locals,
     /// Whether it unwinds because its execution is abandoned.
     pub leaving: bool,
-    /// Its own time in `Asking::family` when it ended.
+    /// Its own time in `EngineState::spawn_join_clock` when it ended.
     pub ended: u32,
-    /// The `Arc` whose value it destroys, if another thread might have done it instead.
+    /// The `Arc` whose value it destroys, if another thread might have destroyed it instead.
     pub destroys: Option<usize>,
-    /// What it asks the graph engine for, under a memory model.
-    pub asking: Asking,
+    /// Its requests to the graph engine, under a memory model, and its clock of spawn and join.
+    pub engine: EngineState,
     /// Set if it may stop for good at any step: the place that requires this.
     pub stops: Option<Place>,
 }
@@ -342,10 +342,10 @@ pub(crate) struct Inner {
     pub spun: bool,
     /// Whether an object has been used, in any execution.
     pub shared: bool,
-    /// Whether a spinning thread is only being tried to see whether it gives up (loops.rs).
+    /// Whether a spinning thread runs alone, to find out whether it gives up (loops.rs).
     pub probing: bool,
     /// The source of random choices, if schedules are random.
-    pub lottery: Option<Random>,
+    pub random_choices: Option<Random>,
     /// Number of futile rounds that a thread may spin before it is suspended.
     pub spins: u32,
     pub loops: Loops,
@@ -367,7 +367,7 @@ pub(crate) struct World {
     pub twins: Twins,
     pub watch: Watch,
     /// Whether the allocator reports blocks.
-    pub notes_blocks: Cell<bool>,
+    pub records_blocks: Cell<bool>,
 }
 
 thread_local! {
@@ -477,7 +477,7 @@ impl World {
         if let Some(access) = pending.access
             && !self.inner.borrow_mut().uses_cell(access.first, &pending)
         {
-            self.rest_for_ever();
+            self.suspend_for_ever();
         }
     }
 
@@ -495,7 +495,7 @@ impl World {
     }
 
     /// Suspends the current thread for good.
-    pub fn rest_for_ever(&self) -> ! {
+    pub fn suspend_for_ever(&self) -> ! {
         let yielder = self.inner.borrow_mut().me().yielder;
         loop {
             // SAFETY: as in `turn`.
@@ -512,7 +512,7 @@ impl World {
             self.before_spawn(Pending::new(None, ("thread", "spawn"), start.place));
         }
         if self.inner.borrow().given_up.is_some() {
-            self.rest_for_ever();
+            self.suspend_for_ever();
         }
         let yielder = {
             let mut inner = self.inner.borrow_mut();
@@ -656,7 +656,7 @@ impl Inner {
 
     /// Makes a choice in the current step.
     pub fn outcome(&mut self, start: i64, end: i64) -> i64 {
-        let drawn = self.lottery.as_mut().map(|random| {
+        let drawn = self.random_choices.as_mut().map(|random| {
             let width = (end - start) as u64;
             start + random.below(width) as i64
         });

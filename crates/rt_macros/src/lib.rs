@@ -112,7 +112,7 @@ fn settings(attribute: TokenStream) -> Result<String, String> {
             let known: Vec<&str> = FIELDS.iter().map(|(field, _)| *field).collect();
             let known = known.join(", ");
             return Err(format!(
-                "`{name}` is no setting of a model; there are {known}"
+                "`{name}` is not a setting of a model; there are {known}"
             ));
         };
         let value = match argument.get(1) {
@@ -189,7 +189,7 @@ fn expanded(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, St
         "#[allow(unused_mut)] let mut builder = ::mazurka_rt::Builder::new(); {settings} builder.check"
     )
     .parse()
-    .map_err(|_| "an argument is no expression".to_owned())?;
+    .map_err(|_| "an argument is not an expression".to_owned())?;
     let call = TokenTree::Group(Group::new(Delimiter::Parenthesis, closure));
     let end: TokenStream = ";".parse().expect("a semicolon");
     let new_body = check.into_iter().chain([call]).chain(end).collect();

@@ -2,14 +2,14 @@
 
 use proc_macro::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 
-/// The runtime that an attribute asks for.
+/// The runtime that an attribute requests.
 struct RuntimeOptions {
     several_threads: bool,
     /// The path of the crate.
     krate: String,
 }
 
-fn wishes(attribute: TokenStream, test: bool) -> Result<RuntimeOptions, String> {
+fn runtime_options(attribute: TokenStream, test: bool) -> Result<RuntimeOptions, String> {
     let mut found = RuntimeOptions {
         several_threads: !test,
         krate: "::tokio".to_owned(),
@@ -55,7 +55,7 @@ pub fn entry(attribute: TokenStream, item: TokenStream, test: bool) -> TokenStre
 
 fn parsed(code: &str) -> Result<TokenStream, String> {
     code.parse()
-        .map_err(|_| format!("this is no code: `{code}`"))
+        .map_err(|_| format!("this is not valid code: `{code}`"))
 }
 
 fn group(delimiter: Delimiter, inner: TokenStream) -> TokenStream {
@@ -66,7 +66,7 @@ fn expanded(attribute: TokenStream, item: TokenStream, test: bool) -> Result<Tok
     let RuntimeOptions {
         several_threads,
         krate,
-    } = wishes(attribute, test)?;
+    } = runtime_options(attribute, test)?;
     let for_functions = "the `async` keyword is missing from the function declaration";
     let mut tokens: Vec<TokenTree> = item.into_iter().collect();
     let body = match tokens.pop() {

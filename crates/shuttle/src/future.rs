@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use mazurka_rt::facade::{Bell, Monitor};
+use mazurka_rt::facade::{Monitor, ThreadWaker};
 use mazurka_rt::sync::Arc;
 use mazurka_rt::thread;
 
@@ -30,7 +30,7 @@ enum Outcome<T> {
 }
 
 struct State<T> {
-    over: bool,
+    ended: bool,
     outcome: Option<Outcome<T>>,
     cancelled: bool,
     task: Option<Waker>,
@@ -55,14 +55,14 @@ impl<T> Core<T> {
         }
     }
 
-    fn is_over(&self, place: Place) -> bool {
-        self.state.look("is_finished", place, |state| state.over)
+    fn has_ended(&self, place: Place) -> bool {
+        self.state.look("is_finished", place, |state| state.ended)
     }
 
     /// Polls the future until it is ready or the task is cancelled.
-    fn live<F: Future<Output = T>>(&self, future: F) {
-        let bell = Bell::new(self.place);
-        let waker = Waker::from(bell.clone());
+    fn run_future<F: Future<Output = T>>(&self, future: F) {
+        let thread_waker = ThreadWaker::new(self.place);
+        let waker = Waker::from(thread_waker.clone());
         let mut future = Some(Box::pin(future));
         let outcome = loop {
             let cancelled = self.state.update("go on", self.place, |state| {
@@ -78,7 +78,7 @@ impl<T> Core<T> {
                 future.as_mut().poll(&mut Context::from_waker(&waker))
             }));
             match polled {
-                Ok(Poll::Pending) => bell.wait(),
+                Ok(Poll::Pending) => thread_waker.wait(),
                 Ok(Poll::Ready(value)) => break Ok(Outcome::Value(value)),
                 Err(payload) => break Err(payload),
             }
@@ -89,7 +89,7 @@ impl<T> Core<T> {
             Err(payload) => (Outcome::Panicked, Some(payload)),
         };
         let joiner = self.state.update("end", self.place, |state| {
-            (state.over, state.outcome) = (true, Some(outcome));
+            (state.ended, state.outcome) = (true, Some(outcome));
             (state.joiner.take(), true)
         });
         if let Some(joiner) = joiner {
@@ -124,7 +124,7 @@ pub struct AbortHandle(std::sync::Arc<dyn Cancel>);
 
 trait Cancel: Send + Sync {
     fn abort(&self, place: Place);
-    fn is_over(&self, place: Place) -> bool;
+    fn has_ended(&self, place: Place) -> bool;
 }
 
 impl<T: Send> Cancel for Arc<Core<T>> {
@@ -132,8 +132,8 @@ impl<T: Send> Cancel for Arc<Core<T>> {
         Core::abort(self, place);
     }
 
-    fn is_over(&self, place: Place) -> bool {
-        Core::is_over(self, place)
+    fn has_ended(&self, place: Place) -> bool {
+        Core::has_ended(self, place)
     }
 }
 
@@ -147,7 +147,7 @@ impl AbortHandle {
     /// Whether the task has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        self.0.is_over(Location::caller())
+        self.0.has_ended(Location::caller())
     }
 }
 
@@ -167,7 +167,7 @@ impl<T> JoinHandle<T> {
     /// Whether the task has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        self.0.is_over(Location::caller())
+        self.0.has_ended(Location::caller())
     }
 }
 
@@ -190,7 +190,7 @@ impl<T> Future for JoinHandle<T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let core = &self.0;
         let outcome = core.state.update("join", core.place, |state| {
-            if state.over {
+            if state.ended {
                 return (Some(state.outcome.take()), true);
             }
             state.joiner = Some(cx.waker().clone());
@@ -219,7 +219,7 @@ fn new_core<T>() -> Arc<Core<T>> {
         state: Monitor::new(
             "task",
             State {
-                over: false,
+                ended: false,
                 outcome: None,
                 cancelled: false,
                 task: None,
@@ -245,7 +245,7 @@ where
 {
     let core = new_core();
     let own = core.clone();
-    let thread = thread::spawn(move || own.live(fut));
+    let thread = thread::spawn(move || own.run_future(fut));
     handle(core, thread)
 }
 
@@ -262,6 +262,6 @@ where
 {
     let core = new_core();
     let own = core.clone();
-    let thread = thread::spawn_local(move || own.live(fut));
+    let thread = thread::spawn_local(move || own.run_future(fut));
     handle(core, thread)
 }

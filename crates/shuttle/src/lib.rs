@@ -25,12 +25,12 @@
 //!
 //! Differences:
 //! - [`check_dfs`] meets each really different execution once. So it needs fewer executions, and a
-//!   test that expects a number of them must expect another one. Orderings weaker than `SeqCst` are
-//!   explored as such, whereas shuttle treats them as `SeqCst`.
+//!   test that asserts their number must be changed. Orderings weaker than `SeqCst` are explored as
+//!   such, whereas shuttle treats them as `SeqCst`.
 //! - [`replay`] takes a schedule of `mazurka-rt`.
 //! - A random number with few possible values is a choice, and all values are explored. One with
-//!   many values can only be drawn, by [`check_random`] and its kin. `rand` has its own traits,
-//!   with the methods of the crate of this name.
+//!   many values can only be drawn, by [`check_random`] and its variants. `rand` has its own
+//!   traits, with the methods of the crate of this name.
 //! - [`check`] runs one random schedule.
 //! - A panic of a task or thread is a failure if it is never joined; otherwise it
 //!   behaves as in std.

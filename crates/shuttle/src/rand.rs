@@ -5,23 +5,23 @@ use std::ops::{Range, RangeInclusive};
 use mazurka_rt::{choose, facade};
 
 /// Limit on the values of a number that are explored.
-const MANY: u64 = 256;
+const MAX_EXPLORED: u64 = 256;
 
-/// Chooses a number below `end`; 0 stands for 2⁶⁴.
+/// Chooses a number below `end`; 0 means 2⁶⁴.
 #[track_caller]
 fn below(end: u64) -> u64 {
-    const HALF: i64 = 1 << 32;
-    if (1..=MANY).contains(&end) {
+    const HALF_RANGE: i64 = 1 << 32;
+    if (1..=MAX_EXPLORED).contains(&end) {
         return choose(0..end);
     }
     // Before its first step a search does not yet know whether it draws choices.
-    let high = choose(0..HALF) as u64;
+    let high = choose(0..HALF_RANGE) as u64;
     assert!(
         facade::draws(),
-        "a random number of more than {MANY} values is drawn by `check_random` and its kin, and not explored: \
+        "a random number of more than {MAX_EXPLORED} values is drawn by `check_random` and its variants, and not explored: \
          use `gen_range` with few values here"
     );
-    let bits = high << 32 | choose(0..HALF) as u64;
+    let bits = high << 32 | choose(0..HALF_RANGE) as u64;
     if end == 0 { bits } else { bits % end }
 }
 
@@ -45,7 +45,7 @@ pub trait RngCore {
     fn next_u64(&mut self) -> u64;
     /// Fills a buffer.
     fn fill_bytes(&mut self, dest: &mut [u8]);
-    /// Returns a number below `end`; 0 stands for 2⁶⁴.
+    /// Returns a number below `end`; 0 means 2⁶⁴.
     #[doc(hidden)]
     fn number_below(&mut self, end: u64) -> u64;
 }

@@ -1,6 +1,6 @@
-//! Schedulers. Each stands for a search of `mazurka-rt`; other schedulers cannot be written.
+//! Schedulers. Each selects a search of `mazurka-rt`; other schedulers cannot be written.
 
-/// The search that a scheduler stands for.
+/// The search that a scheduler selects.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub enum Plan {

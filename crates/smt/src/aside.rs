@@ -1,8 +1,8 @@
 //! Frees large values without waiting.
 
-/// Drops a value on a thread of its own. Freeing a formula of millions of clauses takes seconds,
-/// but a search that has reached its limit must end at once. If no thread can be started, the value
-/// is dropped on this one.
+/// Drops a value on a separate thread. Freeing a formula of millions of clauses takes seconds, but
+/// a search that has reached its limit must end immediately. If no thread can be started, the value
+/// is dropped on the current thread.
 ///
 /// ```
 /// mazurka_smt::drop_aside(vec![1, 2, 3]);

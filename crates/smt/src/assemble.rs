@@ -8,12 +8,13 @@ use crate::{Effort, Embedded, External, Program, Solver};
 /// The choice of a solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The embedded one; queries that it cannot decide go to an external one, if there is one.
+    /// The embedded solver; queries that it cannot decide go to an external solver, if one is
+    /// installed.
     #[default]
     Auto,
-    /// Only the embedded one.
+    /// Only the embedded solver.
     Embedded,
-    /// Only an external one.
+    /// Only an external solver.
     External(Program),
 }
 
@@ -38,7 +39,7 @@ impl std::str::FromStr for Choice {
 pub struct Assembly {
     /// The solver to use.
     pub choice: Choice,
-    /// The limits of the embedded solver; no solver goes beyond its deadline.
+    /// The limits of the embedded solver. Its deadline applies to all solvers.
     pub effort: Effort,
     /// Time limit for a query to an external solver (default: ten seconds).
     pub patience: Option<Duration>,
@@ -68,7 +69,7 @@ pub fn present() -> Option<Program> {
 }
 
 /// Assembles a solver: it tries recent models first, then splits a query into independent groups,
-/// and looks each group up in a cache before it asks the core solver.
+/// and looks each group up in a cache before it calls the core solver.
 ///
 /// ```
 /// use mazurka_smt::{Answer, Assembly, Solver, Term, Terms, assemble};

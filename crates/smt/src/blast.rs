@@ -1,9 +1,9 @@
 //! Translates terms into circuits: every operation on every sort, including division and remainder.
 //!
 //! An `int` becomes a number of a fixed width in two's complement. Besides its bits, each term has
-//! a bit that tells whether it is *safe*: no `int` that it is computed from exceeds that width. A
-//! solution in which the constraints are true and safe is also a solution over the mathematical
-//! integers.
+//! a bit that says whether the term is *safe*: no `int` from which it is computed exceeds that
+//! width. A solution in which the constraints are true and safe is also a solution over the
+//! mathematical integers.
 
 use batsat::Lit;
 use rustc_hash::FxHashMap;
@@ -26,7 +26,7 @@ pub(crate) struct Blaster {
     wires: FxHashMap<Term, Wires>,
     bits: Vec<Lit>,
     stack: Vec<Term>,
-    /// Number of terms to build until the clock is read again.
+    /// Number of terms to build until the next read of the clock.
     until_look: u32,
 }
 
@@ -50,13 +50,13 @@ impl Blaster {
         self.circuit.size()
     }
 
-    /// Whether the circuit was given up because of its size.
+    /// Whether the construction of the circuit was abandoned because of its size.
     pub fn is_too_large(&self) -> bool {
         self.circuit.is_too_large()
     }
 
-    /// Whether all constraints can be true and safe. `None` if that was not decided within the
-    /// budget.
+    /// Whether all constraints can be true and safe. Returns `None` if that was not decided within
+    /// the budget.
     pub fn solve(&mut self, terms: &Terms, constraints: &[Term]) -> Option<bool> {
         let mut assumptions = Vec::with_capacity(constraints.len());
         for &constraint in constraints {
@@ -69,8 +69,8 @@ impl Blaster {
         self.circuit.solve(&assumptions)
     }
 
-    /// Solves a single query: the constraints hold permanently. A disjunction becomes a clause, and
-    /// no assumptions have to be made again when the search restarts.
+    /// Solves a single query: the constraints are added permanently. A disjunction becomes a
+    /// clause, and the search need not repeat assumptions when it restarts.
     pub fn solve_once(&mut self, terms: &Terms, constraints: &[Term]) -> Option<bool> {
         let mut clause = Vec::new();
         for &constraint in constraints {
@@ -122,7 +122,8 @@ impl Blaster {
         &self.bits[wires.first as usize..][..wires.len as usize]
     }
 
-    /// Returns the circuit for a term; builds it if it is not there. `None` if it is given up.
+    /// Returns the circuit for a term; builds it if necessary. Returns `None` if the construction
+    /// is abandoned.
     fn wires(&mut self, terms: &Terms, term: Term) -> Option<Wires> {
         self.stack.clear();
         self.stack.push(term);
@@ -208,7 +209,7 @@ impl Blaster {
         (bits.collect(), self.circuit.constant(fits))
     }
 
-    /// Computes an operation on `int` with enough bits to see whether its result fits.
+    /// Computes an operation on `int` with enough bits to determine whether its result fits.
     fn exact(&mut self, node: TermNode, parts: &[Word]) -> (Word, Lit) {
         let circuit = &mut self.circuit;
         let width = usize::from(self.int_bits);
@@ -281,7 +282,7 @@ fn magnitude(circuit: &mut Circuit, a: &[Lit]) -> Word {
     with_sign(circuit, sign, a)
 }
 
-/// Returns `-a` if `minus`, else `a`.
+/// Returns `-a` if `minus`, otherwise `a`.
 fn with_sign(circuit: &mut Circuit, minus: Lit, a: &[Lit]) -> Word {
     let negative = circuit.negate(a);
     circuit.choose_word(minus, &negative, a)

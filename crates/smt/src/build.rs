@@ -1,9 +1,9 @@
 //! Constructors of terms. Each folds constants and applies the rules that depend only on the
-//! outermost parts; they cost a few comparisons and build no intermediate terms. Other rules are in
-//! [`simplify`](crate::Terms::simplify).
+//! outermost parts. These rules cost a few comparisons and build no intermediate terms. Other rules
+//! are in [`simplify`](crate::Terms::simplify).
 //!
 //! Rules that move a constant over `+` or out of a product hold for machine integers, because these
-//! are a ring. For `int` they are applied as long as the constants fit into 64 bits. Comparisons
+//! form a ring. For `int` they are applied as long as the constants fit into 64 bits. Comparisons
 //! are never moved over `+` of machine integers: there `x + 1 < y + 1` is not `x < y`.
 
 use crate::number;
@@ -97,7 +97,7 @@ impl Terms {
 
     /// `a == b`
     pub fn equal(&mut self, a: Term, b: Term) -> Term {
-        // Puts a constant on the right.
+        // Put a constant on the right.
         let (a, b) = if a < b { (a, b) } else { (b, a) };
         let (a, b) = if self.value(a).is_some() {
             (b, a)
@@ -205,7 +205,7 @@ impl Terms {
     }
 
     /// Splits a term into another term and a constant that is added to it.
-    fn offset(&self, term: Term) -> (Term, i64) {
+    pub fn offset(&self, term: Term) -> (Term, i64) {
         match self.node(term) {
             TermNode::Add(x, c) => match self.value(c) {
                 Some(c) => (x, c),
@@ -252,7 +252,7 @@ impl Terms {
         }
         if sort != Sort::Int {
             let (least, greatest) = number::extremes(sort);
-            // Nothing is below the least value; and `x <= 0` is `x == 0` if 0 is the least.
+            // No value is below the least one; and `x <= 0` is `x == 0` if 0 is the least value.
             match strict {
                 true if left == Some(greatest) || right == Some(least) => return Term::FALSE,
                 true if left == Some(least) || right == Some(greatest) => {
@@ -342,7 +342,7 @@ impl Terms {
             }
             return self.intern(node, sort);
         }
-        // Constants move outwards, where they are added up.
+        // Constants move outwards, where they are added.
         let ((x, c), (y, d)) = (self.offset(a), self.offset(b));
         if (c, d) != (0, 0)
             && let Some(sum) = number::add(sort, c, d)
@@ -363,7 +363,7 @@ impl Terms {
         }
     }
 
-    /// Returns `x` if the two are `x / y * y` and `x % y`: no solver finds this by multiplying.
+    /// Returns `x` if the two are `x / y * y` and `x % y`: no solver finds this by multiplication.
     fn divided(&self, product: Term, rest: Term) -> Option<Term> {
         let (TermNode::Mul(a, b), TermNode::Rem(x, y)) = (self.node(product), self.node(rest))
         else {
@@ -542,7 +542,7 @@ impl Terms {
                 }
                 _ => {}
             },
-            // Shifting zero yields zero; for the other operations a constant is on the right.
+            // Shifting zero yields zero. For the other operations, a constant is on the right.
             (Some(0), None) => return a,
             _ => {}
         }
@@ -632,7 +632,7 @@ impl Terms {
     }
 
     /// Writes `value` at `index` of an array given by its elements. An index out of bounds changes
-    /// nothing.
+    /// no element.
     pub fn store(&mut self, elements: &mut [Term], index: Term, value: Term) {
         for (at, element) in elements.iter_mut().enumerate() {
             let here = self.is_number(index, at);

@@ -1,4 +1,4 @@
-//! Gates, and words of gates, over a SAT solver. Every gate folds constants, so the known bits of a
+//! Gates, and words of gates, over a SAT solver. Every gate folds constants, so known bits of a
 //! word cost nothing.
 //!
 //! A word is a list of bits, the lowest first.
@@ -10,7 +10,7 @@ use crate::Deadline;
 /// The bits of a number, the lowest first.
 pub(crate) type Word = Vec<Lit>;
 
-/// Stops the search at a number of conflicts, or at a deadline.
+/// Stops the search after a number of conflicts, or at a deadline.
 struct Budget {
     learnt: u64,
     limit: u64,
@@ -31,7 +31,7 @@ impl Callbacks for Budget {
     }
 }
 
-/// Limit on the variables of a circuit: with their gates they take a few gigabytes.
+/// Limit on the number of variables of a circuit. With their gates they take a few gigabytes.
 pub(crate) const LARGEST: u32 = 16_000_000;
 
 pub(crate) struct Circuit {
@@ -41,7 +41,7 @@ pub(crate) struct Circuit {
 }
 
 impl Circuit {
-    /// Makes an empty circuit whose searches end undecided after this many conflicts, or at the
+    /// Creates an empty circuit. Its searches end undecided after this many conflicts, or at the
     /// deadline.
     pub fn new(conflicts: u64, deadline: Deadline) -> Self {
         let budget = Budget {
@@ -68,12 +68,12 @@ impl Circuit {
         !self.yes
     }
 
-    /// Whether to stop building the circuit: it is too large, or it is too late.
+    /// Whether to stop building the circuit: it is too large, or the deadline has passed.
     pub fn is_given_up(&self) -> bool {
         self.is_too_large() || self.sat.cb().deadline.has_passed()
     }
 
-    /// Whether it has too many variables to be searched.
+    /// Whether the circuit has too many variables to be searched.
     pub fn is_too_large(&self) -> bool {
         self.size() > LARGEST
     }
@@ -83,8 +83,8 @@ impl Circuit {
         self.sat.num_vars()
     }
 
-    /// Whether the circuit can make all of these true. `None` if that was not decided within the
-    /// budget.
+    /// Whether the circuit can make all of these true. Returns `None` if that was not decided
+    /// within the budget.
     pub fn solve(&mut self, assumptions: &[Lit]) -> Option<bool> {
         match self.sat.solve_limited(assumptions) {
             answer if answer == lbool::TRUE => Some(true),
@@ -103,8 +103,8 @@ impl Circuit {
         Lit::new(self.sat.new_var_default(), true)
     }
 
-    /// Returns the output of a gate. It follows from the inputs, so the search does not choose it:
-    /// otherwise small queries would spend most of their time ordering such bits.
+    /// Returns the output of a gate. The output follows from the inputs, so the search does not
+    /// choose it. Otherwise small queries would spend most of their time ordering such bits.
     fn gate(&mut self) -> Lit {
         Lit::new(self.sat.new_var(lbool::UNDEF, false), true)
     }
@@ -208,7 +208,7 @@ impl Circuit {
         chosen
     }
 
-    /// Whether at least two of three hold: the carry of a full adder.
+    /// Whether at least two of the three bits are 1: the carry of a full adder.
     fn majority(&mut self, a: Lit, b: Lit, c: Lit) -> Lit {
         for (x, y, z) in [(a, b, c), (b, c, a), (c, a, b)] {
             match self.known(x) {
@@ -311,7 +311,8 @@ impl Circuit {
         product
     }
 
-    /// Returns `a` shifted towards its lowest bit by a natural number; `fill` comes in from above.
+    /// Returns `a` shifted towards its lowest bit by a natural number; `fill` is shifted in from
+    /// above.
     pub fn shift_right(&mut self, a: &[Lit], by: &[Lit], fill: Lit) -> Word {
         let mut word = a.to_vec();
         for (at, &bit) in by.iter().enumerate() {
@@ -343,8 +344,8 @@ impl Circuit {
         }
     }
 
-    /// Returns quotient and remainder of natural numbers; for a division by zero, all ones and `a`.
-    /// If the divisor is known, they are computed by multiplication.
+    /// Returns quotient and remainder of natural numbers; for a division by zero, these are all
+    /// ones and `a`. If the divisor is known, they are computed by multiplication.
     pub fn divide(&mut self, a: &[Lit], b: &[Lit]) -> (Word, Word) {
         match self.number(b) {
             Some(divisor) if divisor != 0 && self.number(a).is_none() => {
@@ -356,7 +357,7 @@ impl Circuit {
 
     /// Lets the search choose a quotient q and a remainder r with a = q · divisor + r and r <
     /// divisor. There is exactly one such pair for each a, so this excludes no value of a. Powers
-    /// of two are split off first: they only shift.
+    /// of two are split off first, because they only shift.
     fn divide_by_number(&mut self, a: &[Lit], divisor: u64) -> (Word, Word) {
         let no = self.no();
         let shift = (divisor.trailing_zeros() as usize).min(a.len());

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The time at which all solvers stop, or never. Clones share it, so each of them can postpone it
-/// for all.
+/// The time at which all solvers stop, if any. Clones share this time, so each of them can postpone
+/// it for all.
 ///
 /// ```
 /// use std::time::Duration;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Deadline {
-    /// All other times are nanoseconds after this one.
+    /// The start. All other times are nanoseconds after it.
     start: Instant,
     end: Option<Arc<AtomicU64>>,
     told: Option<Arc<AtomicBool>>,
@@ -37,7 +37,7 @@ impl Default for Deadline {
 }
 
 impl Deadline {
-    /// Makes a deadline after this time from now.
+    /// Creates a deadline that is this long from now.
     pub fn after(time: Duration) -> Self {
         Deadline {
             end: Some(Arc::new(AtomicU64::new(nanoseconds(time)))),
@@ -45,12 +45,12 @@ impl Deadline {
         }
     }
 
-    /// Makes the deadline pass also when `told` is set.
+    /// Makes the deadline pass also if `told` is set.
     pub fn or_when(self, told: Option<Arc<AtomicBool>>) -> Self {
         Deadline { told, ..self }
     }
 
-    /// Whether it has passed.
+    /// Whether the deadline has passed.
     pub fn has_passed(&self) -> bool {
         self.left() == Some(Duration::ZERO) || self.is_told()
     }
@@ -61,14 +61,13 @@ impl Deadline {
             && nanoseconds(self.start.elapsed()) >= self.deaf_until.load(Ordering::Relaxed)
     }
 
-    /// Returns the time left until the deadline; `None` if there is no deadline.
+    /// Returns the time left until the deadline, or `None` if there is no deadline.
     pub fn left(&self) -> Option<Duration> {
         let end = Duration::from_nanos(self.end.as_ref()?.load(Ordering::Relaxed));
         Some(end.saturating_sub(self.start.elapsed()))
     }
 
-    /// Postpones the deadline until at least `time` from now, even if it has passed or `told` is
-    /// set.
+    /// Postpones the deadline to at least `time` from now, even if it has passed or `told` is set.
     pub fn put_off(&self, time: Duration) {
         let new = nanoseconds(self.start.elapsed().saturating_add(time));
         self.deaf_until.fetch_max(new, Ordering::Relaxed);

@@ -2,12 +2,12 @@
 //! into clauses, which batsat decides.
 //!
 //! It works incrementally. A term becomes a circuit once; a query assumes the outputs of its
-//! constraints and adds nothing else, so that nothing has to be retracted. Circuits of old queries
-//! constrain nothing, but they are still searched. So when they outweigh the circuits of the
-//! current query, everything is discarded and built again for that query alone.
+//! constraints and adds nothing else, so nothing must be retracted. Circuits of old queries add no
+//! constraints, but they are still searched. So when they outweigh the circuits of the current
+//! query, all circuits are discarded and rebuilt for that query only.
 //!
 //! It is complete for `bool` and machine integers. An `int` is searched in growing widths. The
-//! answer that there is no solution is trusted only if `ranges.rs` shows that the width is enough.
+//! answer "unsatisfiable" is trusted only if `ranges.rs` shows that the width is enough.
 
 use crate::aside::drop_aside;
 use crate::blast::Blaster;
@@ -18,7 +18,7 @@ use crate::{Answer, Deadline, Evaluator, Solver, Sort, Statistics, Term, TermNod
 /// The limits of the embedded solver.
 #[derive(Clone, Debug)]
 pub struct Effort {
-    /// Number of conflicts after which a query is given up.
+    /// Number of conflicts after which the solver gives up on a query.
     pub conflicts: u64,
     /// The greatest width in which an `int` is searched if no width is known to be enough.
     pub int_bits: u8,
@@ -39,7 +39,7 @@ impl Default for Effort {
 const WIDTHS: [u8; 4] = [8, 16, 32, 64];
 
 /// A query with more constraints than this is not a growing path condition: it is decided once, by
-/// a solver of its own, and the decorators neither store nor inspect it.
+/// a separate solver, and the decorators neither store nor inspect it.
 pub(crate) const MANY: usize = 1 << 12;
 
 /// Circuits smaller than this are never discarded.
@@ -63,7 +63,7 @@ const SMALL: u32 = 4096;
 #[derive(Default)]
 pub struct Embedded {
     effort: Effort,
-    /// One for queries without `int`, then one for each width.
+    /// The instances: one for queries without `int`, then one for each width.
     blasters: [Option<Instance>; 5],
     /// For each term, by number, whether an `int` occurs in it.
     has_int: Vec<bool>,
@@ -72,12 +72,12 @@ pub struct Embedded {
 
 struct Instance {
     blaster: Blaster,
-    /// The size at which to check whether most of it is in use.
+    /// The size at which to check whether most of the circuit is in use.
     limit: u32,
 }
 
 impl Embedded {
-    /// Makes a solver with these limits.
+    /// Creates a solver with these limits.
     pub fn new(effort: Effort) -> Self {
         Embedded {
             effort,
@@ -120,7 +120,7 @@ impl Embedded {
         if let Some(old) = slot
             && (old.blaster.size() > old.limit || old.blaster.is_too_large())
         {
-            // The new circuit holds this query alone, and may grow to a few times its size.
+            // The new circuit contains only this query, and may grow to a few times its size.
             *slot = None;
         }
         let is_new = slot.is_none();
@@ -167,7 +167,7 @@ impl Embedded {
     }
 }
 
-/// Returns the result of a search; its solution is checked.
+/// Returns the result of a search. Its solution is checked.
 fn found(terms: &Terms, conjuncts: &[Term], blaster: &Blaster, answer: Option<bool>) -> Search {
     match answer {
         None if blaster.is_too_large() => {
@@ -207,8 +207,8 @@ pub(crate) fn validate(terms: &Terms, constraints: &[Term], mut evaluator: Evalu
 }
 
 impl Terms {
-    /// Returns the conjuncts of a list of constraints, without `true` and repetitions; `None` if
-    /// one of them is `false`.
+    /// Returns the conjuncts of a list of constraints, without `true` and repetitions. Returns
+    /// `None` if one of them is `false`.
     pub fn conjuncts(&self, constraints: &[Term]) -> Option<Vec<Term>> {
         let mut seen = rustc_hash::FxHashSet::default();
         let mut stack: Vec<Term> = constraints.iter().rev().copied().collect();

@@ -1,8 +1,8 @@
-//! A solver in a process of its own, used through SMT-LIB: `z3` or `cvc5`, if installed.
+//! A solver in a separate process, used through SMT-LIB: `z3` or `cvc5`, if installed.
 //!
 //! The process is started at the first query and kept. Each query is a scope that is closed again.
-//! A query that takes too long, or an answer that cannot be understood, ends the process; the next
-//! query starts another one.
+//! A query that takes too long, or an answer that cannot be parsed, ends the process; the next
+//! query starts a new one.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -24,7 +24,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// Returns its name.
+    /// Returns the name of the program.
     pub fn name(self) -> &'static str {
         match self {
             Program::Z3 => "z3",
@@ -44,7 +44,7 @@ impl Program {
         }
     }
 
-    /// Whether it can be started here.
+    /// Whether the program can be started on this machine.
     pub fn is_present(self) -> bool {
         let mut command = Command::new(self.name());
         command.arg("--version").stdin(Stdio::null());
@@ -53,8 +53,8 @@ impl Program {
     }
 }
 
-/// A solver that asks another program. Integers are unbounded there; a solution that needs an `int`
-/// beyond 64 bits is `Unknown`, because no run of ours could use it.
+/// A solver that calls another program. Integers are unbounded there. A solution that needs an
+/// `int` beyond 64 bits is `Unknown`, because no run could use it.
 pub struct External {
     program: Program,
     patience: Duration,
@@ -64,7 +64,7 @@ pub struct External {
 }
 
 impl External {
-    /// Makes a solver that starts the program at the first query, and waits this long for each
+    /// Creates a solver that starts the program at the first query and waits this long for each
     /// answer.
     pub fn new(program: Program, patience: Duration) -> Self {
         External {
@@ -81,7 +81,7 @@ impl External {
         External { deadline, ..self }
     }
 
-    /// Returns when to give up on a query that starts now.
+    /// Returns the time at which to give up on a query that starts now.
     fn wait(&self) -> Wait {
         Wait {
             until: Instant::now() + self.patience,
@@ -155,7 +155,7 @@ impl External {
         self.keep(conversation, Ok(asked))
     }
 
-    /// Asks whether constraints with quantifiers cannot hold together.
+    /// Determines whether constraints with quantifiers are contradictory.
     fn ask_for_all(
         &mut self,
         terms: &Terms,
@@ -258,13 +258,13 @@ struct Wait {
 /// The solvers that run.
 static RUNNING: Mutex<Vec<Weak<Mutex<Child>>>> = Mutex::new(Vec::new());
 
-/// Ends all running solvers, for a program that exits in the middle of a query. Otherwise they
-/// would continue until they have an answer.
+/// Ends all running solvers. Called by a program that exits in the middle of a query; otherwise the
+/// solvers would continue until they have an answer.
 pub fn stop_all() {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     for child in running.iter().filter_map(Weak::upgrade) {
         let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
-        // It may have ended already.
+        // The process may have ended already.
         let _ = child.kill();
     }
 }
@@ -290,7 +290,7 @@ impl Conversation {
         let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed("it has no pipes".to_owned()));
         };
-        // Reading and writing may block for ever; these threads end when the process does.
+        // Reading and writing may block for ever; these threads end when the process ends.
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -351,7 +351,7 @@ impl Conversation {
 impl Drop for Conversation {
     fn drop(&mut self) {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
-        // It may have ended already; then there is nothing to kill.
+        // The process may have ended already; then there is nothing to kill.
         let _ = child.kill();
         let _ = child.wait();
     }

@@ -1,9 +1,9 @@
 //! Makes formulas readable for people.
 //!
 //! A disjunction of path conditions has a disjunct for each path through a program, and most of
-//! them say the same in many words. Here a formula becomes a disjunction of a few short *cubes*, or
-//! a conjunction of a few short clauses. The result is equivalent to the formula wherever `given`
-//! holds:
+//! them are long descriptions of the same condition. Here a formula becomes a disjunction of a few
+//! short *cubes*, or a conjunction of a few short clauses. The result is equivalent to the formula
+//! wherever `given` holds:
 //!
 //! 1. A model of the formula that no cube covers yet assigns a truth value to each atom of the
 //!    formula. These literals together imply the formula.
@@ -11,22 +11,22 @@
 //!    prime implicant (Quine). Comparisons of two numbers are tried instead of literals about each:
 //!    `i == j` for `i == 0 && j == 0 || i == 1 && j == 1`.
 //! 3. Literals about a single number are replaced by the widest interval around its value that
-//!    still implies the formula, if that covers what they said.
+//!    still implies the formula, if that interval covers all of these literals.
 //! 4. When all models are covered, cubes that the others cover are dropped.
 //!
 //! Clauses are the negated cubes of the negated formula. Each implication is an "unsatisfiable"
-//! answer of the solver. If the solver does not know, there is no readable form, and the caller
-//! keeps the formula.
+//! answer of the solver. If the solver does not know the answer, there is no readable form, and the
+//! caller keeps the formula.
 
 use crate::{Answer, Model, Solver, Sort, Term, TermNode, Terms};
 
-/// Limit on the number of cubes: more are not readable.
+/// Limit on the number of cubes: more cubes are not readable.
 const MOST_CUBES: usize = 48;
 
 /// Limit on queries to the solver for one formula.
 const MOST_QUERIES: u32 = 6_000;
 
-/// Limit on the numbers that are compared with each other.
+/// Limit on the number of numbers that are compared with each other.
 const MOST_ORDERED: usize = 4;
 
 /// The atoms of literals.
@@ -43,7 +43,7 @@ pub type Cube = Vec<Term>;
 /// A formula as a few short parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readable {
-    /// Its cubes: some cube holds exactly where the formula does.
+    /// The cubes. Some cube holds exactly where the formula holds.
     pub cubes: Vec<Cube>,
     /// The formula in the syntax of the language, as cubes or as clauses, whichever is shorter.
     pub text: String,
@@ -59,7 +59,7 @@ pub struct Reader<'a> {
     left: u32,
 }
 
-/// Returns the least and the greatest value of a sort, if there are any.
+/// Returns the least and the greatest value of a sort, if they exist.
 fn range(sort: Sort) -> (Option<i128>, Option<i128>) {
     match sort {
         Sort::Bool => (Some(0), Some(1)),
@@ -81,7 +81,7 @@ fn number(sort: Sort, kept: i64) -> i128 {
 }
 
 impl<'a> Reader<'a> {
-    /// Makes a reader for formulas that matter only where `given` holds. `go_on` is called at
+    /// Creates a reader for formulas that matter only where `given` holds. `go_on` is called at
     /// intervals.
     pub fn new(
         terms: &'a mut Terms,
@@ -98,8 +98,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the readable form of a formula; `None` if the solver cannot decide enough queries,
-    /// or the form has too many parts.
+    /// Returns the readable form of a formula; Returns `None` if the solver cannot decide enough
+    /// queries, or if the form has too many parts.
     ///
     /// ```
     /// use mazurka_smt::{Effort, Embedded, Kind, Reader, Sort, Term, Terms};
@@ -197,8 +197,8 @@ impl<'a> Reader<'a> {
         self.ask(conditions) == Some(Answer::Unsat)
     }
 
-    /// Returns values for which these conditions hold. The inner option is none if there are no
-    /// such values, the outer one if that is not known.
+    /// Returns values for which these conditions hold. The inner option is `None` if there are no
+    /// such values, the outer option if this is unknown.
     fn model(&mut self, conditions: &[Term]) -> Option<Option<Model>> {
         match self.ask(conditions)? {
             Answer::Sat(model) => Some(Some(model)),
@@ -351,7 +351,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         let mut at = 0;
-        // Drops many at once while that works, then one by one.
+        // Drop many at once while that works, then one by one.
         let mut stride = cube.len() / 2;
         while at < cube.len() {
             let end = (at + stride.max(1)).min(cube.len());
@@ -414,8 +414,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns how far a number can move from a value, up or down, such that all values on the way
-    /// contradict `around`; `None` if there is no limit, or the limit is that of its sort.
+    /// Returns how far a number can move from a value, up or down, such that all values in between
+    /// contradict `around`. Returns `None` if there is no limit, or if the limit is that of the
+    /// sort.
     fn furthest(&mut self, variable: Term, from: i128, up: bool, around: &[Term]) -> Option<i128> {
         let sort = self.terms.sort(variable);
         let (least, most) = range(sort);

@@ -1,6 +1,6 @@
-//! Terms over `bool`, `int` and machine integers: they are built, simplified, evaluated, printed
-//! and solved here. The operations are exactly those of the language (`number.rs` says where they
-//! had to be made total). This crate does not depend on the notion of a program.
+//! Terms over `bool`, `int` and machine integers: their construction, simplification, evaluation,
+//! printing and solution. The operations are exactly those of the language (`number.rs` describes
+//! where they had to be made total). This crate does not depend on the notion of a program.
 
 mod around;
 mod aside;

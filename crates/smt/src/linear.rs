@@ -33,8 +33,8 @@ impl Linear {
         }
     }
 
-    /// Returns `self + factor * other`; `None` if a number exceeds 64 bits or the sum gets too
-    /// long.
+    /// Returns `self + factor * other`; Returns `None` if a number exceeds 64 bits or the sum
+    /// becomes too long.
     pub fn plus(&self, other: &Linear, factor: i64) -> Option<Linear> {
         let sort = self.sort;
         let scale = |c: i64| number::mul(sort, c, number::wrap(sort, factor));
@@ -135,7 +135,7 @@ impl Terms {
         let (mut plus, mut minus) = (None, None);
         for &(term, coefficient) in &form.sum {
             let signed = form.signed(coefficient);
-            // The most negative number has no opposite, so it is added.
+            // The most negative number has no negation, so it is added.
             let (side, factor) = match signed.checked_neg() {
                 Some(opposite) if signed < 0 => (&mut minus, opposite),
                 _ => (&mut plus, coefficient),

@@ -17,12 +17,12 @@ use crate::{Sort, Term, TermNode, Terms};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Model {
-    /// By variable, in ascending order.
+    /// The values by variable, in ascending order.
     values: Vec<(Term, i64)>,
 }
 
 impl Model {
-    /// Makes a model without values.
+    /// Creates a model without values.
     pub fn new() -> Self {
         Self::default()
     }
@@ -57,7 +57,7 @@ impl FromIterator<(Term, i64)> for Model {
     }
 }
 
-/// Evaluates terms under one model. It remembers the value of every part, so for a growing path
+/// Evaluates terms under one model. It stores the value of every part, so for a growing path
 /// condition only the new parts are evaluated.
 ///
 /// ```
@@ -77,7 +77,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// Makes an evaluator for a model.
+    /// Creates an evaluator for a model.
     pub fn new(model: Model) -> Self {
         Evaluator {
             model,
@@ -85,25 +85,25 @@ impl Evaluator {
         }
     }
 
-    /// Returns the model that it evaluates under.
+    /// Returns the model of this evaluator.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Forgets the values of parts if there are more than `most` of them.
+    /// Drops the values of parts if there are more than `most` of them.
     pub(crate) fn forget_beyond(&mut self, most: usize) {
         if self.known.len() > most {
             self.known.clear();
         }
     }
 
-    /// Returns the model that it evaluated under.
+    /// Returns the model of this evaluator, and drops the values of parts.
     pub fn into_model(self) -> Model {
         self.model
     }
 
-    /// Returns the value of a term; a variable without a value in the model is 0. `None` if an
-    /// `int` exceeds 64 bits, or an intermediate one exceeds 128.
+    /// Returns the value of a term; a variable without a value in the model is 0. Returns `None` if
+    /// an `int` exceeds 64 bits, or an intermediate result exceeds 128.
     pub fn eval(&mut self, terms: &Terms, term: Term) -> Option<i64> {
         // An explicit stack, because terms may be deeper than the call stack.
         self.stack.push(term);
@@ -193,8 +193,8 @@ fn machine(node: TermNode, sort: Sort, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// Computes an operation on `int`, with room for intermediate results: simplification may produce
-/// larger ones than the source does.
+/// Computes an operation on `int`, with room for intermediate results, which may be larger after
+/// simplification than in the source.
 fn unbounded(node: TermNode, a: i128, b: i128) -> Option<i128> {
     match node {
         TermNode::Less(..) => Some(i128::from(a < b)),
@@ -212,7 +212,7 @@ fn unbounded(node: TermNode, a: i128, b: i128) -> Option<i128> {
 
 impl Terms {
     /// Returns the value of a term under a model; a variable without a value in the model is 0.
-    /// `None` if an `int` exceeds 64 bits, or an intermediate one exceeds 128.
+    /// Returns `None` if an `int` exceeds 64 bits, or an intermediate result exceeds 128.
     pub fn eval(&self, term: Term, model: &Model) -> Option<i64> {
         Evaluator::new(model.clone()).eval(self, term)
     }

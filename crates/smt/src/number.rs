@@ -1,4 +1,4 @@
-//! Arithmetic on constants: that of the language, made total.
+//! Arithmetic on constants: the arithmetic of the language, made total.
 //!
 //! A value of any sort is stored as an `i64`: `bool` as 0 or 1, `u64` as the bits of an `i64`.
 //! Machine integers wrap around; an `int` is mathematical and has no value beyond 64 bits (`None`).

@@ -27,18 +27,18 @@ const PRODUCT: u8 = 9;
 const UNARY: u8 = 10;
 const ATOM: u8 = 11;
 
-/// Longer texts end with an ellipsis. Shared parts of a term are printed each time, so the text of
-/// a small term may be very long.
+/// Longer texts end with an ellipsis. Shared parts of a term are printed at each occurrence, so the
+/// text of a small term may be very long.
 const MOST_SHOWN: usize = 20_000;
 
 impl Terms {
     /// Returns the term in the syntax of the language, such as `flag && x == -2`. A long text is
-    /// cut.
+    /// truncated.
     pub fn show(&self, term: Term) -> String {
         self.show_within(term, MOST_SHOWN)
     }
 
-    /// Prints like `show`, but cuts the text after about `most` bytes.
+    /// Like `show`, but truncates the text after about `most` bytes.
     pub fn show_within(&self, term: Term, most: usize) -> String {
         let mut text = String::new();
         let mut todo = vec![Piece::Part(term, CHOICE)];

@@ -3,8 +3,8 @@
 //! First each part is brought into a normal form if that makes it smaller (`x + y - x` is `y`; over
 //! mathematical integers `2 * x < 7` is `x < 4`). Then the literals of a conjunction become
 //! *facts*: truth values of boolean terms, intervals of numbers, values of variables. Facts decide
-//! other parts of the conjunction; these may become facts again, until nothing changes. A
-//! disjunction is treated as the negation of a conjunction.
+//! other parts of the conjunction; these may become new facts. This is repeated until nothing
+//! changes. A disjunction is treated as the negation of a conjunction.
 
 use rustc_hash::FxHashMap;
 
@@ -52,8 +52,8 @@ impl Range {
 struct Atom {
     /// The number that is compared.
     number: Term,
-    /// The interval of the number if the comparison holds; with `outside`, the interval that it is
-    /// outside of.
+    /// The interval of the number if the comparison holds; with `outside`, the interval that the
+    /// number is outside of.
     range: Range,
     outside: bool,
 }
@@ -108,7 +108,8 @@ impl Terms {
         work.condition(term, 0)
     }
 
-    /// Returns the simplified conjunction of these, as a list; `None` if it is `false`.
+    /// Returns the simplified conjunction of these constraints as a list, or `None` if it is
+    /// `false`.
     pub fn simplify_all(&mut self, constraints: &[Term]) -> Option<Vec<Term>> {
         let mut work = Simplifier::new(self);
         let normal = constraints.iter().map(|&term| work.normal(term)).collect();
@@ -271,8 +272,8 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Returns a comparison of `int`s in normal form. `Err`: it is constant. `None`: numbers get
-    /// too large.
+    /// Returns a comparison of `int`s in normal form. `Err`: the comparison is constant. `None`:
+    /// numbers become too large.
     fn compare(&mut self, term: Term) -> Result<Option<Comparison>, bool> {
         let node = self.terms.node(term);
         let (TermNode::Equal(a, b) | TermNode::Less(a, b) | TermNode::AtMost(a, b)) = node else {
@@ -421,7 +422,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Returns the facts of all literals together; `None` if they contradict each other.
+    /// Returns the facts of all literals together, or `None` if they contradict each other.
     fn facts(&mut self, literals: &[(Term, Option<Atom>)]) -> Option<Facts> {
         let mut facts = Facts::default();
         for &(literal, atom) in literals {
@@ -490,7 +491,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Simplifies a conjunction; `None` if it is `false`.
+    /// Simplifies a conjunction. Returns `None` if it is `false`.
     fn conjunction(&mut self, mut list: Vec<Term>, depth: u32) -> Option<Vec<Term>> {
         for _ in 0..ROUNDS {
             list = self.terms.conjuncts(&list)?;
@@ -533,8 +534,8 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Replaces all parts of a conjunct that the facts decide. The conjunct itself is replaced only
-    /// if it is not a fact.
+    /// Replaces all parts of a conjunct that the facts decide. With `itself`, also replaces the
+    /// conjunct as a whole; this is used if it is not a fact.
     fn apply(&mut self, facts: &Facts, conjunct: Term, itself: bool) -> Term {
         let parts = self.terms.parts_of(&[conjunct]);
         let mut known: FxHashMap<Term, Term> = FxHashMap::default();
@@ -571,7 +572,7 @@ impl<'a> Simplifier<'a> {
     }
 
     /// Returns the literal to use for each literal: each end of an interval is stated once, and
-    /// consequences are dropped.
+    /// implied literals are dropped.
     fn keep(&mut self, facts: &Facts, literals: &[(Term, Option<Atom>)]) -> FxHashMap<Term, Term> {
         let mut kept: FxHashMap<Term, Term> = FxHashMap::default();
         // For each number, whether its low end and its high end must still be stated.

@@ -1,6 +1,6 @@
 //! Writes queries in SMT-LIB 2.6, and parses the values in the answers.
 //!
-//! Every part becomes a definition of its own, which preserves sharing and avoids deep nesting.
+//! Every part becomes a separate definition, which preserves sharing and avoids deep nesting.
 //! Variables are called `v0`, `v1`, … by their numbers; their names are comments.
 
 use std::fmt::Write;
@@ -171,8 +171,8 @@ const REMAINDER: Division = Division {
     unsigned: "bvurem",
 };
 
-/// Returns a division as the language defines it. The remainders of SMT-LIB's `div` and `mod` are
-/// never negative, so these agree with ours if the dividend is not negative.
+/// Returns a division as the language defines it. In SMT-LIB the remainder is never negative, so
+/// `div` and `mod` agree with the language if the dividend is not negative.
 fn total(terms: &Terms, by: &Division, a: Term, b: Term, by_zero: Option<Term>) -> String {
     let Division {
         int,
@@ -192,7 +192,7 @@ fn total(terms: &Terms, by: &Division, a: Term, b: Term, by_zero: Option<Term>) 
 }
 
 /// Parses the values in an answer to `get-value`, in order: `((v0 #b01) (v1 (- 2)) (v2 true))`.
-/// `None` if it is anything else. A number beyond 64 bits is `Err`.
+/// Returns `None` for any other text, and `Err` for a number beyond 64 bits.
 pub(crate) fn values(answer: &str, sorts: &[Sort]) -> Option<Result<Vec<i64>, TooLarge>> {
     let spaced = answer.replace('(', " ( ").replace(')', " ) ");
     let mut tokens = spaced.split_whitespace();

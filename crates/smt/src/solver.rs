@@ -4,8 +4,8 @@ use crate::{Model, Term, Terms};
 
 /// Decides whether some values for the variables make all constraints true at once.
 ///
-/// The calling protocol: pass the whole list every time. An incremental solver recognises what it
-/// has seen before, so for a path condition that grows by a constraint only that constraint costs
+/// The calling protocol: pass the whole list at every call. An incremental solver recognises
+/// earlier constraints, so if a path condition grows by one constraint, only that constraint costs
 /// time. All calls to one solver must use the same [`Terms`].
 ///
 /// ```
@@ -23,8 +23,8 @@ pub trait Solver {
 
     /// Decides whether the constraints can hold together with all conditions in `universal`, each
     /// of which must hold for *all* values of its variable. Only external solvers support
-    /// quantifiers, and only the answer "cannot" is used: a model of such a condition cannot be
-    /// checked.
+    /// quantifiers, and only the answer "unsatisfiable" is used, because a model of such a
+    /// condition cannot be checked.
     fn refute(
         &mut self,
         _terms: &mut Terms,
@@ -93,6 +93,16 @@ pub struct Statistics {
     pub external: u64,
 }
 
+impl std::ops::AddAssign for Statistics {
+    fn add_assign(&mut self, more: Statistics) {
+        self.queries += more.queries;
+        self.reused += more.reused;
+        self.cached += more.cached;
+        self.searches += more.searches;
+        self.external += more.external;
+    }
+}
+
 impl Statistics {
     /// Returns the sum of both, without the queries of the inner solver, which are part of the
     /// outer ones.
@@ -107,14 +117,14 @@ impl Statistics {
     }
 }
 
-/// The answer to a query. `Sat` and `Unsat` are certain; everything less is `Unknown`.
+/// The answer to a query. `Sat` and `Unsat` are certain; every uncertain answer is `Unknown`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// These values make every constraint true: the evaluator has checked it.
+    /// These values make every constraint true; the evaluator has checked them.
     Sat(Model),
-    /// No values make them true, whatever their size.
+    /// No values make all constraints true, whatever their size.
     Unsat,
-    /// It was not decided, and why.
+    /// The query was not decided, and why.
     Unknown(Why),
 }
 
@@ -122,12 +132,12 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// There is no solution in which every `int`, including intermediate results, is within
-    /// `-2^(bits-1) .. 2^(bits-1)`; nothing is known about larger ones.
+    /// `-2^(bits-1) .. 2^(bits-1)`; nothing is known about larger values.
     OnlyWithin {
         /// The width of the range, in bits.
         bits: u8,
     },
-    /// This limit was reached.
+    /// A limit was reached.
     Limit(String),
     /// The deadline for all queries has passed.
     Time,

@@ -7,8 +7,8 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::number;
 
-/// The type of a term. Sorts are the types of the language: they determine `<`, `/` and `%`, and
-/// when a result wraps around.
+/// The type of a term. Sorts are the types of the language: they determine the meaning of `<`, `/`
+/// and `%`, and when a result wraps around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Sort {
     /// `bool`, with the values 0 and 1.
@@ -64,7 +64,7 @@ impl Term {
     /// The constant `false`.
     pub const FALSE: Term = Term(SMALL);
 
-    /// Makes a constant that fits into the handle.
+    /// Creates a constant that fits into the handle.
     fn small(sort: Sort, value: i64) -> Option<Term> {
         let kept = value << (64 - SMALL_BITS) >> (64 - SMALL_BITS);
         let bits = value as u32 & ((1 << SMALL_BITS) - 1);
@@ -136,7 +136,7 @@ pub enum TermNode {
     Div(Term, Term),
     /// `a % b`, and `a` if `b` is 0.
     Rem(Term, Term),
-    /// `a & b` and the like, of machine integers.
+    /// `a & b` and similar operations on machine integers.
     Bits(BitOp, Term, Term),
     /// `-a`
     Negate(Term),
@@ -145,7 +145,7 @@ pub enum TermNode {
 }
 
 impl TermNode {
-    /// Returns its parts.
+    /// Returns the parts of the term.
     pub fn parts(self) -> impl Iterator<Item = Term> {
         use TermNode::*;
         let parts = match self {
@@ -184,12 +184,12 @@ pub struct Variable {
     pub name: String,
     /// Its origin.
     pub kind: Kind,
-    /// The term that stands for it.
+    /// The term that represents the variable.
     pub term: Term,
 }
 
-/// All terms of one computation, each stored once. Its methods build terms, and apply at once the
-/// simplifications that depend only on the outermost parts (see `build.rs`).
+/// All terms of one computation, each stored once. Its methods build terms, and immediately apply
+/// the simplifications that depend only on the outermost parts (see `build.rs`).
 ///
 /// ```
 /// use mazurka_smt::{Kind, Model, Sort, Terms};
@@ -227,7 +227,7 @@ fn hash(node: &TermNode, sort: Sort) -> u64 {
 }
 
 impl Terms {
-    /// Makes a set without terms, except the small constants.
+    /// Creates a set without terms, except the small constants.
     pub fn new() -> Self {
         Self::default()
     }
@@ -263,7 +263,7 @@ impl Terms {
         }
     }
 
-    /// Returns the value of a constant; `None` for every other term.
+    /// Returns the value of a constant, or `None` for every other term.
     #[inline]
     pub fn value(&self, term: Term) -> Option<i64> {
         match term.as_small() {
@@ -292,8 +292,9 @@ impl Terms {
         if truth { Term::TRUE } else { Term::FALSE }
     }
 
-    /// Returns the variable of this kind, name and sort; makes it if it is new. The same name with
-    /// another sort is another variable: on two paths a process may ask for different things.
+    /// Returns the variable of this kind, name and sort; creates it if it is new. The same name
+    /// with another sort is another variable, because a process may read inputs of different types
+    /// on two paths.
     pub fn variable(&mut self, kind: Kind, name: &str, sort: Sort) -> Term {
         let key = (kind, name.to_owned(), sort);
         if let Some(&term) = self.names.get(&key) {

@@ -1,13 +1,13 @@
-//! Operations on whole terms, part by part. Nothing here is recursive: terms may be deeper than the
-//! call stack.
+//! Operations on whole terms, part by part. No operation is recursive, because terms may be deeper
+//! than the call stack.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Term, TermNode, Terms};
 
 impl Terms {
-    /// Returns all parts of these terms, including themselves, without small constants: each once,
-    /// parts first.
+    /// Returns all parts of these terms, including themselves, without small constants. Each part
+    /// occurs once, after its own parts.
     pub fn parts_of(&self, roots: &[Term]) -> Vec<Term> {
         let mut seen = FxHashSet::default();
         let mut stack: Vec<Term> = roots.to_vec();
@@ -66,7 +66,7 @@ impl Terms {
         done.get(&term).copied().unwrap_or(term)
     }
 
-    /// Returns the same operator over other parts.
+    /// Returns a term with the same operator and other parts.
     pub(crate) fn rebuild(&mut self, term: Term, of: impl Fn(Term) -> Term) -> Term {
         let node = self.node(term);
         if node.parts().all(|part| of(part) == part) {

@@ -1,9 +1,9 @@
 //! How futures are polled: the context of a polling thread, its timers, and the loop.
 //!
-//! A thread polls one future at a time. Its [`Context`] holds what the future needs of the loop:
+//! A thread polls one future at a time. Its [`Context`] holds what the future needs from the loop:
 //! the timers that the loop waits for, and whether the future yields. In a model, a timer may end a
-//! wait at any moment. Then the earliest one has fired, and the clock of the thread, which only
-//! timers move, shows its time.
+//! wait at any moment. The earliest one then fires, and sets the clock of the thread to its
+//! deadline; nothing else moves that clock.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -15,10 +15,10 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context as PollContext, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use mazurka_rt::facade::{self, Bell};
+use mazurka_rt::facade::{self, ThreadWaker};
 
 use crate::runtime::Shared;
-use crate::task::{Family, Id};
+use crate::task::{ChildTasks, Id};
 
 /// A location in the user's source.
 pub(crate) type Place = &'static Location<'static>;
@@ -42,11 +42,11 @@ pub(crate) struct Context {
     pub runtime: Arc<Shared>,
     pub id: Option<Id>,
     /// The tasks that it has started.
-    pub family: mazurka_rt::sync::Arc<Family>,
-    /// Whether it is polling, so that it must not block.
-    pub polls: Cell<bool>,
+    pub children: mazurka_rt::sync::Arc<ChildTasks>,
+    /// Whether it is polling a future, so that it must not block.
+    pub is_polling: Cell<bool>,
     /// Number of polls so far.
-    pub rounds: Cell<u64>,
+    pub poll_count: Cell<u64>,
     /// Whether the current poll follows the end of a timer.
     by_timer: Cell<bool>,
     /// Where the future has yielded, if it has.
@@ -90,7 +90,7 @@ impl Drop for Entered {
 /// Panics if the thread is polling a future.
 #[track_caller]
 pub(crate) fn may_block() {
-    if current().is_some_and(|context| context.polls.get()) {
+    if current().is_some_and(|context| context.is_polling.get()) {
         panic!(
             "Cannot block the current thread from within a runtime. This happens because a function \
              attempted to block the current thread while the thread is being used to drive asynchronous tasks."
@@ -103,11 +103,11 @@ pub(crate) fn blocking<R>(f: impl FnOnce() -> R) -> R {
     struct Polls(Rc<Context>, bool);
     impl Drop for Polls {
         fn drop(&mut self) {
-            self.0.polls.set(self.1);
+            self.0.is_polling.set(self.1);
         }
     }
     let _polls = current().map(|context| {
-        let before = context.polls.replace(false);
+        let before = context.is_polling.replace(false);
         Polls(context, before)
     });
     f()
@@ -185,16 +185,16 @@ impl Context {
     pub fn new(
         runtime: Arc<Shared>,
         id: Option<Id>,
-        family: mazurka_rt::sync::Arc<Family>,
+        children: mazurka_rt::sync::Arc<ChildTasks>,
         waker: Waker,
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
             runtime,
             id,
-            family,
-            polls: Cell::new(false),
-            rounds: Cell::new(0),
+            children,
+            is_polling: Cell::new(false),
+            poll_count: Cell::new(0),
             by_timer: Cell::new(false),
             yielded: Cell::new(None),
             waker,
@@ -206,7 +206,7 @@ impl Context {
 
     /// Records that the future yields. Returns false if the loop does not poll it directly, so that
     /// its waker must be called.
-    pub fn yields(&self, waker: &Waker, place: Place) -> bool {
+    pub fn record_yield(&self, waker: &Waker, place: Place) -> bool {
         let direct = self.waker.will_wake(waker);
         if direct {
             self.yielded.set(Some(place));
@@ -217,20 +217,20 @@ impl Context {
     /// Polls a future once.
     pub fn poll<F: Future + ?Sized>(self: &Rc<Self>, future: Pin<&mut F>) -> Poll<F::Output> {
         let _entered = Entered::new(Some(self.clone()));
-        let _polls = Polling(self.clone(), self.polls.replace(true));
-        self.rounds.set(self.rounds.get() + 1);
+        let _polls = Polling(self.clone(), self.is_polling.replace(true));
+        self.poll_count.set(self.poll_count.get() + 1);
         future.poll(&mut PollContext::from_waker(&self.waker))
     }
 
     /// Runs code of the future other than polling it, such as its destructor.
     pub fn within<R>(self: &Rc<Self>, f: impl FnOnce() -> R) -> R {
         let _entered = Entered::new(Some(self.clone()));
-        let _polls = Polling(self.clone(), self.polls.replace(true));
+        let _polls = Polling(self.clone(), self.is_polling.replace(true));
         f()
     }
 
     /// Waits until the future has to be polled again.
-    pub fn wait(&self, bell: &Bell) {
+    pub fn wait(&self, thread_waker: &ThreadWaker) {
         self.by_timer.set(false);
         if let Some(place) = self.yielded.take() {
             return facade::yield_at(place);
@@ -247,16 +247,17 @@ impl Context {
             deadlines.map(|timer| timer.deadline).min()
         };
         let Some(earliest) = earliest else {
-            return bell.wait();
+            return thread_waker.wait();
         };
         let in_model = facade::in_model();
-        let woken = bell.wait_or_time_out(earliest.saturating_duration_since(Instant::now()));
+        let woken =
+            thread_waker.wait_or_time_out(earliest.saturating_duration_since(Instant::now()));
         if !in_model {
             return self.fire_until(Instant::now());
         }
         if !woken {
             self.by_timer.set(true);
-            self.time_passes(earliest.saturating_duration_since(start()));
+            self.set_clock(earliest.saturating_duration_since(start()));
             self.fire_until(earliest);
         }
     }
@@ -270,14 +271,14 @@ impl Context {
     }
 
     /// Moves the clock of the thread.
-    pub fn time_passes(&self, to: Duration) {
+    pub fn set_clock(&self, to: Duration) {
         self.now.set(self.now.get().max(to));
     }
 
     /// Advances the clock of the thread, and ends the timers that are due by then.
     pub fn advance(&self, by: Duration) {
         let to = self.now.get() + by;
-        self.time_passes(to);
+        self.set_clock(to);
         self.fire_until(start() + to);
     }
 
@@ -310,7 +311,7 @@ struct Polling(Rc<Context>, bool);
 
 impl Drop for Polling {
     fn drop(&mut self) {
-        self.0.polls.set(self.1);
+        self.0.is_polling.set(self.1);
     }
 }
 

@@ -59,8 +59,8 @@
 //! - [`select!`] starts with any of its branches, and all are explored; tokio starts with a random
 //!   one. With `biased;` it starts with the first.
 //! - There is no budget: a task that is always ready is not forced to yield.
-//! - As in tokio, `lock_owned` and its kin take std's `Arc`; that of `mazurka_rt` cannot be the
-//!   type of `self`.
+//! - As in tokio, `lock_owned` and its variants take std's `Arc`; that of `mazurka_rt` cannot be
+//!   the type of `self`.
 //! - The steps of one object are ordered by happens-before, so data races that tokio's own
 //!   orderings would allow are not found. `mazurka-loom` explores tokio's own code.
 //! - Missing, so that a use does not compile: `fs`, `io`, `net`, `process`, `signal`, `LocalSet`,

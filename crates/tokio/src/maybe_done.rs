@@ -18,7 +18,7 @@ pub enum MaybeDone<F: Future> {
 impl<F: Future> Unpin for MaybeDone<F> {}
 
 impl<F: Future> MaybeDone<F> {
-    /// Starts with the future.
+    /// TaskStart with the future.
     pub fn new(future: impl IntoFuture<IntoFuture = F>) -> Self {
         Self::Waiting(Box::pin(future.into_future()))
     }

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use mazurka_rt::facade::{Bell, Gate};
+use mazurka_rt::facade::{Gate, ThreadWaker};
 
 use crate::drive::{Context, Entered, NO_RUNTIME, Place, current};
-use crate::task::{Family, Id, JoinHandle, Starts};
+use crate::task::{ChildTasks, Id, JoinHandle, TaskStart};
 
 /// The shared state of a runtime and its handles.
 pub(crate) struct Shared {
@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     /// Number of threads that run the runtime.
     runners: AtomicUsize,
     /// The tasks that were started from outside the runtime.
-    pub family: mazurka_rt::sync::Arc<Family>,
+    pub children: mazurka_rt::sync::Arc<ChildTasks>,
     place: Place,
 }
 
@@ -127,7 +127,7 @@ impl Builder {
             flavor: self.flavor,
             gate,
             runners: AtomicUsize::new(0),
-            family: Family::new(None),
+            children: ChildTasks::new(None),
             place,
         });
         shared.enter("make", place);
@@ -160,7 +160,7 @@ impl Runtime {
         &self.handle
     }
 
-    /// Starts a task.
+    /// TaskStart a task.
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -170,7 +170,7 @@ impl Runtime {
         self.handle.spawn(future)
     }
 
-    /// Starts a thread for a blocking function.
+    /// TaskStart a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
     where
@@ -207,17 +207,17 @@ impl Runtime {
 impl Drop for Runtime {
     fn drop(&mut self) {
         let shared = &self.handle.shared;
-        let polls = current().is_some_and(|context| context.polls.get());
-        if polls && !mazurka_rt::thread::panicking() {
+        let is_polling = current().is_some_and(|context| context.is_polling.get());
+        if is_polling && !mazurka_rt::thread::panicking() {
             panic!(
                 "Cannot drop a runtime in a context where blocking is not allowed. This happens \
                  when a runtime is dropped from within an asynchronous context."
             );
         }
         // In a current-thread runtime, no task is polled any more.
-        shared.family.abort_all(shared.place);
+        shared.children.abort_all(shared.place);
         shared.leave("shut down", shared.place);
-        shared.family.await_ends(shared.place);
+        shared.children.await_ends(shared.place);
     }
 }
 
@@ -275,24 +275,24 @@ impl Handle {
         Ok(Self { shared })
     }
 
-    /// Starts a task.
+    /// TaskStart a task.
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Starts::task(&self.shared, Location::caller()).spawn(future)
+        TaskStart::task(&self.shared, Location::caller()).spawn(future)
     }
 
-    /// Starts a thread for a blocking function.
+    /// TaskStart a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        Starts::task(&self.shared, Location::caller()).spawn_blocking(func)
+        TaskStart::task(&self.shared, Location::caller()).spawn_blocking(func)
     }
 
     /// Runs a future to completion on this thread. It does not run a current-thread runtime.
@@ -306,7 +306,7 @@ impl Handle {
     }
 
     fn run<F: Future>(&self, future: F, runs: bool, place: Place) -> F::Output {
-        if current().is_some_and(|context| context.polls.get()) {
+        if current().is_some_and(|context| context.is_polling.get()) {
             panic!(
                 "Cannot start a runtime from within a runtime. This happens because a function \
                  (like `block_on`) attempted to block the current thread while the thread is being \
@@ -314,10 +314,10 @@ impl Handle {
             );
         }
         let shared = &self.shared;
-        let bell = Bell::new(place);
-        let waker = Waker::from(bell.clone());
-        let family = shared.family.clone();
-        let context = Rc::new(Context::new(shared.clone(), None, family, waker));
+        let thread_waker = ThreadWaker::new(place);
+        let waker = Waker::from(thread_waker.clone());
+        let children = shared.children.clone();
+        let context = Rc::new(Context::new(shared.clone(), None, children, waker));
         let mut future = pin!(future);
         // For the first thread that runs a current-thread runtime, the gate is already closed.
         let others = if runs {
@@ -345,7 +345,7 @@ impl Handle {
             if runs {
                 shared.leave("wait", place);
             }
-            context.wait(&bell);
+            context.wait(&thread_waker);
             if runs {
                 shared.enter("poll", place);
             }
@@ -355,8 +355,8 @@ impl Handle {
     /// Sets the runtime of this thread until the guard is dropped.
     pub fn enter(&self) -> EnterGuard<'_> {
         let shared = self.shared.clone();
-        let family = shared.family.clone();
-        let context = Context::new(shared, None, family, Waker::noop().clone());
+        let children = shared.children.clone();
+        let context = Context::new(shared, None, children, Waker::noop().clone());
         EnterGuard {
             _entered: Entered::new(Some(Rc::new(context))),
             handle: PhantomData,
@@ -390,7 +390,7 @@ impl fmt::Debug for EnterGuard<'_> {
 
 /// Whether the current thread is polling in a current-thread runtime.
 pub(crate) fn on_current_thread() -> bool {
-    current().is_some_and(|context| context.runtime.gate.is_some() && context.polls.get())
+    current().is_some_and(|context| context.runtime.gate.is_some() && context.is_polling.get())
 }
 
 /// Returns the identifier of the task that the thread polls.

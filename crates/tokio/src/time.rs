@@ -1,8 +1,9 @@
 //! Time: in a model it does not pass, and a timer may end whenever its task waits.
 //!
 //! The loop that polls a task waits for its timers, and the earliest of them may end each such
-//! wait. A task that a message has woken may also find its timer ended when it looks again: that is
-//! a choice. At its first look, right after the timer was made, the timer has not ended.
+//! wait. A task that a message has woken may also find that its timer has ended when it polls it
+//! again: that is a choice. At its first poll, right after the timer was made, the timer has not
+//! ended.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -130,7 +131,7 @@ impl SubAssign<Duration> for Instant {
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Sleep {
     timer: Arc<Timer>,
-    /// The number of polls of its task when it was made; `None` once it was polled later.
+    /// The number of polls of its task when it was made; `None` after it was polled.
     made: Option<u64>,
     place: Place,
 }
@@ -154,7 +155,7 @@ impl Sleep {
         let context = drive::current().expect(NO_RUNTIME);
         Self {
             timer: Timer::new(deadline),
-            made: Some(context.rounds.get()).filter(|_| deadline > drive::now()),
+            made: Some(context.poll_count.get()).filter(|_| deadline > drive::now()),
             place,
         }
     }
@@ -173,12 +174,12 @@ impl Sleep {
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
         self.timer = Timer::new(deadline.0);
         let context = drive::current();
-        let round = context.map_or(0, |context| context.rounds.get());
+        let round = context.map_or(0, |context| context.poll_count.get());
         self.made = Some(round).filter(|_| deadline.0 > drive::now());
     }
 
-    /// Waits. With `looks`, the timer may already have ended.
-    fn poll_elapsed(&mut self, cx: &mut Context<'_>, looks: bool) -> Poll<()> {
+    /// Waits. With `may_have_ended_before`, the timer may have ended before this poll.
+    fn poll_elapsed(&mut self, cx: &mut Context<'_>, may_have_ended_before: bool) -> Poll<()> {
         if self.timer.has_fired() {
             return Poll::Ready(());
         }
@@ -191,10 +192,14 @@ impl Sleep {
             return Poll::Pending;
         }
         let context = drive::current().expect(NO_RUNTIME);
-        let first = self.made.take() == Some(context.rounds.get());
-        if looks && !first && context.may_have_ended(&self.timer) && ended_already(self.place) {
+        let first = self.made.take() == Some(context.poll_count.get());
+        if may_have_ended_before
+            && !first
+            && context.may_have_ended(&self.timer)
+            && ended_already(self.place)
+        {
             self.timer.fire();
-            context.time_passes(drive::since_start(self.timer.deadline));
+            context.set_clock(drive::since_start(self.timer.deadline));
             return Poll::Ready(());
         }
         self.timer.arm(cx.waker());

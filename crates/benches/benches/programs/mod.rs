@@ -1,4 +1,5 @@
-//! Compiled programs of the corpus, and exhaustive searches without what a command adds.
+//! Compiled programs of the corpus, and exhaustive searches without the additional work of a
+//! command.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ pub fn program(name: &str, size: u64) -> Arc<Code> {
     Arc::new(mazurka_lang::compile(&checked, text).expect("a program that can be explored"))
 }
 
-/// Searches all of it with one worker.
+/// Explores the whole program with one worker.
 pub fn search(code: &Arc<Code>, algorithm: Algorithm) -> Counts {
     let limits = Limits::default();
     let mut machine = Machine::new(Arc::clone(code), limits.local);

@@ -36,12 +36,19 @@ impl WeakProgram {
         let world = world();
         if matches!(
             world.stop,
-            Some(SearchStop::Restart | SearchStop::OutOfTime)
+            Some(SearchStop::Restart | SearchStop::OutOfTime | SearchStop::Raced)
         ) {
             world.stop = None;
             world.forget_places();
         }
+        world.has_raced = false;
         self.begun = false;
+    }
+
+    /// Whether the search has met accesses that no event orders, as the use of a block that another
+    /// thread frees: other orders of them may lead elsewhere, and are not explored.
+    pub fn has_raced(&self) -> bool {
+        world().has_raced
     }
 
     /// Whether races are allowed. No memory model of C allows them.
@@ -247,6 +254,11 @@ impl Program for WeakProgram {
     /// restart.
     fn differs(&mut self, _: ThreadId) {
         let what = "the program does not do the same again with the same answers".to_owned();
-        world().stop.get_or_insert(SearchStop::Refused(what));
+        let stop = if world().has_raced {
+            SearchStop::Raced
+        } else {
+            SearchStop::Refused(what)
+        };
+        world().stop.get_or_insert(stop);
     }
 }

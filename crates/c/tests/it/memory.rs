@@ -44,7 +44,7 @@ pub fn explore_weakly(memory: &str) {
         };
         let found = visit(&mut program, memory, &Limits::default(), &mut look);
         match program.stopped() {
-            None => {
+            None | Some(SearchStop::Raced) => {
                 let counts = [complete, deadlocks, blocked, discarded];
                 break (found, counts);
             }

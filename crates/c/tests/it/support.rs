@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mazurka_c::{Machine, SearchStop, Settings, load, shim_source};
-use mazurka_core::{Limits, Narrator, Schedule};
+use mazurka_core::{Bound, Limits, Narrator, Schedule};
 use mazurka_explore::{Algorithm, Goal, Search};
 
 /// What was found.
@@ -283,19 +283,22 @@ fn worker() {
         limits: Limits::default(),
         goal: Goal::Everything,
     };
-    let found = loop {
+    let mut found = loop {
         let found = search.run(
             &mut machine,
             &mut |_| std::ops::ControlFlow::Continue(()),
             &mut (),
         );
         match machine.stopped() {
-            None => break found,
+            None | Some(SearchStop::Raced) => break found,
             Some(SearchStop::Restart) => machine.start_again(),
             Some(SearchStop::Refused(what)) => return println!("\nrefused=== {what}"),
             Some(SearchStop::OutOfTime) => unreachable!("there is no limit"),
         }
     };
+    if machine.has_raced() {
+        found.add_bound(Bound::DataRaces);
+    }
     println!(
         "\nexecutions=== {}",
         found.counts.traces.unwrap_or(found.counts.executions)

@@ -646,3 +646,70 @@ fn what_ends_or_holds_up_the_tool_is_told() {
         assert!(code == 3 && err.contains(words), "{code} {out}{err}");
     }
 }
+
+/// Which comes first is decided by plain accesses, which are explored in one order only.
+#[test]
+fn what_follows_a_data_race_is_not_verified() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("t.c").display().to_string();
+    let source = "#include <pthread.h>\n\
+        static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\nstatic int x;\n\
+        static void *set(void *p) { x = 1; return p; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, set, 0);\n\
+        if (x) { pthread_mutex_lock(&m); pthread_mutex_lock(&m); }\n\
+        pthread_join(t, 0); return 0; }\n";
+    fs::write(&file, source).expect("a program");
+    for memory in ["sc", "rc11"] {
+        let deadlock = ["check", &file, "--memory", memory, "--property", "deadlock"];
+        let (code, out, err) = mazurka(&deadlock);
+        assert!(
+            code == 2 && out.contains("what follows a data race was not explored"),
+            "{memory}: {out}{err}"
+        );
+        let all = ["check", &file, "--memory", memory, "--keep-going"];
+        let (code, out, err) = mazurka(&all);
+        assert!(
+            code == 1 && out.contains("not searched exhaustively"),
+            "{memory}: {out}{err}"
+        );
+        let (code, out, err) = mazurka(&["check", &file, "--memory", memory]);
+        assert!(code == 1 && out.contains("data race on `x`"), "{out}{err}");
+    }
+    // With races allowed, the accesses are steps.
+    let steps = ["check", &file, "--allow-races", "--property", "deadlock"];
+    let (code, out, err) = mazurka(&steps);
+    assert!(code == 1 && out.contains("deadlock"), "{out}{err}");
+}
+
+/// To initialise a semaphore is not a step, so the search does not know that waiting depends on it.
+#[test]
+fn a_search_ends_where_a_race_makes_a_step_impossible() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("t.c").display().to_string();
+    let source = "#include <pthread.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n\
+        static atomic_int u;\nstatic sem_t s;\n\
+        static void *one(void *p) { sem_wait(&s); u = 1; return p; }\n\
+        static void *two(void *p) { u = 2; return p; }\n\
+        int main(void) { pthread_t s1, s2;\n\
+        pthread_create(&s1, 0, one, 0); pthread_create(&s2, 0, two, 0);\n\
+        u = 3; sem_init(&s, 0, 1); pthread_join(s2, 0); return 0; }\n";
+    fs::write(&file, source).expect("a program");
+    for engine in ["optimal", "source", "dpor", "sleep"] {
+        let races = ["explore", &file, "--allow-races", "--algorithm", engine];
+        let (code, out, err) = mazurka(&races);
+        assert!(
+            code == 2 && out.contains("what follows a data race was not explored"),
+            "{engine}: {out}{err}"
+        );
+    }
+    let (code, out, err) = mazurka(&["check", &file, "--allow-races"]);
+    assert!(code == 2 && out.starts_with("inconclusive"), "{out}{err}");
+    let (code, out, err) = mazurka(&["check", &file]);
+    assert!(code == 1 && out.contains("data race on `s`"), "{out}{err}");
+}

@@ -20,7 +20,7 @@ pub struct CoverRecord {
     /// A run to a state in which the condition holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Run>,
-    /// The engine that looked for it.
+    /// The engine that searched for it.
     pub algorithm: String,
     /// The counts of its search.
     pub counts: Counts,

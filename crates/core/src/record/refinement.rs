@@ -33,7 +33,7 @@ pub struct RefinementRecord {
 pub enum RefinementAnswer {
     /// Every run is a run of the specification.
     Holds,
-    /// Some run is not.
+    /// Some run is not a run of the specification.
     Broken,
     /// No such run was found, but not all runs were explored.
     Open,

@@ -1,4 +1,4 @@
-//! Estimates, from a sample of executions, how much of the traces it has seen.
+//! Estimates which share of the traces a sample of executions has met.
 //!
 //! Good, "The population frequencies of species and the estimation of population parameters",
 //! Biometrika 40, 1953: the probability that the next execution has a trace that was not met before
@@ -12,17 +12,17 @@
 //! | S, the species that were met | [`TraceEstimate::different`] |
 //! | f₁, f₂: species met once, twice | [`TraceEstimate::once`], [`TraceEstimate::twice`] |
 //!
-//! Both estimates assume that executions are drawn independently, by the same rule. They say
-//! nothing about single traces: an improbable trace may be the one with the bug.
+//! Both estimates assume that executions are drawn independently, by the same rule. They do not
+//! apply to single traces: an improbable trace may be the one with the bug.
 
 use serde::{Deserialize, Serialize};
 
-/// How executions were drawn, and how much of the traces they have seen.
+/// How executions were drawn, and which share of the traces they have met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampleRecord {
     /// `random`, `pct`, `pos`, `urw` or `surw`.
     pub method: String,
-    /// The seed, which draws the same executions again.
+    /// The seed. The same seed draws the same executions again.
     pub seed: u64,
     /// `pct`: the number of ordering constraints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,13 +30,13 @@ pub struct SampleRecord {
     /// Number of executions drawn, including incomplete ones. If a violation ended the sample, the
     /// last of them shows it.
     pub runs: u64,
-    /// How much they have seen; `None` if a violation has ended the sample, if no execution was
-    /// complete, or if it is not known which of them are equivalent.
+    /// The estimated share of the traces that they have met; `None` if a violation has ended the
+    /// sample, if no execution was complete, or if it is not known which executions are equivalent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<TraceEstimate>,
 }
 
-/// How much of the traces of a program a sample has seen.
+/// An estimate of the share of a program's traces that a sample has met.
 ///
 /// ```
 /// use mazurka_core::record::TraceEstimate;
@@ -45,7 +45,7 @@ pub struct SampleRecord {
 /// let seen = TraceEstimate::of([4, 2, 1, 1]).unwrap();
 /// assert_eq!((seen.executions, seen.different), (8, 4));
 /// assert_eq!((seen.unseen, seen.at_least), (0.25, 4));
-/// // What was always met again says that there is nothing else.
+/// // If every trace was met again, there are probably no others.
 /// assert_eq!(TraceEstimate::of([5, 3]).unwrap().covered(), 1.0);
 /// assert_eq!(TraceEstimate::of([]), None);
 /// ```

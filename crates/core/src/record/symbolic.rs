@@ -10,7 +10,7 @@ use super::{Binding, Ending, PathEvent};
 pub struct SymbolicStates {
     /// Which states were merged: `none`, `paper` or `canonical`.
     pub por: String,
-    /// Whether states were dropped whose path had been expanded.
+    /// Whether states were dropped whose path had already been expanded.
     pub prefix_pruning: bool,
     /// Whether states were dropped whose path condition is unsatisfiable.
     pub feasible: bool,
@@ -23,9 +23,9 @@ pub struct SymbolicStates {
     /// The mishaps that can happen, during a run or at its end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mishaps: Vec<SymbolicMishap>,
-    /// The states at the end, up to the number asked for.
+    /// The states at the end, up to the requested number.
     pub listed: Vec<SymbolicStateRecord>,
-    /// States that a limit has left unexpanded, up to the number asked for.
+    /// States that a limit has left unexpanded, up to the requested number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<SymbolicStateRecord>,
 }
@@ -46,11 +46,11 @@ pub struct SymbolicStateRecord {
     /// The mishaps of the final state, for some of the values that end here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mishaps: Vec<String>,
-    /// The symbolic path: its events, if asked for.
+    /// The symbolic path: its events, if requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<PathEvent>,
-    /// Initial values (and inputs) from which a run ends here; it was run with them. Empty if there
-    /// are none to choose, or the solver finds none.
+    /// Initial values (and inputs) from which a run ends here, confirmed by a run. Empty if there
+    /// are no values to choose, or if the solver finds none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub example: Vec<Binding>,
 }

@@ -12,7 +12,7 @@ pub struct ComparedRuns {
     /// The first two dependent steps that are in another order in the other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<OtherOrder>,
-    /// If there are none: the first step that the other run does not have.
+    /// If there are no such steps: the first step that the other run does not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<usize>,
     /// If there is no such step: whether the other run continues.

@@ -117,7 +117,7 @@ fn ticks_come_between_the_steps_of_others() {
     assert!(summary.is_complete(), "{summary}");
 }
 
-/// Who waits for a third tick gets it, whatever the others wait for.
+/// A thread that waits for a third tick gets it, whatever the others wait for.
 #[test]
 fn a_late_tick_ends_a_wait() {
     let (found, deadlock) = outcomes(|| {
@@ -132,7 +132,7 @@ fn a_late_tick_ends_a_wait() {
         all
     });
     assert_eq!((found, deadlock), (vec![true], false));
-    // A deadlock of the others is none of the ticker's.
+    // The other threads can deadlock although the ticker does not.
     let (found, deadlock) = outcomes(|| {
         let ticks = tick(TIME);
         (0..3).for_each(|_| _ = ticks.recv());

@@ -59,7 +59,7 @@ fn several_receivers_share_the_messages() {
 }
 
 #[test]
-fn ends_that_are_gone_are_told() {
+fn dropped_ends_are_reported() {
     let found = outcomes(|| {
         let (s, r) = bounded::<u32>(1);
         let sender = thread::spawn(move || (s.send(1).is_ok(), s.send(2).is_ok()));

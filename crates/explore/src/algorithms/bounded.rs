@@ -8,9 +8,9 @@
 //! that some run reaches within the limit is met, and the search finds everything that a search
 //! without merging finds within the limit.
 //!
-//! A state may be expanded once for each depth up to the limit, though that is rare. So this search
-//! is used only after an ordinary search has reached the limit. It is never reduced, because a
-//! postponed step may come after the limit.
+//! In principle a state may be expanded once for each depth up to the limit; in practice this is
+//! rare. So this search is used only after an ordinary search has reached the limit. It is never
+//! reduced, because a postponed step may come after the limit.
 
 use hashbrown::hash_table::Entry;
 use mazurka_core::{Event, Fingerprint, Semantics};
@@ -39,7 +39,7 @@ impl<M> Bounded<M> {
         self.inner
     }
 
-    /// Notes the depth of a state. Returns its smallest depth so far, if it was met before.
+    /// Records the depth of a state. Returns the smallest depth at which it was met before, if any.
     fn meet_at(&mut self, print: Fingerprint, depth: u64) -> Option<u64> {
         let hash = |print: Fingerprint| print.bits() as u64;
         let same = |(known, _): &(Fingerprint, u64)| *known == print;
@@ -77,7 +77,7 @@ impl<M: Memory> Memory for Bounded<M> {
     }
 }
 
-/// The memory that stores nothing.
+/// The memory that stores no states.
 impl Memory for () {
     type Mark = ();
 

@@ -16,16 +16,16 @@ pub(super) struct Branches {
 
 #[derive(Debug)]
 struct Branching {
-    /// Range of its processes in `ready`, and the position of the next one to try.
+    /// The range of the processes of the state in `ready`, and the position of the next one to try.
     first: usize,
     next: usize,
     end: usize,
-    /// The outcomes left to try for the process that has just returned.
+    /// The outcomes that remain to be tried for the process that has just returned.
     again: Option<SmallVec<[i64; 1]>>,
 }
 
 impl Branches {
-    /// Adds the state that the program has reached. All its ready processes are to be tried.
+    /// Adds the state that the program has reached. All its ready processes will be tried.
     pub fn enter<E: Execution>(&mut self, program: &E) {
         let first = self.ready.len();
         let processes = program.processes().in_order().iter();
@@ -46,7 +46,7 @@ impl Branches {
             .map_or(&[], |state| &self.ready[state.first..state.end])
     }
 
-    /// Tries only this process in the last state, in which nothing has been tried.
+    /// Tries only this process in the last state. No process was tried there before.
     pub fn try_only(&mut self, process: ProcessId) {
         if let Some(state) = self.states.last_mut() {
             self.ready.truncate(state.first);

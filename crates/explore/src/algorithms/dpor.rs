@@ -22,39 +22,39 @@
 //!   an object are dependent, so that they are totally ordered. Here a step may claim several
 //!   objects, and reads commute: with the last race only, traces are lost (found by random
 //!   programs).
-//! - In a state only the next steps of these processes are checked: the one that made the last
-//!   step, one that it started, and those whose next steps conflict with the last step. For the
-//!   others the paper finds what it found in the state before.
+//! - In a state only some processes have their next steps checked: the process that made the last
+//!   step, a process that it started, and those whose next steps conflict with the last step. For
+//!   the others the paper finds the same races as in the previous state.
 //! - *The added process* (errata E11): the paper may take any q of E. Here p is taken if it is
-//!   ready and awake: if p's first step from there does not start the reversal, running it shows,
-//!   as races of their own, the steps that must come before it. If p sleeps, it is not run, and
-//!   nothing shows these steps. So if p sleeps or is not ready, one of the initials of what happens
+//!   ready and awake. If p's first step from there does not start the reversal, the steps that must
+//!   come before it are found as further races when p runs. If p sleeps, it is not run, and these
+//!   steps are not found. So if p sleeps or is not ready, one of the initials of what happens
 //!   before p's step (and after i) is added, unless one of them is in the backtrack set or sleeps:
 //!   everything that starts with a sleeping initial has been explored. If no initial is ready, all
 //!   ready processes are added.
-//! - *Locks*: two acquisitions of a lock may be co-enabled, an acquisition and a release never. So
-//!   an acquisition, made or waiting, races with the acquisition before it.
-//! - *Joins* are checked when they are made: before that it is not known that the joined process
-//!   ends.
+//! - *Locks*: two acquisitions of a lock may be co-enabled; an acquisition and a release are not.
+//!   So an acquisition, made or waiting, races with the acquisition before it.
+//! - *Joins* are checked when they are made, because it is not known earlier whether the joined
+//!   process ends.
 //! - *Guards* (errata E3): a guarded step races with every event that conflicts with it and is not
-//!   in its program past, because the guard may have been open long before the last of them; there
-//!   all ready processes are added.
+//!   in its program past, because the guard may have been open long before the last of them. In the
+//!   states before these events all ready processes are added.
 //! - *Outcomes* of `choose`: a process is run with all of them, and sleeps as a whole.
 //!
-//! [`DporAwake`] is the algorithm of Figure 2.5 as it stands, without sleep sets, to compare with:
-//! it may meet a trace several times, and how often depends on the order of the processes
-//! (Example 5). No process sleeps, so the rule for sleeping ones is not needed.
+//! [`DporAwake`] is the algorithm of Figure 2.5 as printed, without sleep sets, for comparison: it
+//! may meet a trace several times, and how often depends on the order of the processes (Example 5).
+//! No process sleeps, so the rule for sleeping ones is not needed.
 //!
-//! Why this is enough: let w be a run from a state that is missed, and x a process that is explored
-//! there. Let g be the first event of w that depends on x's step, and p its process. If p is ready
-//! and awake, it is explored too, and its first event in w comes before x's, or x is not in w;
-//! repeat the argument with p. Otherwise an initial of g's past is explored or sleeps, and all of
-//! that past is in w: w starts with that initial, so it is not missed.
+//! Why no trace is missed: let w be a run from a state that is missed, and x a process that is
+//! explored there. Let g be the first event of w that depends on x's step, and p its process. If p
+//! is ready and awake, it is explored too, and its first event in w comes before x's, or x is not
+//! in w; repeat the argument with p. Otherwise an initial of g's past is explored or sleeps, and
+//! all of that past is in w: w starts with that initial, so it is not missed.
 //!
-//! Tried and dropped, because random programs lost traces: the past of p before its step instead of
-//! the past of the step (if p sleeps); the initials of notdep(i, S).p, as in Source-DPOR (if p is
-//! not ready: a process that only happened to run before p does not start w, and the argument
-//! becomes circular).
+//! Tried and dropped, because random programs lost traces: using the past of p before its step
+//! instead of the past of the step (if p sleeps); using the initials of notdep(i, S).p, as in
+//! Source-DPOR (if p is not ready: a process that runs before p by chance does not start w, and the
+//! argument becomes circular).
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 
@@ -64,14 +64,14 @@ use crate::drive::driver::RacingStep;
 use crate::relations::catalogue::conflict;
 use crate::relations::set::{Set, for_each};
 
-/// The reversals of DPOR, with or without sleep sets.
+/// The rule by which DPOR reverses races, with or without sleep sets.
 #[derive(Debug)]
 pub(crate) struct Persistent<const SLEEPS: bool>;
 
-/// The policy.
+/// The policy of DPOR with sleep sets.
 pub(crate) type Dpor<S> = Reducing<S, Persistent<true>>;
 
-/// The policy without sleep sets.
+/// The policy of DPOR without sleep sets.
 pub(crate) type DporAwake<S> = Reducing<S, Persistent<false>>;
 
 impl<S: Set, const SLEEPS: bool> Reducing<S, Persistent<SLEEPS>> {
@@ -102,7 +102,7 @@ impl<S: Set, const SLEEPS: bool> Reducing<S, Persistent<SLEEPS>> {
                     let (races, past) = self.races(process, &claims);
                     self.reverse((&races, step), process, &past);
                 }
-                // A lock that is free is checked when it is taken.
+                // A free lock is checked when it is taken.
                 Wait::Lock if status == Status::Ready => {}
                 Wait::Lock => {
                     self.order.push_virtual(process, &claims);
@@ -129,8 +129,8 @@ impl<S: Set, const SLEEPS: bool> Reducing<S, Persistent<SLEEPS>> {
         (races, past)
     }
 
-    /// Reverses the races of the last event, an acquisition, made or not. The reversal removes the
-    /// critical section that it followed, so only its program past counts.
+    /// Reverses the races of the last event, which is an acquisition, made or waiting. The reversal
+    /// removes the critical section that it followed, so only its program past counts.
     fn reverse_last(&mut self, process: ProcessId, step: RacingStep) {
         let last = self.order.len() - 1;
         let (races, past) = (
@@ -141,7 +141,7 @@ impl<S: Set, const SLEEPS: bool> Reducing<S, Persistent<SLEEPS>> {
         self.reverse((&races, step), process, &past);
     }
 
-    /// Reverses the races of the last event, a join, which may touch something after it has joined.
+    /// Reverses the races of the last event, a join, which may access objects after it has joined.
     fn reverse_join(&mut self, process: ProcessId) {
         let last = &self.order.events[self.order.len() - 1];
         let (races, past) = (last.races.clone(), last.before.clone());
@@ -149,7 +149,7 @@ impl<S: Set, const SLEEPS: bool> Reducing<S, Persistent<SLEEPS>> {
         self.reverse((&races, step), process, &past);
     }
 
-    /// Makes sure that a step of a process, with its past, is also tried before each event that it
+    /// Ensures that a step of a process, with its past, is also tried before each event that it
     /// races with.
     fn reverse(&mut self, (races, step): (&S, RacingStep), process: ProcessId, past: &S) {
         let Self {

@@ -1,7 +1,7 @@
 //! The engines by name, and by their requirements on a program.
 //!
-//! [`Stateless`] lists those that cover any program; [`Algorithm`] also has those that compare
-//! states and those that only sample.
+//! [`Stateless`] lists the algorithms for any program; [`Algorithm`] also contains those that
+//! compare states and those that only sample.
 
 use std::ops::ControlFlow;
 use std::str::FromStr;
@@ -51,11 +51,11 @@ pub enum Algorithm {
     Source,
     /// Each trace exactly once.
     Optimal,
-    /// Source sets, and sleep sequences to known states.
+    /// Source sets, and sleep sequences that lead to known states.
     Context(Variant),
-    /// Each state once, from each of them as few processes as are enough.
+    /// Each state once; from each state only as many processes as necessary.
     Stateful,
-    /// Each state once, kept or reduced in another way.
+    /// Each state once, with other options for storing or reducing states.
     StatefulAs(Merging),
     /// Some executions, drawn at random.
     Sample(Sample),
@@ -88,7 +88,7 @@ impl Algorithm {
     /// Context-sensitive exploration with both optimisations.
     pub const CONTEXT: Algorithm = Algorithm::Context(Variant::BEST);
 
-    /// Returns its name.
+    /// Returns the name of the algorithm.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Naive => "naive",
@@ -104,8 +104,8 @@ impl Algorithm {
 }
 
 impl Algorithm {
-    /// Returns it as a [`Stateless`] algorithm, if it covers the space of any program in parts:
-    /// only then can several workers explore.
+    /// Returns the algorithm as a [`Stateless`] one, if it can cover the space of any program in
+    /// parts. Only then can several workers explore.
     pub fn stateless(self) -> Option<Stateless> {
         match self {
             Algorithm::Naive => Some(Stateless::Naive),
@@ -126,7 +126,7 @@ impl Algorithm {
         matches!(self, Algorithm::Context(_)) || self.merging().is_some()
     }
 
-    /// Returns how the algorithm merges states, if it does.
+    /// Returns how the algorithm merges states, if it merges them.
     ///
     /// ```
     /// use mazurka_explore::{Algorithm, Merging};
@@ -141,7 +141,7 @@ impl Algorithm {
         }
     }
 
-    /// Returns how the algorithm draws executions, if it does.
+    /// Returns how the algorithm draws executions, if it draws them.
     ///
     /// ```
     /// use mazurka_explore::{Algorithm, Method};
@@ -186,7 +186,7 @@ pub struct Merging {
     /// Whether only a stubborn set of processes is run from a state, where that is enough.
     pub reduced: bool,
     /// Whether states that differ only in the places of interchangeable processes count as one,
-    /// unless the search needs all of them.
+    /// unless the search needs each of them.
     pub symmetric: bool,
     /// Stores states as bits in a bit set of this many bytes, which may miss states.
     pub bits: Option<u64>,
@@ -203,7 +203,7 @@ impl Default for Merging {
 }
 
 impl Merging {
-    /// Makes the place where states are kept.
+    /// Creates the store for states.
     pub(crate) fn visited(self) -> Visited {
         match self.bits {
             Some(bytes) => Visited::Bits(Bits::new(bytes)),
@@ -211,7 +211,7 @@ impl Merging {
         }
     }
 
-    /// Names what may have been missed, if states were kept as bits.
+    /// Adds the bound that some states may have been missed, if states were stored as bits.
     pub(crate) fn add_bound(self, visited: &Visited, states: u64, found: &mut Findings) {
         if self.bits.is_some() {
             let miss = visited.miss(states);
@@ -222,7 +222,7 @@ impl Merging {
     /// Adds to the findings the violations that other states of the same orbits show.
     pub(crate) fn complete<E: Semantics>(self, program: &mut E, found: &mut Findings) {
         if self.symmetric {
-            // A search that was to end at the first failure wants no others.
+            // A search that ends at the first failure needs no further failures.
             let all = found.stopped != StopReason::Certain;
             permuted::complete(program, found, all);
         }
@@ -349,7 +349,7 @@ impl FromStr for Algorithm {
 }
 
 /// Explores with sets as narrow as the runs allow: if a run is longer, the search restarts with
-/// wider ones. Each width is a copy of the engine in the binary.
+/// wider sets. Each width is a copy of the engine in the binary.
 #[cfg(not(target_family = "wasm"))]
 macro_rules! in_widths {
     ($session:ident, $policy:ident $options:tt, [$($width:literal),*]) => {
@@ -371,7 +371,7 @@ macro_rules! in_widths {
     };
 }
 
-/// In a browser less code is worth more than speed: there is one copy, whose sets grow.
+/// In a browser a small binary matters more than speed: there is one copy, whose sets grow.
 #[cfg(target_family = "wasm")]
 macro_rules! in_widths {
     ($session:ident, $policy:ident $options:tt, [$($width:literal),*]) => {
@@ -479,7 +479,7 @@ fn each_state<E: Semantics>(mut session: Session<'_, '_, E>, merging: Merging) -
     if !too_deep || found.broken_off || found.stopped != StopReason::Bound {
         return found;
     }
-    // A state that was cut off may be nearer to the start on another path.
+    // A state that was cut off may be nearer to the initial state on another path.
     let budget = Budget::after(found.elapsed, &limits);
     let spent = found.counts.steps;
     session.limits = Limits {
@@ -493,7 +493,7 @@ fn each_state<E: Semantics>(mut session: Session<'_, '_, E>, merging: Merging) -
     again
 }
 
-/// Explores each state where it is met first.
+/// Explores each state when it is first met.
 fn each_state_once<E: Semantics>(session: &mut Session<'_, '_, E>, merging: Merging) -> Findings {
     let looked_for = Cyclic::new(&*session.program, session.goal);
     if !looked_for.any() {

@@ -1,9 +1,10 @@
-//! Fair infinite runs: the parts of a state graph that they can stay in, and a short one to show.
+//! Fair infinite runs: the parts of a state graph in which such a run can stay, and a short run to
+//! show.
 //!
 //! Lichtenstein and Pnueli, *Checking that finite state concurrent programs satisfy their linear
 //! specification*, POPL 1985, on justice (weak fairness); Emerson and Lei, *Modalities for model
 //! checking: branching time logic strikes back*, Science of Computer Programming 8, 1987, on strong
-//! fairness: a strong component that is not fair as a whole is taken apart (the emptiness test of
+//! fairness: a strong component that is not fair as a whole is decomposed (the emptiness test of
 //! Streett automata).
 //!
 //! | paper | here |
@@ -17,7 +18,7 @@
 //! from some state on. If each process has a step inside the component or is not ready in one of
 //! its states, the cycle through all its states and steps is weakly fair. Otherwise some process is
 //! ready in all its states and steps in no cycle, so every cycle in it is unfair. That includes the
-//! cycles of its subgraphs, so weak fairness never has to take a component apart.
+//! cycles of its subgraphs, so weak fairness never requires decomposing a component.
 //!
 //! Strong fairness requires that a process which is ready in one state of the cycle steps in the
 //! cycle. If some process is ready in a component and has no step inside, no fair cycle passes a
@@ -45,18 +46,18 @@ const EFFORT: usize = 1 << 16;
 /// A run that repeats its last steps for ever, or ends.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Lasso {
-    pub way: Vec<Edge>,
+    pub path: Vec<Edge>,
     /// Number of steps before those that repeat; `None` if the run ends.
     pub stem: Option<usize>,
 }
 
-/// The kind of run to look for: from some state on it stays within given states.
+/// The kind of run to search for: from some state on, it stays within given states.
 pub(crate) struct CycleQuery<F, W> {
     /// The states from which on the run may stay `within`.
     pub from: F,
-    /// The states that it stays in.
+    /// The states in which the run stays.
     pub within: W,
-    /// Whether it may also end in one of these, where no process is ready.
+    /// Whether the run may also end in one of these states, where no process is ready.
     pub ends: bool,
     pub fairness: Fairness,
 }
@@ -71,20 +72,20 @@ impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> CycleQuery<F, W> {
         let parts = Parts::new(graph, &self.within, self.fairness, looks)?;
         let ends = |state| self.ends && graph.steps(state).is_empty();
         let goal = |state| parts.of(state).is_some() || ends(state);
-        let Some(mut way) = self.stem(graph, goal, looks)? else {
+        let Some(mut path) = self.stem(graph, goal, looks)? else {
             return ControlFlow::Continue(None);
         };
-        let last = way.last().map_or(0, |edge| edge.to);
+        let last = path.last().map_or(0, |edge| edge.to);
         if ends(last) {
-            return ControlFlow::Continue(Some(Lasso { way, stem: None }));
+            return ControlFlow::Continue(Some(Lasso { path, stem: None }));
         }
-        let stem = way.len();
+        let stem = path.len();
         let Some(cycle) = parts.round(graph, last, looks)? else {
             return ControlFlow::Continue(None);
         };
-        way.extend(cycle);
+        path.extend(cycle);
         let stem = Some(stem);
-        ControlFlow::Continue(Some(Lasso { way, stem }))
+        ControlFlow::Continue(Some(Lasso { path, stem }))
     }
 
     /// Returns a shortest path from the initial state to a goal such that, from some state in
@@ -96,8 +97,8 @@ impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> CycleQuery<F, W> {
         goal: impl Fn(u32) -> bool,
         looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
-        // A node is a state, and whether the run stays within from here on. A state may occur as
-        // both.
+        // A node is a state, with a flag whether the run stays within from here on. A state may
+        // occur with both flags.
         let phases = |state: u32, stays: bool| {
             let begins = stays || (self.from)(state);
             let within = begins && (self.within)(state);
@@ -133,7 +134,7 @@ impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> CycleQuery<F, W> {
     }
 }
 
-/// Returns the steps from a state, those of the given process first.
+/// Returns the steps from a state; the steps of the given process come first.
 fn in_turn(steps: &[Edge], first: Option<ProcessId>) -> impl Iterator<Item = &Edge> {
     let stays = move |edge: &&Edge| Some(edge.process) == first;
     let changes = move |edge: &&Edge| Some(edge.process) != first;
@@ -148,14 +149,14 @@ fn traced<N: Copy + Eq + std::hash::Hash>(
     came: &FxHashMap<(u32, N), (Edge, N)>,
     end: (u32, N),
 ) -> Vec<Edge> {
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     let mut node = end;
     while let Some(&(edge, before)) = came.get(&node) {
-        way.push(edge);
+        path.push(edge);
         node = (edge.from, before);
     }
-    way.reverse();
-    way
+    path.reverse();
+    path
 }
 
 /// Whether a process can make a step in a state.
@@ -164,7 +165,7 @@ fn ready(graph: &Graph, state: u32, process: ProcessId) -> bool {
     steps.any(|edge| edge.process == process)
 }
 
-/// Parts of a graph in which a fair run can stay for ever and pass all states and steps.
+/// The parts of a graph in which a fair run can stay for ever, passing all states and steps.
 pub(crate) struct Parts {
     /// The part of each state, or [`NONE`].
     part: Vec<u32>,
@@ -181,7 +182,7 @@ impl Parts {
     ) -> ControlFlow<Bound, Self> {
         let mut part = vec![NONE; graph.len()];
         let mut parts = 0;
-        // The zone of each state; parts are still to be found within each zone.
+        // The zone of each state; each zone is still to be searched for parts.
         let mut zone: Vec<u32> = (0..graph.len() as u32)
             .map(|state| if within(state) { 0 } else { NONE })
             .collect();
@@ -263,9 +264,9 @@ impl Parts {
                 }
                 let after = all[turns as usize].after(graph, edge, self.fairness);
                 if edge.to == start && after.pending.is_empty() {
-                    let mut way = traced(&came, (state, turns));
-                    way.push(*edge);
-                    return ControlFlow::Continue(Some(way));
+                    let mut path = traced(&came, (state, turns));
+                    path.push(*edge);
+                    return ControlFlow::Continue(Some(path));
                 }
                 let number = *known.entry(after).or_insert_with_key(|after| {
                     all.push(after.clone());
@@ -285,8 +286,8 @@ impl Parts {
         ControlFlow::Continue(None)
     }
 
-    /// Returns a fair cycle that consists of shortest paths from one turn to the next, if there is
-    /// one.
+    /// Returns a fair cycle that consists of shortest paths from one turn to the next, if one
+    /// exists.
     fn some_round(
         &self,
         graph: &Graph,
@@ -312,15 +313,15 @@ impl Parts {
                 },
                 past: |edge: &Edge| pending.contains(&edge.process),
             };
-            let Some(way) = graph.shortest_path(here, &route, looks)? else {
+            let Some(path) = graph.shortest_path(here, &route, looks)? else {
                 return ControlFlow::Continue(None);
             };
-            for edge in way {
+            for edge in path {
                 turns = turns.after(graph, &edge, self.fairness);
                 here = edge.to;
                 cycle.push(edge);
             }
-            // On the way back another process may have become ready that needs a turn.
+            // On the path back another process may have become ready that needs a turn.
             if here == start && turns.pending.is_empty() {
                 return ControlFlow::Continue(Some(cycle));
             }
@@ -332,7 +333,7 @@ impl Parts {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Turns {
     pending: SmallVec<[ProcessId; 8]>,
-    /// Used for strong fairness, under which processes that become ready later need a turn, too.
+    /// Used for strong fairness: a process that becomes ready later needs a turn, too.
     done: SmallVec<[ProcessId; 8]>,
 }
 
@@ -374,11 +375,12 @@ fn insert(sorted: &mut SmallVec<[ProcessId; 8]>, process: ProcessId) {
 
 /// Whether a fair run can stay in a strong component.
 enum Judgement {
-    /// A fair run can pass all its states and steps for ever.
+    /// A fair run can pass all states and steps of the component for ever.
     Fair,
-    /// No fair run stays in it.
+    /// No fair run stays in the component.
     Unfair,
-    /// A fair run that stays in it passes no state in which one of these processes is ready.
+    /// A fair run that stays in the component passes no state in which one of these processes is
+    /// ready.
     Without(SmallVec<[ProcessId; 4]>),
 }
 
@@ -451,7 +453,8 @@ mod tests {
         graph.continue_value().expect("no limit")
     }
 
-    /// Returns the states of a run that is never in some states, and where it begins to repeat.
+    /// Returns the states of a run that avoids some states, and the index where it begins to
+    /// repeat.
     fn avoiding(
         graph: &Graph,
         avoided: &[u32],
@@ -465,13 +468,13 @@ mod tests {
         };
         let go_on = &mut || ControlFlow::Continue(());
         let lasso = quest.lasso(graph, &mut LimitChecks::new(go_on));
-        let Lasso { way, stem } = lasso.continue_value().expect("no limit")?;
-        Some((way.iter().map(|edge| edge.to).collect(), stem))
+        let Lasso { path, stem } = lasso.continue_value().expect("no limit")?;
+        Some((path.iter().map(|edge| edge.to).collect(), stem))
     }
 
     #[test]
-    fn who_is_ready_now_and_then_is_served_by_strong_fairness() {
-        // Process 1 is ready in 0 and not in 1; its step leads to 2, which is avoided.
+    fn strong_fairness_serves_a_process_that_is_ready_now_and_then() {
+        // Process 1 is ready in 0 but not in 1; its step leads to 2, which is avoided.
         let edges = [(0, 0, 1), (1, 0, 0), (0, 1, 2), (2, 0, 0)];
         let graph = graph(3, &edges);
         let weak = avoiding(&graph, &[2], Fairness::Weak);
@@ -483,8 +486,8 @@ mod tests {
 
     #[test]
     fn a_part_of_a_component_may_be_strongly_fair() {
-        // 0 and 1 are a cycle in which process 1 starves, and so is the whole component. 2 and 3
-        // alone are fair, because process 1 is ready in neither.
+        // Process 1 starves in the cycle of 0 and 1, and in the whole component. The cycle of 2 and
+        // 3 is fair, because process 1 is ready in neither state.
         let edges = [
             (0, 0, 1),
             (1, 0, 0),
@@ -502,8 +505,8 @@ mod tests {
     }
 
     #[test]
-    fn taking_states_out_may_starve_another() {
-        // Without 1, where process 1 is ready, process 2 has no step left and is ready in 2.
+    fn removing_states_may_starve_another_process() {
+        // Without state 1, where process 1 is ready, process 2 is ready in 2 but has no step left.
         let edges = [
             (0, 0, 1),
             (1, 1, 3),
@@ -518,9 +521,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_or_taken_out_is_not_looked_at_again() {
-        // The first round finds 2 and 3, each with a step to itself, and takes out 1, which has one
-        // too: process 1 starves there.
+    fn states_found_or_removed_are_not_examined_again() {
+        // The first round finds 2 and 3, each with a step to itself, and removes 1, which has a
+        // step to itself, too: process 1 starves there.
         let edges = [
             (0, 0, 1),
             (1, 0, 0),
@@ -546,8 +549,8 @@ mod tests {
 
     #[test]
     fn cycles_are_shortest() {
-        // A turn for process 1 is near through 1 and 2, and nearer through 3; the greedy path is
-        // longer.
+        // Process 1 gets a turn soon through 1 and 2, and sooner through 3, but then the whole path
+        // is longer.
         let edges = [
             (0, 0, 1),
             (0, 1, 4),
@@ -562,13 +565,13 @@ mod tests {
         ];
         let graph = graph(5, &edges);
         for fairness in Fairness::ALL {
-            let (way, stem) = avoiding(&graph, &[], fairness).expect("a cycle");
-            assert_eq!((way.len(), stem), (2, Some(0)), "{way:?}");
+            let (path, stem) = avoiding(&graph, &[], fairness).expect("a cycle");
+            assert_eq!((path.len(), stem), (2, Some(0)), "{path:?}");
         }
     }
 
     #[test]
-    fn both_ways_to_go_round_are_fair() {
+    fn both_searches_for_a_cycle_find_fair_ones() {
         let edges = [
             (0, 0, 1),
             (1, 1, 2),

@@ -33,7 +33,7 @@ pub(crate) struct Graph {
     first: Vec<u32>,
 }
 
-/// No state, or not numbered yet.
+/// The number of no state; also marks a state that has no number yet.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Checks the limits at intervals.
@@ -47,7 +47,7 @@ impl<'a> LimitChecks<'a> {
         Self { look, passed: 0 }
     }
 
-    /// Call for every edge or state.
+    /// Must be called for every edge or state.
     #[inline]
     pub fn pass(&mut self) -> ControlFlow<Bound> {
         self.passed += 1;
@@ -58,15 +58,15 @@ impl<'a> LimitChecks<'a> {
         }
     }
 
-    /// Call after a large piece of work.
+    /// Must be called after a large piece of work.
     pub fn now(&mut self) -> ControlFlow<Bound> {
         self.passed = 0;
         (self.look)()
     }
 }
 
-/// Sorts edges: first into buckets by state, in place, then each bucket, so that sorting can be
-/// broken off in between.
+/// Sorts edges: first into buckets by state, in place, then each bucket. Sorting can be broken off
+/// between two buckets.
 fn sort(edges: &mut [Edge], states: usize, looks: &mut LimitChecks<'_>) -> ControlFlow<Bound> {
     const BUCKETS: usize = 256;
     let bucket = |edge: &Edge| (edge.from as usize * BUCKETS / states.max(1)).min(BUCKETS - 1);
@@ -98,9 +98,9 @@ fn sort(edges: &mut [Edge], states: usize, looks: &mut LimitChecks<'_>) -> Contr
     ControlFlow::Continue(())
 }
 
-/// Where a path may go, and where it ends.
+/// The edges that a path may take, and where it ends.
 pub(crate) struct Route<A, S, P> {
-    /// The edges that it may take.
+    /// The edges that the path may take.
     pub along: A,
     /// The states in which it ends.
     pub to: S,
@@ -109,7 +109,7 @@ pub(crate) struct Route<A, S, P> {
 }
 
 impl Graph {
-    /// Makes a graph of `states` states.
+    /// Creates a graph of `states` states.
     pub fn new(
         states: usize,
         mut edges: Vec<Edge>,
@@ -144,8 +144,8 @@ impl Graph {
     }
 
     /// Returns the strong component of each state in the graph of the edges `along`. Calls `found`
-    /// with the members of each component, in the order of their numbers, when all members are
-    /// known: after all components that its edges lead to.
+    /// with the members of each component, in the order of their numbers, when all its members are
+    /// known. All components that its edges lead to come before it.
     pub fn components(
         &self,
         along: impl Fn(&Edge) -> bool,
@@ -229,15 +229,15 @@ impl Graph {
         let mut came: rustc_hash::FxHashMap<u32, usize> = rustc_hash::FxHashMap::default();
         let mut queue = VecDeque::from([from]);
         let trace_back = |came: &rustc_hash::FxHashMap<u32, usize>, last: usize| {
-            let mut way = vec![self.edges[last]];
+            let mut path = vec![self.edges[last]];
             let mut at = self.edges[last].from;
             while at != from {
                 let edge = self.edges[came[&at]];
-                way.push(edge);
+                path.push(edge);
                 at = edge.from;
             }
-            way.reverse();
-            way
+            path.reverse();
+            path
         };
         while let Some(state) = queue.pop_front() {
             let last = came.get(&state).map(|&place| self.edges[place].process);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_breaks_it_off() {
+    fn a_limit_breaks_off_the_construction() {
         let limit = ControlFlow::Break(Bound::Interrupted);
         let mut look = || limit;
         let made = Graph::new(2, vec![edge(0, 0, 1)], &mut LimitChecks::new(&mut look));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_shortest_ways_one_with_few_changes() {
+    fn a_shortest_path_has_few_switches() {
         let edges = [
             (0, 1, 1),
             (1, 0, 2),
@@ -325,8 +325,8 @@ mod tests {
             to: |state| state == 5,
             past: |_: &Edge| false,
         };
-        let way = unlimited(|looks| graph.shortest_path(0, &route, looks));
-        let processes: Vec<u32> = way.expect("a way").iter().map(|e| e.process.0).collect();
+        let path = unlimited(|looks| graph.shortest_path(0, &route, looks));
+        let processes: Vec<u32> = path.expect("a path").iter().map(|e| e.process.0).collect();
         assert_eq!(processes, [1, 1, 0, 0]);
     }
 
@@ -369,18 +369,18 @@ mod tests {
     }
 
     #[test]
-    fn ways_are_shortest() {
+    fn paths_are_shortest() {
         let edges = vec![edge(0, 0, 1), edge(1, 0, 2), edge(0, 1, 2), edge(2, 0, 0)];
         let graph = graph(3, edges);
-        let way = |along: fn(&Edge) -> bool, end| {
+        let path = |along: fn(&Edge) -> bool, end| {
             let to = |state| state == end;
             let past = |_: &Edge| false;
             unlimited(|looks| graph.shortest_path(0, &Route { along, to, past }, looks))
         };
-        assert_eq!(way(|_| true, 2), Some(vec![edge(0, 1, 2)]));
+        assert_eq!(path(|_| true, 2), Some(vec![edge(0, 1, 2)]));
         let first = |e: &Edge| e.process == ProcessId(0);
-        assert_eq!(way(first, 2), Some(vec![edge(0, 0, 1), edge(1, 0, 2)]));
-        assert_eq!(way(|_| false, 2), None);
-        assert_eq!(way(|_| true, 0), Some(vec![]));
+        assert_eq!(path(first, 2), Some(vec![edge(0, 0, 1), edge(1, 0, 2)]));
+        assert_eq!(path(|_| false, 2), None);
+        assert_eq!(path(|_| true, 0), Some(vec![]));
     }
 }

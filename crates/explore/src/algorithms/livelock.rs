@@ -1,7 +1,7 @@
 //! Livelocks: cycles that a program can follow for ever under a fair scheduler.
 //!
-//! If a run never ends because the scheduler never runs a process that is always ready, this is not
-//! a fault of the program. So only [fair](crate::algorithms::fair) runs count (Manna and Pnueli,
+//! If a run is endless only because the scheduler never runs a process that is always ready, the
+//! program is not at fault. So only [fair](crate::algorithms::fair) runs count (Manna and Pnueli,
 //! *The Temporal Logic of Reactive and Concurrent Systems*, 1992, "justice"; Lichtenstein and
 //! Pnueli, POPL 1985). The part of the graph in which such a run stays may have exits: two
 //! processes that give way to each other for ever could also stop.
@@ -11,9 +11,9 @@
 //! | state graph | [`StateGraph`], made of the [`Map`](crate::algorithms::map::Map) of a search |
 //! | fair run | [`CycleQuery::lasso`] |
 //!
-//! A cycle is a livelock only if a process that is meant to end does not: processes that are
-//! [endless](Semantics::is_endless) may run for ever. A process that has ended does not start
-//! again, so all states of a cycle have the same processes that have not ended.
+//! A cycle is a livelock only if a process in it should end and does not:
+//! [endless](Semantics::is_endless) processes may run for ever. A process that has ended does not
+//! start again, so all states of a cycle have the same processes that have not ended.
 //!
 //! Deviations: steps from states with a failed process are left out: the failure has been reported,
 //! and it may be the reason for the later behaviour of the other processes. Steps after a false
@@ -35,17 +35,17 @@ pub(crate) fn livelock<E: Semantics>(
     program: &mut E,
     looks: &mut LimitChecks<'_>,
 ) -> ControlFlow<Bound, Option<Finding>> {
-    let quest = CycleQuery {
+    let query = CycleQuery {
         from: |_| true,
         within: |state: u32| states.unended[state as usize],
         // A run that ends without a ready process is a deadlock.
         ends: false,
         fairness: states.fairness,
     };
-    let lasso = quest.lasso(&states.graph, looks)?;
+    let lasso = query.lasso(&states.graph, looks)?;
     ControlFlow::Continue(lasso.map(|lasso| Finding {
         mishap: None,
-        schedule: states.schedule(program, &lasso.way),
+        schedule: states.schedule(program, &lasso.path),
     }))
 }
 
@@ -66,20 +66,20 @@ mod tests {
         let looks = &mut LimitChecks::new(go_on);
         let graph = Graph::new(states, edges.iter().map(edge).collect(), looks);
         let graph = graph.continue_value().expect("no limit");
-        let quest = CycleQuery {
+        let query = CycleQuery {
             from: |_| true,
             within: |_| true,
             ends: false,
             fairness: Fairness::Weak,
         };
-        let lasso = quest.lasso(&graph, looks).continue_value();
-        let way = lasso.expect("no limit")?.way;
+        let lasso = query.lasso(&graph, looks).continue_value();
+        let path = lasso.expect("no limit")?.path;
         let mut at = 0;
-        for edge in &way {
+        for edge in &path {
             assert_eq!(edge.from, at, "the lasso is a way");
             at = edge.to;
         }
-        Some(way.iter().map(|edge| edge.to).collect())
+        Some(path.iter().map(|edge| edge.to).collect())
     }
 
     #[test]
@@ -95,8 +95,8 @@ mod tests {
     }
 
     #[test]
-    fn an_unfair_spin_is_none() {
-        // Process 1 is always ready, and its step ends the spinning.
+    fn an_unfair_spin_is_no_livelock() {
+        // Process 1 is always ready, and its step ends the loop.
         assert_eq!(found(2, &[(0, 0, 0), (0, 1, 1)]), None);
         assert_eq!(
             found(3, &[(0, 0, 1), (1, 0, 0), (0, 1, 2), (1, 1, 2)]),
@@ -105,21 +105,21 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_ready_now_and_then_is_not_passed_over() {
-        // In state 1 process 1 has to wait.
+    fn a_process_that_is_sometimes_not_ready_is_treated_fairly() {
+        // In state 1, process 1 is not ready.
         let found = found(3, &[(0, 0, 1), (1, 0, 0), (0, 1, 2)]);
         assert_eq!(found, Some(vec![1, 0]));
     }
 
     #[test]
-    fn a_fair_cycle_may_have_a_way_out() {
+    fn a_fair_cycle_may_have_an_exit() {
         let edges = [(0, 0, 1), (1, 1, 0), (0, 1, 2), (1, 0, 2)];
         assert_eq!(found(3, &edges), Some(vec![1, 0]));
     }
 
     #[test]
     fn the_cycle_gives_every_process_a_turn() {
-        // There are two ways back: process 0 makes one round, process 1 the other. Both are ready
+        // There are two paths back: process 0 makes one round, process 1 the other. Both are ready
         // everywhere.
         let edges = [
             (0, 0, 1),
@@ -129,14 +129,14 @@ mod tests {
             (1, 1, 3),
             (2, 0, 3),
         ];
-        let way = found(4, &edges).expect("a livelock");
-        assert!(way.contains(&1) && way.contains(&2), "{way:?}");
-        assert_eq!(way.last(), Some(&0));
+        let path = found(4, &edges).expect("a livelock");
+        assert!(path.contains(&1) && path.contains(&2), "{path:?}");
+        assert_eq!(path.last(), Some(&0));
     }
 
     #[test]
     fn the_nearest_component_is_shown() {
-        // A long way to the trap 4, a short one to the trap 5; the cycle of 0 and 1 is unfair.
+        // A long path to the trap 4, a short one to the trap 5; the cycle of 0 and 1 is unfair.
         let edges = [
             (0, 0, 1),
             (1, 0, 0),

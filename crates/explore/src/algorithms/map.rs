@@ -1,8 +1,8 @@
 //! The graph of the states that a search meets, for properties of cycles instead of single runs:
 //! [livelocks](crate::algorithms::livelock) and [temporal](crate::algorithms::temporal) properties.
 //!
-//! Steps from states with a halted process are left out: after a failure or a false `assume`
-//! nothing counts.
+//! Steps from states with a halted process are left out: behaviour after a failure or a false
+//! `assume` does not count.
 //!
 //! Memory: besides the table of the states, 18 bytes for each state, a bit more for each condition
 //! of a temporal property, and 12 bytes for each step; at the end up to 42 more for each state.
@@ -21,15 +21,15 @@ use crate::algorithms::stateful::{Memory, MetState};
 use crate::drive::findings::BrokenProperty;
 use crate::drive::table::Table;
 
-/// The states met, with numbers, and the steps between them.
+/// The states that were met, with their numbers, and the steps between them.
 #[derive(Debug, Default)]
 pub(crate) struct Map {
     numbers: Table<u32>,
     states: States,
     edges: Vec<Edge>,
     fairness: Fairness,
-    /// For each `always` that some state violates: the shortest run to such a state. It is noted at
-    /// once, because a limit may end the search before the graph is examined.
+    /// For each `always` that some state violates: the shortest run to such a state. It is recorded
+    /// immediately, because a limit may end the search before the graph is examined.
     violated: Vec<BrokenProperty>,
 }
 
@@ -37,14 +37,14 @@ pub(crate) struct Map {
 #[derive(Debug, Default)]
 struct States {
     prints: Vec<Fingerprint>,
-    /// For each state, whether some process that is meant to end has not.
+    /// For each state, whether some process that should end has not ended.
     unended: Vec<bool>,
     /// For each state, whether a failure, a false `assume` or a limit has halted some process.
     halted: Vec<bool>,
     truths: Truths,
 }
 
-/// Which conditions hold in which states.
+/// For each condition, the states in which it holds.
 #[derive(Debug, Default)]
 pub(crate) struct Truths {
     conditions: usize,
@@ -88,7 +88,7 @@ impl Truths {
 }
 
 impl Memory for Map {
-    /// The number of the state, if its steps are to be recorded.
+    /// The number of the state if its steps must be recorded.
     type Mark = Option<u32>;
 
     fn meet<E: Semantics>(
@@ -155,7 +155,7 @@ impl States {
 }
 
 impl Map {
-    /// Makes an empty map for a program.
+    /// Creates an empty map for a program.
     pub fn new<E: Semantics>(program: &E) -> Self {
         let conditions = Temporal::conditions(program.temporal());
         Self {
@@ -168,7 +168,7 @@ impl Map {
         }
     }
 
-    /// Notes the `always` that the current state violates.
+    /// Records the `always` properties that the current state violates.
     fn note_violations<E: Semantics>(&mut self, program: &E, state: u32) {
         for (property, temporal) in program.temporal().iter().enumerate() {
             let Temporal::Always(e) = *temporal else {
@@ -197,12 +197,12 @@ impl Map {
         }
     }
 
-    /// Takes the violations of `always` that were noted.
+    /// Takes the recorded violations of `always`.
     pub fn take_violated(&mut self) -> Vec<BrokenProperty> {
         std::mem::take(&mut self.violated)
     }
 
-    /// Returns the graph of the states met.
+    /// Returns the graph of the states that were met.
     pub fn graph(self, looks: &mut LimitChecks<'_>) -> ControlFlow<Bound, StateGraph> {
         drop(self.numbers);
         let States {
@@ -227,7 +227,7 @@ impl Map {
 pub(crate) struct StateGraph {
     pub graph: Graph,
     prints: Vec<Fingerprint>,
-    /// For each state, whether some process that is meant to end has not.
+    /// For each state, whether some process that should end has not ended.
     pub unended: Vec<bool>,
     /// For each state, whether a failure, a false `assume` or a limit has halted some process.
     pub halted: Vec<bool>,
@@ -260,7 +260,7 @@ impl StateGraph {
 pub(crate) mod tests {
     use super::*;
 
-    /// Makes a graph of some steps, in which each state satisfies the conditions of its mask.
+    /// Builds a graph of some steps, in which each state satisfies the conditions of its mask.
     pub(crate) fn state_graph(masks: &[u64], edges: &[(u32, u32, u32)]) -> StateGraph {
         let edge = |&(from, process, to): &(u32, u32, u32)| Edge {
             from,

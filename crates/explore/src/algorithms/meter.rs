@@ -1,12 +1,12 @@
 //! The current state as a sum of its parts, updated as the run grows and shrinks.
 //!
-//! The event of a step tells what it changes, so a step costs a few parts and not the whole state.
-//! A step adds the same to the sum after any steps that are independent of it, so the sums of runs
-//! that were never made are known too.
+//! The event of a step lists its changes, so a step costs a few parts and not the whole state. A
+//! step adds the same amount to the sum after any steps that are independent of it, so the sums of
+//! runs that were never made are also known.
 //!
-//! A trip of `context` goes back and makes other steps. For that the run is only
-//! *rewound*, so that its own steps can be repeated without asking the program again. The steps of
-//! a trip come after those of the run in the lists.
+//! A trip of `context` goes back and makes other steps. For a trip the run is only *rewound*, so
+//! that its own steps can be repeated without evaluating the program again. The steps of a trip
+//! come after those of the run in the lists.
 
 use mazurka_core::{Fingerprint, ProcessId, Semantics};
 
@@ -43,7 +43,7 @@ impl Meter {
         }
     }
 
-    /// Starts with the program in its initial state.
+    /// Starts in the initial state of the program.
     pub fn start(&mut self, program: &impl Semantics) {
         *self = Self::new();
         for at in 0..program.cells() {
@@ -55,7 +55,7 @@ impl Meter {
         self.states.push((Fingerprint::ZERO, 0));
     }
 
-    /// Like the previous function, but the sum includes all parts, so it is the same in every run.
+    /// Like [`start`](Self::start), but the sum includes all parts, so it is the same in every run.
     pub fn start_with_all(&mut self, program: &impl Semantics) {
         self.start(program);
         let all = self.parts.iter();
@@ -63,7 +63,7 @@ impl Meter {
         self.states[0].0 = self.sum;
     }
 
-    /// Whether the parts are those of the program's state.
+    /// Whether the stored parts are those of the program's current state.
     pub fn agrees_with(&self, program: &impl Semantics) -> bool {
         let known = |at: usize| self.parts.get(at).copied().unwrap_or(Fingerprint::ZERO);
         let mut processes = program.processes().in_order().iter();
@@ -79,13 +79,14 @@ impl Meter {
         &mut self.parts[at]
     }
 
-    /// Makes room for cells and processes that appear as a program runs; until then they are zero.
+    /// Makes room for cells and processes that are created while a program runs; until then they
+    /// are zero.
     #[cold]
     fn make_room(&mut self, at: usize) {
         self.parts.resize(at + 1, Fingerprint::ZERO);
     }
 
-    /// Changes a part. Returns the difference.
+    /// Changes a part. Returns the difference between the new and the old value.
     #[inline]
     fn change(&mut self, at: usize, now: Fingerprint) -> Fingerprint {
         let before = std::mem::replace(self.part(at), now);
@@ -93,7 +94,7 @@ impl Meter {
         now.without(before)
     }
 
-    /// Adds a step. Returns what it adds to the sum.
+    /// Adds a step. Returns the amount that it adds to the sum.
     pub fn push(&mut self, program: &impl Semantics) -> Fingerprint {
         let mut adds = Fingerprint::ZERO;
         if let Some(event) = program.events().last() {
@@ -124,7 +125,7 @@ impl Meter {
         }
     }
 
-    /// Undoes changes and forgets them.
+    /// Undoes changes and removes them from the list.
     #[inline]
     fn forget(&mut self, start: usize) {
         while self.others.len() > start

@@ -1,4 +1,4 @@
-//! The methods by which executions are drawn, by name.
+//! The methods for drawing executions, by name.
 
 use std::str::FromStr;
 
@@ -26,19 +26,19 @@ pub enum Method {
     Random,
     /// By priorities of processes, which change at random steps.
     Pct {
-        /// The number of ordering constraints that a bug may need to be found.
+        /// The number of ordering constraints that triggering the bug may need.
         depth: usize,
     },
     /// By priorities of steps, which are drawn again where steps conflict.
     Pos,
-    /// By the steps that processes have left: uniform over interleavings.
+    /// By the number of steps that processes have left: uniform over interleavings.
     Urw,
-    /// Uniform over the orders of the steps that touch one object, drawn for each run.
+    /// Uniform over the orders of the steps that access one object, which is drawn for each run.
     Surw,
 }
 
 impl Method {
-    /// All methods; `pct` with a depth that is enough for most bugs in its paper's evaluation.
+    /// All methods. The depth of `pct` suffices for most bugs in the evaluation of its paper.
     pub const ALL: [Method; 5] = [
         Method::Random,
         Method::Pct { depth: 3 },
@@ -47,7 +47,7 @@ impl Method {
         Method::Surw,
     ];
 
-    /// Returns its name.
+    /// Returns the name of the method.
     pub fn name(self) -> &'static str {
         match self {
             Method::Random => "random",

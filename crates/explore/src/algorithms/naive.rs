@@ -1,8 +1,9 @@
-//! All interleavings, without reduction: the brute force that every other engine is compared with.
+//! All interleavings, without reduction: the brute force against which every other engine is
+//! compared.
 //!
 //! No paper: a depth-first search over the ready processes in the order of their names, and over
-//! the outcomes of their `choose` expressions. So the first schedule that shows something is the
-//! least one.
+//! the outcomes of their `choose` expressions. So the first schedule with a finding is the least
+//! one.
 
 use mazurka_core::{Event, Execution, ProcessId};
 use smallvec::SmallVec;
@@ -37,7 +38,7 @@ impl<E: Execution> Policy<E> for Naive {
     }
 }
 
-/// Returns the outcomes to try after those of an event, in lexicographic order; `None` after the
+/// Returns the outcomes to try after those of an event, in lexicographic order, or `None` after the
 /// last.
 pub fn next_outcomes(event: &Event) -> Option<SmallVec<[i64; 1]>> {
     let last = event.outcomes.iter().rposition(|o| o.value + 1 < o.end)?;

@@ -3,7 +3,8 @@
 //! This is a breadth-first search with a table of fingerprints.
 //! [`Stateful`](crate::Algorithm::Stateful) meets the same states, except some in which a false
 //! `assume` has halted a process, but its sleep sets leave out steps, so it does not yield the
-//! graph. The path to each state is kept and run again when needed: a picture has few states.
+//! graph. The path to each state is stored and repeated when needed, because a picture has few
+//! states.
 //!
 //! As in `stateful`, nothing is run from a state in which a false `assume` has halted a process.
 
@@ -13,10 +14,10 @@ use smallvec::SmallVec;
 
 use crate::algorithms::naive::next_outcomes;
 
-/// The states nearest to the initial state, which is the first of them.
+/// The states nearest to the initial state, which comes first.
 #[derive(Debug)]
 pub struct NearestStates {
-    /// The states, in the order in which they were met: no state is nearer than one before it.
+    /// The states, in the order in which they were met, by increasing depth.
     pub states: Vec<NearState>,
     /// The steps between them.
     pub edges: Vec<NearEdge>,
@@ -25,11 +26,11 @@ pub struct NearestStates {
 /// A state of [`NearestStates`].
 #[derive(Debug)]
 pub struct NearState {
-    /// Its distance from the initial state, in steps.
+    /// The distance from the initial state, in steps.
     pub depth: usize,
-    /// The edge by which it was met first; `None` for the initial state.
+    /// The edge by which the state was met first; `None` for the initial state.
     met_by: Option<usize>,
-    /// Whether steps lead from it to states that are left out.
+    /// Whether steps lead from the state to states that are left out.
     pub cut: bool,
 }
 
@@ -40,12 +41,12 @@ pub struct NearEdge {
     pub from: usize,
     /// The state after.
     pub to: usize,
-    /// The process that makes it, and the outcomes that it chooses.
+    /// The process that makes the step, and the outcomes that it chooses.
     pub step: ScheduledStep,
 }
 
 impl NearestStates {
-    /// Finds at most `most` states, none more than `depth` steps away.
+    /// Finds at most `most` states, each at most `depth` steps away.
     pub fn find<E: Semantics>(program: &mut E, most: usize, depth: Option<u64>) -> Self {
         program.back_to(0);
         let first = NearState {

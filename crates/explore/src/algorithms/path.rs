@@ -40,14 +40,14 @@ struct Candidate {
 /// A state.
 #[derive(Debug)]
 struct PathNode {
-    /// Index of its first candidate; the list ends where that of the next state starts.
+    /// Index of its first candidate; the list ends where the list of the next state starts.
     first: usize,
     /// The candidate that is being run.
     active: usize,
-    /// The outcomes with which the active candidate must be run again, if it must.
+    /// The outcomes with which the active candidate must be run again, if any.
     again: Option<SmallVec<[i64; 1]>>,
     tried: bool,
-    /// No other process needs to be run.
+    /// Whether no other process needs to be run.
     closed: bool,
 }
 
@@ -63,12 +63,12 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// Makes an empty path, with sleep sets.
+    /// Creates an empty path, with sleep sets.
     pub fn new() -> Self {
         Self::with_sleep_sets(true)
     }
 
-    /// Makes an empty path, with or without sleep sets.
+    /// Creates an empty path, with or without sleep sets.
     pub fn with_sleep_sets(sleeps: bool) -> Self {
         Self {
             nodes: Vec::new(),
@@ -144,8 +144,8 @@ impl Path {
         })
     }
 
-    /// Like the previous function, but takes the process with the least rank, which may depend on
-    /// its position in the order of names.
+    /// Like [`next`](Self::next), but takes the process with the least rank. The rank may depend on
+    /// the position of the process in the order of names.
     pub fn next_least<R: Ord>(
         &mut self,
         outcomes: &mut Vec<i64>,
@@ -214,8 +214,8 @@ impl Path {
         wanted > 1 || wanted == 0 && !node.tried && idle > 1
     }
 
-    /// Runs a process from the last state that is awake and has not been run there, and no process
-    /// after it.
+    /// Runs a process from the last state, and no other process from it. The process is awake and
+    /// has not been run from the last state.
     pub fn take_only(&mut self, process: ProcessId) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
         let here = &mut self.candidates[node.first..];
@@ -244,7 +244,7 @@ impl Path {
         self.nodes[node].first..next.map_or(self.candidates.len(), |next| next.first)
     }
 
-    /// Returns the role of a process; `None` if it is not ready there.
+    /// Returns the role of a process, or `None` if it is not ready in this state.
     pub fn mark(&self, node: usize, process: ProcessId) -> Option<Mark> {
         let here = &self.candidates[self.range(node)];
         let found = here.iter().find(|c| c.process == process);
@@ -264,19 +264,19 @@ impl Path {
         last.is_some_and(|last| self.idle(last).next().is_some())
     }
 
-    /// Adds every process that is ready and awake to the backtrack set. Returns whether that
-    /// changes it.
+    /// Adds every process that is ready and awake to the backtrack set. Returns whether the set has
+    /// changed.
     pub fn want_all(&mut self, node: usize) -> bool {
         self.want_where(node, |_| true)
     }
 
-    /// Adds these processes to the backtrack set, as far as they are ready and awake. Returns
-    /// whether that changes it.
-    pub fn want_where(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) -> bool {
+    /// Adds those of these processes that are ready and awake to the backtrack set. Returns whether
+    /// the set has changed.
+    pub fn want_where(&mut self, node: usize, matches: impl Fn(ProcessId) -> bool) -> bool {
         let range = self.range(node);
         let mut changed = false;
         for candidate in &mut self.candidates[range] {
-            if candidate.mark == Mark::Idle && who(candidate.process) {
+            if candidate.mark == Mark::Idle && matches(candidate.process) {
                 candidate.mark = Mark::Wanted;
                 changed = true;
             }
@@ -284,14 +284,14 @@ impl Path {
         changed
     }
 
-    /// Adds one of these processes to the backtrack set, unless one of them is there or sleeps. If
-    /// none of them is ready, adds all ready processes. Returns whether that changes it.
-    pub fn want_one_of(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) -> bool {
+    /// Adds one of these processes to the backtrack set, unless one of them is in it or sleeps. If
+    /// none of them is ready, adds all ready processes. Returns whether the set has changed.
+    pub fn want_one_of(&mut self, node: usize, matches: impl Fn(ProcessId) -> bool) -> bool {
         let range = self.range(node);
         let here = &mut self.candidates[range];
         let mut first = None;
         for (at, candidate) in here.iter().enumerate() {
-            if who(candidate.process) {
+            if matches(candidate.process) {
                 if candidate.mark != Mark::Idle {
                     return false;
                 }
@@ -307,7 +307,7 @@ impl Path {
         }
     }
 
-    /// Estimates the fraction of the search that is done, assuming that no process is added to a
+    /// Estimates the finished fraction of the search, assuming that no process is added to a
     /// backtrack set and that all branches are equally large.
     pub fn progress(&self) -> f64 {
         let mut done = 0.0;

@@ -1,10 +1,10 @@
 //! Schedules by random priorities (PCT).
 //!
 //! Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic
-//! guarantees of finding bugs", ASPLOS 2010. Each process gets a random priority, and the ready one
-//! with the highest runs. At d-1 random steps of the run the process that would continue falls
-//! below all others. A bug that needs d ordering constraints is found by one run with probability
-//! at least 1/(n·k^(d-1)).
+//! guarantees of finding bugs", ASPLOS 2010. Each process gets a random priority, and the ready
+//! process with the highest priority runs. At d-1 random steps of the run the process that would
+//! continue falls below all others. A bug that needs d ordering constraints is found by one run
+//! with probability at least 1/(n·k^(d-1)).
 //!
 //! | paper | here |
 //! |---|---|
@@ -21,9 +21,9 @@
 //!   when a process is first ready (two may be equal, with probability below n²/2³³), and k is the
 //!   length of the longest run so far. So the first run changes no priority after its first step,
 //!   and the guarantee holds once a run of the greatest length has been made.
-//! - The paper's scheduler lowers the priority of a thread that seems to spin. Here the program has
-//!   to tell that a process waits, as `mazurka-rt` does for spin loops; a busy loop in `.maz` ends
-//!   at the limit of steps.
+//! - The paper's scheduler lowers the priority of a thread that seems to spin. Here the program
+//!   must report that a process waits, as `mazurka-rt` does for spin loops; a busy loop in `.maz`
+//!   ends at the limit of steps.
 //! - The paper does not have `choose`; its outcomes are drawn evenly.
 
 use mazurka_core::{Execution, ProcessId, Random};
@@ -34,17 +34,18 @@ use super::sample::Picker;
 #[derive(Clone, Debug)]
 pub struct Priorities {
     depth: usize,
-    /// Higher goes first; 0: not drawn yet. Values below `depth` are those of processes that fell.
+    /// The priority of each process; 0 if it is not drawn yet. Values below `depth` belong to
+    /// processes that fell.
     of: Vec<u64>,
     changes: Vec<u64>,
     longest: u64,
 }
 
-/// This many changes are drawn even if no walk had as many steps.
+/// This many changes are drawn even if no walk was that long.
 const FEW_CHANGES: usize = 64;
 
 impl Priorities {
-    /// Makes a picker for bugs that need `depth` ordering constraints.
+    /// Creates a picker for bugs that need `depth` ordering constraints.
     pub fn new(depth: usize) -> Self {
         Self {
             depth,

@@ -2,9 +2,9 @@
 //! [symmetry](crate::algorithms::symmetry) that belong to another state of the same orbit.
 //!
 //! No paper. A permutation π leads from a run s₀ s₁ … sₙ to the run π·s₀ π·s₁ … π·sₙ, and π·s₀ is
-//! s₀. The renamed processes make its steps. Their outcomes are found by trying: the right ones
-//! lead to the state π·sₖ, whose fingerprint is known. So the result is a real run, and no engine
-//! needs to know which outcomes denote processes.
+//! s₀. The renamed processes make the steps of the new run. The outcomes of these steps are found
+//! by trial: the right ones lead to the state π·sₖ, whose fingerprint is known. So the result is a
+//! real run, and engines need not know which outcomes denote processes.
 
 use mazurka_core::{Fingerprint, MishapKind, Schedule, Semantics};
 use smallvec::SmallVec;
@@ -13,8 +13,8 @@ use crate::algorithms::naive::next_outcomes;
 use crate::algorithms::symmetry::Orbits;
 use crate::drive::findings::{Finding, Findings};
 
-/// Replaces the runs that must be renamed. If `all` failures are wanted, adds those of other states
-/// of the orbits.
+/// Replaces the runs that must be renamed. With `all`, also adds the failures of other states of
+/// the orbits.
 pub(crate) fn complete<E: Semantics>(program: &mut E, found: &mut Findings, all: bool) {
     let Some(orbits) = program.symmetry().map(Orbits::new) else {
         return;
@@ -75,7 +75,7 @@ fn print<E: Semantics>(program: &E, labels: &[u32]) -> Option<Fingerprint> {
     Some(symmetric.unmoved().and(symmetric.image(labels)))
 }
 
-/// Makes the image of a run under a permutation. Returns its schedule.
+/// Executes the image of a run under a permutation. Returns its schedule.
 fn renamed<E: Semantics>(program: &mut E, schedule: &Schedule, labels: &[u32]) -> Option<Schedule> {
     program.back_to(0);
     let mut wanted = Vec::with_capacity(schedule.0.len());

@@ -1,8 +1,8 @@
 //! Partial order sampling (POS): priorities of steps, drawn again where steps conflict.
 //!
 //! Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018. Each possible step gets a
-//! random priority, and the step with the highest is made. The steps that conflict with it then get
-//! new priorities. So the order of two conflicting steps is drawn independently of earlier
+//! random priority, and the step with the highest priority is made. The steps that conflict with it
+//! then get new priorities. So the order of two conflicting steps is drawn independently of earlier
 //! priorities, and steps that conflict with nothing do not bias the others: the order of
 //! independent steps makes no difference.
 //!
@@ -15,9 +15,9 @@
 //!
 //! Where it deviates:
 //!
-//! - Two steps race if their *claims* conflict: all that any path through them might touch. So a
-//!   priority may be drawn again where the paper would keep it. That changes how likely traces are,
-//!   and excludes none.
+//! - Two steps race if their *claims* conflict; the claims of a step include everything that some
+//!   path through it might touch. So a priority may be drawn again where the paper would keep it.
+//!   This changes the probabilities of traces, but excludes no trace.
 //! - A step that waits has no priority. It gets one when it becomes possible, like a step that has
 //!   not been possible before. A possible step that another one disables conflicts with it, so it
 //!   would have lost its priority anyway.
@@ -33,7 +33,7 @@ use super::sample::Picker;
 /// The ready process whose next step has the highest priority.
 #[derive(Clone, Debug, Default)]
 pub struct StepPriorities {
-    /// For each process: higher goes first; 0: to be drawn.
+    /// The priority of the next step of each process; 0 if it must be drawn.
     of: Vec<u64>,
     chosen: Claims,
     other: Claims,

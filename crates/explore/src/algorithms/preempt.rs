@@ -7,7 +7,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | preempting context switch | another process runs though the last one could go on |
+//! | preempting context switch | another process runs although the last one could continue |
 //! | c | [`FewPreemptions::most`] |
 
 use mazurka_core::{Execution, ProcessId};
@@ -46,7 +46,7 @@ impl<E: Execution> Engine<E> for FewPreemptions {
     }
 }
 
-/// The policy.
+/// The policy that explores all schedules with few preemptions.
 struct Preempting {
     most: u32,
     branches: Branches,
@@ -72,8 +72,8 @@ impl<E: Execution> Policy<E> for Preempting {
 
     fn enter(&mut self, program: &E) {
         let mut preemptions = self.preemptions.last().copied().unwrap_or(0);
-        // The step that led here is a preemption if the process of the step before it could have
-        // gone on.
+        // The step that led here is a preemption if the process of the previous step could have
+        // continued.
         if let [.., one, other] = program.events()
             && one.process != other.process
             && self.branches.last().contains(&one.process)

@@ -1,4 +1,4 @@
-//! Random walks: in every state each ready process is as likely as any other.
+//! Random walks: in every state all ready processes are equally likely.
 //!
 //! No paper: this is the baseline for the other methods, which have bounds on the probability of
 //! finding a bug. Here, a schedule of k steps among n ready processes is drawn with a probability
@@ -6,14 +6,14 @@
 //!
 //! | here | meaning |
 //! |---|---|
-//! | `Sample::seed` | names the walks: equal seeds, equal walks |
+//! | `Sample::seed` | determines the walks: equal seeds give equal walks |
 //! | `Limits::executions` | the number of walks |
 
 use mazurka_core::{Execution, ProcessId, Random};
 
 use super::sample::Picker;
 
-/// Every ready process is as likely as any other.
+/// All ready processes are equally likely.
 #[derive(Clone, Copy, Debug)]
 pub struct Uniform;
 

@@ -1,8 +1,7 @@
-//! The search that runs one process from each state, and more where races require it.
+//! The search that runs one process from each state, and further processes where races require it.
 //!
-//! No paper here: `dpor` and `source` each cite theirs. Both keep the current execution with its
-//! races and the states on the path; they differ in which processes a new event adds
-//! ([`Reverses`]).
+//! The papers are cited in `dpor` and `source`. Both keep the current execution with its races and
+//! the states on the path; they differ in which processes a new event adds ([`Reverses`]).
 
 use std::marker::PhantomData;
 
@@ -15,7 +14,7 @@ use crate::relations::set::Set;
 
 /// How a search reverses the races that it meets.
 pub(crate) trait Reverses<S: Set>: Sized {
-    /// Whether processes that have been run sleep: then no trace is met twice.
+    /// Whether processes that have been run sleep. Then no trace is met twice.
     const SLEEPS: bool = true;
 
     /// Adds an event to the execution, and schedules the reversals of its races.
@@ -25,12 +24,12 @@ pub(crate) trait Reverses<S: Set>: Sized {
     fn end<E: Execution>(_search: &mut Reducing<S, Self>, _program: &E, _end: End) {}
 }
 
-/// The policy.
+/// The policy that `dpor` and `source` share.
 #[derive(Debug)]
 pub(crate) struct Reducing<S, R> {
     pub order: Order<S>,
     pub path: Path,
-    /// A run has more events than the sets have room for.
+    /// Whether a run has more events than the sets can hold.
     pub overflow: bool,
     pub noted: ScheduledReversals,
     reverses: PhantomData<R>,
@@ -82,7 +81,7 @@ impl<E: Execution, S: Set, R: Reverses<S>> Policy<E> for Reducing<S, R> {
 
     fn enter(&mut self, program: &E) {
         if let Some(event) = program.events().last() {
-            // One more position, for a step that is not made.
+            // One more position, for a waiting step.
             self.overflow |= program.events().len() + 1 >= S::CAPACITY;
             if self.overflow {
                 return;

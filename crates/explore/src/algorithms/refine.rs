@@ -1,22 +1,23 @@
-//! Refinement: whether every run of a program looks like a run of another one, its specification.
+//! Refinement: whether the observed values of every run of a program are those of some run of
+//! another program, its specification.
 //!
 //! Abadi and Lamport (1991, *The existence of refinement mappings*): what is observed of a run is
-//! the sequence of values of some variables, without repetitions. So a step that changes none of
-//! them may correspond to no step of the specification, and the other way round. A program refines
-//! its specification if for each of its runs some run of the specification has the same
-//! observation; if the run is final, that run must be final too.
+//! the sequence of values of some variables, without repetitions. So a step of the program that
+//! changes no observed variable may correspond to no step of the specification, and vice versa. A
+//! program refines its specification if for each of its runs some run of the specification has the
+//! same observation; if the run is final, the run of the specification must be final too.
 //!
 //! The specification may have variables that are not observed, so a run of the program may
-//! correspond to many of its states. They are followed all at once, as when automata are made
-//! deterministic (Rabin and Scott 1959). The search is breadth-first, over pairs: a state of the
-//! program, and the set of all states of the specification that are possible after the same
-//! observation, closed under unobserved steps. An observed step leads to the states that the
-//! specification reaches by a step to the same values. If there are none, the run to that step is a
-//! counterexample, and a shortest one.
+//! correspond to many of its states. All these states are followed at once, as in the subset
+//! construction for automata (Rabin and Scott 1959). The search is breadth-first, over pairs: a
+//! state of the program, and the set of all states of the specification that are possible after the
+//! same observation, closed under unobserved steps. An observed step leads to the states that the
+//! specification reaches by a step to the same values. If there are no such states, the run up to
+//! that step is a counterexample of minimal length.
 //!
-//! As elsewhere, a run in which a false `assume` has halted a process does not count, neither of
-//! the program nor of the specification. A process that has failed makes no step, and its run is
-//! not final.
+//! As in other searches, a run of the program or of the specification does not count if a false
+//! `assume` has halted a process in it. A process that has failed makes no step, and its run is not
+//! final.
 
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -43,14 +44,14 @@ pub struct Observed<'a, E> {
     pub values: &'a dyn Fn(&E) -> Vec<i64>,
 }
 
-/// How a run differs from all runs of the specification.
+/// How a run deviates from all runs of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefinementGap {
-    /// It starts with other values.
+    /// It starts with values with which no run of the specification starts.
     Start,
     /// Its last step leads to values that cannot follow the values before.
     Step,
-    /// It is final, and no run of the specification with the same values is.
+    /// It is final, but no run of the specification with the same values is final.
     End,
 }
 
@@ -63,13 +64,13 @@ pub struct Refined {
     pub bounds: Vec<Bound>,
     /// Pairs of a state of the program and a set of states of the specification.
     pub pairs: u64,
-    /// States of the specification that were met.
+    /// Number of states of the specification that were met.
     pub states: u64,
-    /// Steps of the program and of the specification.
+    /// Number of steps of the program and of the specification.
     pub steps: u64,
 }
 
-/// Looks for a run of the program that the specification does not have.
+/// Searches for a run of the program that the specification does not have.
 pub fn refine<A: Semantics, B: Semantics>(
     program: Observed<'_, A>,
     specification: Observed<'_, B>,
@@ -87,8 +88,7 @@ pub fn refine<A: Semantics, B: Semantics>(
     };
     let broken = search.run();
     let mut bounds = search.bounds;
-    // If the specification was not explored completely, it may have the run that seems to be
-    // missing.
+    // If the specification was not explored completely, it may have the run that seems missing.
     let certain = search.spec.bounds.is_empty();
     bounds.extend(search.spec.bounds);
     bounds.sort_unstable();
@@ -102,8 +102,8 @@ pub fn refine<A: Semantics, B: Semantics>(
     }
 }
 
-/// Returns how a run differs from all runs of the specification; `None` if it does not, or if the
-/// limits do not suffice to find out.
+/// Returns how a run deviates from all runs of the specification. Returns `None` if it does not
+/// deviate, or if the limits do not suffice to find out.
 pub fn exceeds<A: Semantics, B: Semantics>(
     program: Observed<'_, A>,
     specification: Observed<'_, B>,
@@ -138,7 +138,7 @@ pub fn exceeds<A: Semantics, B: Semantics>(
     (ends && spec.bounds.is_empty()).then_some(RefinementGap::End)
 }
 
-/// Returns the limit at which the evaluator has given up in the last step, if it has.
+/// Returns the limit at which the evaluator gave up in the last step, if any.
 fn evaluator_bound<E: Semantics>(program: &E, limits: &Limits) -> Option<Bound> {
     let mishaps = program.events().last().map(|event| &event.mishaps);
     mishaps
@@ -182,11 +182,11 @@ struct SpecState<S> {
     state: S,
     values: Values,
     is_final: bool,
-    /// The states after one step, once they are known.
+    /// The states after one step, if they are known.
     next: Option<Rc<[u32]>>,
 }
 
-/// The specification, as far as it is known, and sets of its states.
+/// The known part of the specification, and sets of its states.
 struct SpecificationStates<'a, 'w, B: Semantics> {
     observed: Observed<'a, B>,
     limits: &'a Limits,
@@ -225,7 +225,7 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
         }
     }
 
-    /// Returns the set of states that a run can start in if it starts with these values.
+    /// Returns the set of states in which a run can start with these values.
     fn start(&mut self, values: &Values) -> Option<u32> {
         self.observed.program.back_to(0);
         if is_discarded(self.observed.program) {
@@ -268,7 +268,7 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
         number
     }
 
-    /// Returns the states after one step; none if a limit has been reached.
+    /// Returns the states after one step; empty if a limit has been reached.
     fn next(&mut self, of: u32) -> Rc<[u32]> {
         if let Some(next) = &self.states[of as usize].next {
             return Rc::clone(next);
@@ -354,7 +354,7 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
         found
     }
 
-    /// Whether a run in one of these states may end there.
+    /// Whether a run whose state is one of these may end there.
     fn may_end(&self, set: u32) -> bool {
         let mut all = self.sets[set as usize].iter();
         all.any(|&state| self.states[state as usize].is_final)
@@ -366,7 +366,7 @@ struct Pair<S> {
     state: S,
     values: Values,
     set: u32,
-    /// The pair before it, and the step from there; `None` for the first pair.
+    /// The previous pair, and the step from it; `None` for the first pair.
     by: Option<(u32, ScheduledStep)>,
     depth: u64,
 }

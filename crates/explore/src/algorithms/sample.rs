@@ -1,15 +1,15 @@
 //! Random walks through a program: the common part of the algorithms that sample.
 //!
-//! No paper here: the methods cite theirs (`random`, `pct`, `pos`, `urw`, `surw`). A walk is one
-//! run from the initial state to its end. A [`Picker`] draws the next process; the outcome of a
-//! `choose` is drawn evenly. Only the step itself shows which outcomes are possible, so it is made
-//! again with the outcome that was drawn.
+//! The methods cite their papers (`random`, `pct`, `pos`, `urw`, `surw`). A walk is one run from
+//! the initial state to its end. A [`Picker`] draws the next process; the outcome of a `choose` is
+//! drawn evenly. Only the step itself shows which outcomes are possible, so it is made again with
+//! the outcome that was drawn.
 //!
 //! The walks of a seed are made in batches of [`BATCH`]. Each batch has a seed of its own, and
-//! starts with a picker that has learned nothing. So several workers can make batches in any order
-//! (`drive/batches`), and the sample is the same.
+//! starts with a fresh picker. So the sample is the same if several workers make batches in any
+//! order (`drive/batches`).
 //!
-//! A sample covers nothing for certain, so its search is never complete: its bounds include a
+//! A sample does not cover the space, so its search is never complete: its bounds include a
 //! [`Bound::Sampled`](mazurka_core::Bound::Sampled).
 
 use std::cell::RefCell;
@@ -51,13 +51,13 @@ pub trait Picker<E> {
     fn begin(&mut self, _random: &mut Random) {}
 
     /// Returns one of the ready processes. There is at least one, and they are in the order of
-    /// their names; the program is in the state in which they are ready.
+    /// their names. The program is in the state in which they are ready.
     fn pick(&mut self, ready: &[ProcessId], program: &E, random: &mut Random) -> ProcessId;
 }
 
 /// The walks of a seed, one after the other.
 ///
-/// A search with this policy continues where the one before it has stopped.
+/// A search with this policy continues where the previous one has stopped.
 #[derive(Debug)]
 pub struct Walks<L> {
     picker: L,
@@ -86,7 +86,7 @@ struct Batches<L> {
 }
 
 impl<L: Clone> Walks<L> {
-    /// Makes at most `most` walks of a seed, starting with batch `first`.
+    /// Creates a policy that makes at most `most` walks of a seed, starting with batch `first`.
     pub(super) fn in_batches(picker: L, seed: u64, first: u64, most: Option<u64>) -> Self {
         let random = Random::new(batch_seed(seed, first));
         Self {
@@ -112,7 +112,7 @@ impl<L: Clone> Walks<L> {
 }
 
 impl<L> Walks<L> {
-    /// Makes at most `most` walks, in one batch.
+    /// Creates a policy that makes at most `most` walks, in one batch.
     pub fn new(picker: L, random: Random, most: Option<u64>) -> Self {
         Self {
             picker,
@@ -127,7 +127,7 @@ impl<L> Walks<L> {
         }
     }
 
-    /// Configures it for a program that draws the outcomes of `choose` itself.
+    /// Makes the policy leave the outcomes of `choose` to the program.
     pub fn program_chooses(self) -> Self {
         Self {
             program_chooses: true,
@@ -135,7 +135,7 @@ impl<L> Walks<L> {
         }
     }
 
-    /// Configures it to end at the first walk that reaches a bound.
+    /// Makes the policy end at the first walk that reaches a bound.
     pub fn ends_at_bound(self) -> Self {
         Self {
             ends_at_bound: true,
@@ -243,7 +243,7 @@ pub(super) fn walk<E: Execution>(
     (seed, first): (u64, u64),
     most: Option<u64>,
 ) -> Findings {
-    // A walk that is cut or discarded is not an execution, but it counts as a walk.
+    // A walk that is cut off or discarded is not an execution, but it counts as a walk.
     session.limits.executions = None;
     let mut walks = Walks::in_batches(picker, seed, first, most);
     let mut found = session.explore(&mut walks);
@@ -255,12 +255,12 @@ pub(super) fn walk<E: Execution>(
     found
 }
 
-/// The engine that continues some walks: each of its searches starts with the next walk.
+/// An engine that continues some walks: each of its searches starts with the next walk.
 #[derive(Debug)]
 pub struct WalkOn<'a, L>(RefCell<&'a mut Walks<L>>);
 
 impl<'a, L> WalkOn<'a, L> {
-    /// Continues these walks.
+    /// Creates an engine that continues these walks.
     pub fn new(walks: &'a mut Walks<L>) -> Self {
         Self(RefCell::new(walks))
     }

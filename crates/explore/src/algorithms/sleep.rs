@@ -1,9 +1,9 @@
 //! All interleavings except those that sleep sets rule out: each trace once, many runs blocked.
 //!
 //! Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", LNCS 1032, 1996,
-//! chapter 5; also at the end of section 2.4 of the thesis paper. The algorithm looks for no races:
-//! every ready process is run from every state, but a process that has been run from a state sleeps
-//! in the states after its later siblings, until a step is made that depends on its own.
+//! chapter 5; also at the end of section 2.4 of the thesis paper. The algorithm does not search for
+//! races: every ready process is run from every state, but a process that has been run from a state
+//! sleeps in the states after its later siblings, until a step is made that depends on its own.
 //!
 //! | paper | here |
 //! |---|---|
@@ -15,8 +15,8 @@
 //! conflicts with p's step comes before that step. So p sleeps until its step would be made, and
 //! the other run is blocked there.
 //!
-//! Where it deviates: nowhere. Guards, locks and joins need no special treatment, because only
-//! covered runs are left out: a sleeping process is ready, and no independent step can change that.
+//! There are no deviations. Guards, locks and joins need no special treatment, because only covered
+//! runs are left out: a sleeping process is ready, and no independent step can change that.
 //! Outcomes of `choose` are run one after the other, then the process sleeps as a whole.
 //!
 //! The number of states is not reduced, only the number of paths to each. So this is slower than
@@ -28,7 +28,7 @@ use mazurka_core::{Execution, ProcessId};
 use crate::Policy;
 use crate::algorithms::path::Path;
 
-/// The policy with sleep sets only.
+/// The policy that uses only sleep sets.
 #[derive(Debug)]
 pub(crate) struct Sleep {
     path: Path,

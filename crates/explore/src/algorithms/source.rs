@@ -20,20 +20,21 @@
 //!   process and then never runs it.
 //! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its
 //!   program past only (its other predecessors came through the critical section that the reversal
-//!   removes). An acquisition that has to wait at the end of a run is a last event that is not made
-//!   (errata E3).
-//! - *Guards* (errata E3): the run does not tell whether a guarded step is possible after a
+//!   removes). An acquisition that is still waiting at the end of a run is treated as a last event
+//!   that is not made (errata E3).
+//! - *Guards* (errata E3): the run does not show whether a guarded step is possible after a
 //!   reversal. So at every event that conflicts with a guarded step, made or waiting, and is not in
-//!   its program past, all ready processes are run. `optimal` says why this is enough.
+//!   its program past, all ready processes are run. The head comment of `optimal` explains why this
+//!   is enough.
 //! - *Outcomes* of `choose`: a process is run with all of them, and sleeps as a whole.
 //!
 //! Initials, not weak initials: steps after v may prevent the step of a process outside of v.
 //!
-//! Tried and dropped: ignoring the steps that wait at the end of a *blocked* run, as if the run
-//! that covers it had shown them. Random programs lost traces: `x := 0 | if y <= y { y := 1 } | y
-//! == 0 |> x := x` lost one of 3. The covering run shows these steps in other states. Also dropped:
-//! the testkit's rule that an awake initial is added although another one sleeps. With it 6
-//! philosophers have 1291 blocked runs, without it none.
+//! Tried and dropped: ignoring the steps that wait at the end of a *blocked* run, as if they had
+//! occurred in the run that covers it. Random programs lost traces: `x := 0 | if y <= y { y := 1 }
+//! | y == 0 |> x := x` lost one of 3. In the covering run these steps occur in other states. Also
+//! dropped: the testkit's rule that an awake initial is added although another one sleeps. With
+//! this rule 6 philosophers have 1291 blocked runs, without it they have none.
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 
@@ -42,16 +43,16 @@ use crate::drive::driver::{End, RacingStep};
 use crate::relations::reversal::Reversal;
 use crate::relations::set::{Set, for_each};
 
-/// The reversals of Source-DPOR.
+/// The rule by which Source-DPOR reverses races.
 #[derive(Debug)]
 pub(crate) struct SourceSets;
 
-/// The policy.
+/// The policy of Source-DPOR.
 pub(crate) type Source<S> = Reducing<S, SourceSets>;
 
 impl<S: Set> Source<S> {
-    /// Makes sure that the last event, a step of this process, is also tried before each event that
-    /// it races with.
+    /// Ensures that the last event, a step of this process, is also tried before each event that it
+    /// races with.
     fn reverse_races(&mut self, process: ProcessId, claims: &Claims, step: RacingStep) {
         let Self {
             order, path, noted, ..

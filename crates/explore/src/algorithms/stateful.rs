@@ -16,19 +16,19 @@
 //! workers and any order.
 //!
 //! Deviations: a transition is a process with all outcomes of its next step, because these are run
-//! together. Nothing is run from a state where a false `assume` has halted a process: everything
-//! that counts there happens without that step, too. If a run may return to a state and livelocks
-//! or [temporal](crate::algorithms::temporal) properties are searched, all processes are run and
-//! the graph of states is recorded ([`Map`](crate::algorithms::map::Map)), because whether a cycle
-//! is a [livelock](crate::algorithms::livelock) depends on every step. `failures` counts the
-//! failing transitions that were executed.
+//! together. Nothing is run from a state where a false `assume` has halted a process: every run
+//! that counts exists without that step, too. If a run may return to a state and livelocks or
+//! [temporal](crate::algorithms::temporal) properties are searched, all processes are run and the
+//! graph of states is recorded ([`Map`](crate::algorithms::map::Map)), because whether a cycle is a
+//! [livelock](crate::algorithms::livelock) depends on every step. `failures` counts the failing
+//! transitions that were executed.
 //!
 //! States that differ only by a permutation of interchangeable processes count as one ([`Orbits`]),
-//! unless the graph of states is recorded, the depth is limited or an observer watches: these need
-//! all states.
+//! unless all states are needed, that is, if the graph of states is recorded, the depth is limited,
+//! or there is an observer.
 //!
-//! A fingerprint is the sum of the parts of a state, of which a step changes a few ([`Meter`]), so
-//! the cost of most steps is that of a cell and a process, not of the whole state.
+//! A fingerprint is the sum of the parts of a state. A step changes only a few of them ([`Meter`]),
+//! so most steps cost as much as a cell and a process, not as much as the whole state.
 
 use mazurka_core::{Event, Fingerprint, ProcessId, Semantics, Status};
 use smallvec::SmallVec;
@@ -51,7 +51,7 @@ pub(crate) struct Stateful<'a, M: Memory> {
     known: bool,
     /// The number of states met.
     states: u64,
-    /// The branch to start with; `None` for all of the initial state.
+    /// The branch to start with; `None` for all branches of the initial state.
     branch: Option<Branch>,
     /// The queue through which branches are passed to other workers.
     branch_queue: Option<&'a BranchQueue>,
@@ -73,7 +73,7 @@ struct MarkedNode<K> {
     /// Index after its last process in `todo`.
     end: usize,
     mark: K,
-    /// The outcomes that the process run last has left to try.
+    /// The outcomes that remain to be tried for the process run last.
     again: Option<SmallVec<[i64; 1]>>,
     /// Whether the other outcomes of the process run last have been passed on.
     given: bool,
@@ -84,7 +84,7 @@ pub(crate) trait Memory {
     /// The data kept with a state while it is on the path.
     type Mark: Copy + Default;
 
-    /// Handles a state that a run has reached by an event, from the state with a mark.
+    /// Handles a state that a run has reached: by which event, and from which marked state.
     fn meet<E: Semantics>(
         &mut self,
         program: &E,
@@ -123,7 +123,7 @@ pub(crate) trait Memory {
     }
 }
 
-/// What the search does in a state.
+/// What the search must do in a state.
 pub(crate) enum MetState<K> {
     /// The state is new: run its processes.
     New(K),
@@ -133,7 +133,7 @@ pub(crate) enum MetState<K> {
     Again(K),
 }
 
-/// Adds all ready processes, but none after a false `assume`.
+/// Adds all ready processes, or none after a false `assume`.
 fn all_ready<E: Semantics>(program: &E, into: &mut Vec<ProcessId>) {
     let first = into.len();
     for &process in program.processes().in_order() {
@@ -146,7 +146,7 @@ fn all_ready<E: Semantics>(program: &E, into: &mut Vec<ProcessId>) {
 }
 
 impl<'a, M: Memory> Stateful<'a, M> {
-    /// Makes a policy that has met no states.
+    /// Creates a policy that has met no states.
     pub fn new(memory: M) -> Self {
         Self {
             memory,
@@ -160,7 +160,7 @@ impl<'a, M: Memory> Stateful<'a, M> {
         }
     }
 
-    /// Makes the policy of a worker: it starts with a branch, and may pass others on.
+    /// Creates the policy of a worker: it starts with a branch, and may pass others on.
     pub fn of_worker(memory: M, branch: Option<Branch>, branch_queue: &'a BranchQueue) -> Self {
         Self {
             branch,
@@ -185,13 +185,13 @@ impl<'a, M: Memory> Stateful<'a, M> {
         });
     }
 
-    /// Gives the branch nearest to the start to another worker.
+    /// Gives the branch nearest to the initial state to another worker.
     #[cold]
-    fn give<E: Semantics>(&mut self, program: &E, branch_queue: &BranchQueue) {
+    fn pass_on_branch<E: Semantics>(&mut self, program: &E, branch_queue: &BranchQueue) {
         self.wait = BETWEEN_GIFTS;
         let events = program.events();
         for (depth, node) in self.nodes.iter_mut().enumerate() {
-            // A state from which nothing has been run would look like one without successors.
+            // A state from which no process was run would look like a state without successors.
             let (process, outcomes) = if node.next == node.first {
                 return;
             } else if node.next < node.end {
@@ -245,7 +245,7 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<'_, M> {
     fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         if let Some(branch_queue) = self.branch_queue {
             match self.wait {
-                0 if branch_queue.is_hungry() => self.give(program, branch_queue),
+                0 if branch_queue.is_hungry() => self.pass_on_branch(program, branch_queue),
                 _ => self.wait = self.wait.saturating_sub(1),
             }
         }
@@ -345,7 +345,7 @@ impl Symmetric {
 }
 
 impl<'a> Visits<'a> {
-    /// Makes a memory that stores the states of a program through this visitor.
+    /// Creates a memory that stores the states of a program through this visitor.
     pub fn new<E: Semantics>(program: &E, visitor: Visitor<'a>, merging: Merging) -> Self {
         let plain = !program.has_conditions();
         let symmetry = program.symmetry().filter(|_| merging.symmetric && plain);
@@ -449,7 +449,7 @@ impl Memory for Visits<'_> {
         let before = match &self.known {
             KnownBy::Parts(meter) => meter.sum(),
             KnownBy::Orbit(symmetric) => *symmetric.keys.last()?,
-            // This is the fingerprint of the state met last, which may be deeper.
+            // This fingerprint may belong to a deeper state, the one met last.
             KnownBy::Whole(_) => return None,
         };
         let event = program.events().last()?;

@@ -1,4 +1,4 @@
-//! Stubborn sets: from most states a few processes are enough.
+//! Stubborn sets: in most states it is enough to run a few processes.
 //!
 //! Valmari, *Stubborn sets for reduced state space generation*, LNCS 483, 1990; Godefroid,
 //! *Partial-Order Methods for the Verification of Concurrent Systems*, LNCS 1032, 1996, chapters 4
@@ -14,10 +14,10 @@
 //! 3. some process of T is ready.
 //!
 //! From each state the ready processes of one stubborn set are run, with all outcomes of their
-//! steps. So the search meets every state without a successor: every deadlock and every final state
-//! with its observations. It also meets every failing step, with the same values, unless a cycle
-//! postpones the steps outside T forever. So a set is used only if none of its ready processes may
-//! close a cycle or be halted by a false `assume`
+//! steps. So the search meets every state without a successor, that is, every deadlock and every
+//! final state, with its observations. It also meets every failing step, with the same values,
+//! unless a cycle postpones the steps outside T forever. So a set is used only if none of its ready
+//! processes may close a cycle or be halted by a false `assume`
 //! ([`may_put_off`](mazurka_core::Promises::may_put_off)); otherwise all ready processes are run.
 //! Every cycle of states contains a step that goes back in a loop, hence a state from which all
 //! ready processes are run. An invariant is a cell that every write to one of its variables claims
@@ -26,7 +26,7 @@
 //! | paper | here |
 //! |---|---|
 //! | T(s) | [`Stubborn::choose`] |
-//! | D1, a transition accords with all outside | `row` of a ready process |
+//! | D1, a transition accords with all transitions outside | `row` of a ready process |
 //! | D2, necessary enabling set | `row` of a waiting process |
 //! | ignoring, sticky transitions | `may_put_off` |
 //!
@@ -40,7 +40,7 @@
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, Status};
 
-/// Finds stubborn sets. It is kept to reuse its allocations.
+/// Finds stubborn sets. The value is kept between states to reuse its allocations.
 #[derive(Debug, Default)]
 pub(crate) struct Stubborn {
     /// The processes that are ready or wait, in order.
@@ -51,12 +51,12 @@ pub(crate) struct Stubborn {
     claims: Claims,
 }
 
-/// The row of a process about which nothing is known.
+/// The row of a process whose dependencies are unknown.
 const ALL: u64 = u64::MAX;
 
 impl Stubborn {
-    /// Adds the processes to run from the current state to a list; none if a process has met a
-    /// false `assume`. If several sets are smallest, takes the first in `order`.
+    /// Adds the processes to run from the current state to a list; adds none if a process has met a
+    /// false `assume`. Of several smallest sets, takes the first in `order`.
     pub fn choose<E: Execution>(
         &mut self,
         program: &E,

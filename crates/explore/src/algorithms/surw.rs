@@ -14,18 +14,18 @@
 //! | the intended thread | `intent` |
 //! | the order of other events: any | each ready process that is not held back is equally likely |
 //!
-//! The interesting steps of a walk are those that touch one object. The object is drawn from those
-//! that, in earlier walks, at least two processes have touched and one has changed. So if a bug
-//! needs an order of the accesses to one object, a walk chooses that object with probability
-//! 1/objects, and is then uniform over these orders.
+//! The interesting steps of a walk are those that touch one object. The object is drawn among those
+//! that at least two processes have touched and one has changed in earlier walks. So if a bug needs
+//! an order of the accesses to one object, a walk chooses that object with probability 1/objects,
+//! and is then uniform over these orders.
 //!
 //! Where it deviates:
 //!
 //! - The paper profiles the program first. Here the earlier walks of the same batch are the
 //!   profile: the first walk is a random walk.
 //! - A process that has not been started belongs to its parent (see `urw`). If the intended process
-//!   starts others, the intent is drawn again among it and these. That keeps the orders of
-//!   interesting steps uniform if no step waits.
+//!   starts others, the intent is drawn again among the process and its children. This keeps the
+//!   orders of interesting steps uniform if no step waits.
 //! - The claims of a step, all that it might touch, decide whether it is interesting. An object is
 //!   a range of cells that some claim has; a step counts once for each range that overlaps it.
 //! - If all ready processes are held back, because processes wait for each other or are shorter
@@ -54,7 +54,7 @@ impl ObjectAccesses {
     }
 }
 
-/// Picks a process whose next step is not interesting, or the one that is to make the next
+/// Picks a process whose next step is not interesting, or the process that must make the next
 /// interesting step.
 #[derive(Clone, Debug, Default)]
 pub struct Selective {
@@ -69,7 +69,7 @@ pub struct Selective {
     object: Option<Access>,
     lengths: Lengths,
     intent: Option<ProcessId>,
-    /// Whether the intent is still to be drawn.
+    /// Whether the intent must still be drawn.
     open: bool,
     /// The ready processes whose next step is interesting.
     interesting: Vec<ProcessId>,
@@ -140,7 +140,7 @@ impl Selective {
         self.intent == Some(process) || !self.interesting.contains(&process)
     }
 
-    /// Draws the process that makes the next interesting step, if none is drawn.
+    /// Draws the process that makes the next interesting step, unless it is already drawn.
     fn intend<E: Execution>(&mut self, ready: &[ProcessId], program: &E, random: &mut Random) {
         if self.object.is_none() {
             return;

@@ -22,11 +22,11 @@
 //! which the member has a label of its own and all others are labelled by their colours. Different
 //! views split a colour. Members that share a colour are often interchangeable in this state: if
 //! each exchange of two neighbours among them leaves the state unchanged, every order of them gives
-//! the same image, and this is the result. Otherwise views with the new colours split further. When
-//! they no longer do, each member of the first such colour is tried as its first member, and the
-//! least image counts. Nothing in this depends on the names, so states of one orbit have one key.
-//! Conversely, states with one key are in one orbit, because a key is the fingerprint of a state of
-//! its orbit.
+//! the same image, and this image is the result. Otherwise views with the new colours split
+//! further. When they no longer split, each member of the first shared colour is tried as its first
+//! member, and the least image counts. No step of this computation depends on the names, so states
+//! of one orbit have one key. Conversely, states with one key are in one orbit, because a key is
+//! the fingerprint of a state of its orbit.
 //!
 //! The size of the orbit follows. A group of n members has n! permutations, and those that leave
 //! the state unchanged are those that lead from one of the least images to another.
@@ -50,7 +50,7 @@ pub(crate) type OrbitObservation = (Fingerprint, Vec<u32>);
 /// Finds the orbits of states.
 #[derive(Debug)]
 pub(crate) struct Orbits {
-    /// For each group, its first member and the one after its last.
+    /// For each group, its first member and the member after its last.
     groups: Vec<(usize, usize)>,
     /// The canonical labelling of the last state examined.
     labels: Vec<u32>,
@@ -60,7 +60,7 @@ pub(crate) struct Orbits {
     all: u64,
     /// The best leaf so far: its image, and the number of labellings with this image.
     best: Option<(Fingerprint, Option<u128>)>,
-    /// Kept to reuse the allocation.
+    /// Kept between calls to reuse the allocation.
     views: Vec<(Fingerprint, usize)>,
     trial: Vec<u32>,
 }
@@ -71,7 +71,7 @@ fn factorial(n: usize) -> Option<u128> {
 }
 
 impl Orbits {
-    /// Makes a finder of orbits for a program with interchangeable members.
+    /// Creates a finder of orbits for a program with interchangeable members.
     pub fn new(program: &dyn Symmetric) -> Self {
         let mut first = 0;
         let groups = program.groups().iter().map(|&size| {
@@ -248,8 +248,8 @@ impl Orbits {
         true
     }
 
-    /// Puts the processes into the order that they have in the canonical state of the current
-    /// orbit. The current state was the last one examined.
+    /// Sorts the processes into their order in the canonical state of the current orbit. The
+    /// current state must be the last one examined.
     pub fn in_order<E: Semantics>(&self, program: &E, into: &mut Vec<ProcessId>) {
         into.clear();
         into.extend(program.processes().in_order());

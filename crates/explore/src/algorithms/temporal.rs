@@ -1,4 +1,4 @@
-//! Temporal properties, decided on the graph of all states (docs/temporal.md says what they mean).
+//! Temporal properties, decided on the graph of all states (docs/temporal.md defines them).
 //!
 //! Lichtenstein and Pnueli, *Checking that finite state concurrent programs satisfy their linear
 //! specification*, POPL 1985; Manna and Pnueli, *The Temporal Logic of Reactive and Concurrent
@@ -11,16 +11,17 @@
 //! | fair strongly connected subgraph | [`Parts`](crate::algorithms::fair::Parts) |
 //!
 //! A run violates `eventually e` if it avoids e from its first state on, `infinitely_often e` if it
-//! avoids e from some state on, and `whenever e leads_to f` if it avoids f from a state with e on.
-//! So each of the three needs a run that, from some state on, stays in states without a condition,
-//! and either ends there or continues for ever and is [fair](crate::algorithms::fair). Whether a
-//! process is ready is decided in the whole graph: its step may lead out of these states.
+//! avoids e from some state on, and `whenever e leads_to f` if it avoids f from a state on in which
+//! e holds. So a violation of each of the three is a run that, from some state on, stays in states
+//! without a condition, and either ends there or continues for ever and is
+//! [fair](crate::algorithms::fair). Whether a process is ready is decided in the whole graph: its
+//! step may lead out of these states.
 //!
 //! Deviations: no automaton of the formula is built, because these four kinds need none. Runs that
-//! a failure or a false `assume` halts count up to there: they can violate only `always`.
+//! a failure or a false `assume` halts count up to that point: they can violate only `always`.
 //!
-//! The run that is shown is a shortest path to the state that violates an `always`, to the end of a
-//! run, or into a part of the graph in which a fair run stays, followed by a short cycle there.
+//! The shown run is a shortest path to the state that violates an `always`, to the end of a run, or
+//! into a part of the graph in which a fair run stays, followed by a short cycle there.
 
 use std::ops::ControlFlow;
 
@@ -48,10 +49,10 @@ pub(crate) fn violations<E: Semantics>(
         if !complete && !matches!(temporal, Temporal::Always(_)) {
             continue;
         }
-        if let Some(Lasso { way, stem }) = violation(states, temporal, looks)? {
+        if let Some(Lasso { path, stem }) = violation(states, temporal, looks)? {
             all.push(BrokenProperty {
                 property,
-                schedule: states.schedule(program, &way),
+                schedule: states.schedule(program, &path),
                 lasso: stem,
             });
         }
@@ -74,8 +75,8 @@ fn violation(
                 to: broken,
                 past: |_: &Edge| false,
             };
-            let way = states.graph.shortest_path(0, &route, looks)?;
-            ControlFlow::Continue(way.map(|way| Lasso { way, stem: None }))
+            let path = states.graph.shortest_path(0, &route, looks)?;
+            ControlFlow::Continue(path.map(|path| Lasso { path, stem: None }))
         }
         Temporal::Eventually(e) => avoiding(states, |at| at == 0, |at| !holds(at, e), looks),
         Temporal::InfinitelyOften(e) => avoiding(states, |_| true, |at| !holds(at, e), looks),
@@ -90,13 +91,13 @@ fn avoiding(
     avoids: impl Fn(u32) -> bool,
     looks: &mut LimitChecks<'_>,
 ) -> ControlFlow<Bound, Option<Lasso>> {
-    let quest = CycleQuery {
+    let query = CycleQuery {
         from,
         within: |state: u32| !states.halted[state as usize] && avoids(state),
         ends: true,
         fairness: states.fairness,
     };
-    quest.lasso(&states.graph, looks)
+    query.lasso(&states.graph, looks)
 }
 
 #[cfg(test)]
@@ -120,13 +121,13 @@ mod tests {
         let lasso = lasso.continue_value().expect("no limit")?;
         let mut at = 0;
         let mut visited = vec![0];
-        for edge in &lasso.way {
+        for edge in &lasso.path {
             assert_eq!(edge.from, at, "the run is a way");
             at = edge.to;
             visited.push(at);
         }
         if let Some(stem) = lasso.stem {
-            assert!(stem < lasso.way.len(), "something repeats");
+            assert!(stem < lasso.path.len(), "something repeats");
             assert_eq!(visited[stem], at, "the steps lead back");
         }
         Some((visited, lasso.stem))
@@ -146,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_run_that_ends_repeats_its_last_state() {
-        // 0 → 1, where it ends.
+        // 0 → 1, where the run ends.
         let edges = [(0, 0, 1)];
         assert_eq!(found(&[0, 1], &edges, EVENTUALLY), None);
         assert_eq!(found(&[0, 1], &edges, OFTEN), None);
@@ -161,11 +162,11 @@ mod tests {
 
     #[test]
     fn only_fair_cycles_avoid_a_condition() {
-        // Process 0 spins in 0; process 1 is always ready and makes the condition true.
+        // Process 0 loops in 0; process 1 is always ready and makes the condition true.
         let edges = [(0, 0, 0), (0, 1, 1), (1, 0, 1)];
         assert_eq!(found(&[2, 1], &edges, EVENTUALLY), None);
         assert_eq!(found(&[2, 1], &edges, LEADS), None);
-        // In 2 process 1 has to wait, so it may be passed over for ever.
+        // In 2 process 1 is not ready, so a fair run need not run it.
         let edges = [(0, 0, 2), (2, 0, 0), (0, 1, 1), (1, 0, 1)];
         let shown = Some((vec![0, 2, 0], Some(0)));
         assert_eq!(found(&[2, 1, 0], &edges, EVENTUALLY), shown);
@@ -173,17 +174,17 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_that_is_fair_only_with_the_condition_is_none() {
-        // Both processes can go round through 0 and 1. Without 1, where the condition holds,
-        // process 1 is passed over.
+    fn a_cycle_that_is_fair_only_with_the_condition_is_no_violation() {
+        // Both processes can go around through 0 and 1. Without 1, where the condition holds,
+        // process 1 never runs.
         let edges = [(0, 0, 0), (0, 1, 1), (1, 0, 0), (1, 1, 0)];
         assert_eq!(found(&[0, 1], &edges, OFTEN), None);
         assert_eq!(found(&[0, 1], &edges, EVENTUALLY), None);
     }
 
     #[test]
-    fn the_whole_way_to_the_loop_is_shortest() {
-        // The request in 1 is nearer than the one in 6, but its loop in 4 is farther away.
+    fn the_whole_path_to_the_loop_is_shortest() {
+        // The request in 1 is nearer than the request in 6, but its loop in 4 is farther away.
         let edges = [
             (0, 0, 1),
             (1, 0, 2),
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_response_may_be_missing_after_a_detour() {
-        // The request in 1 is answered in 2 or never, in the trap 3.
+        // The request in 1 is answered in 2, or never in the trap 3.
         let edges = [(0, 0, 1), (1, 0, 2), (2, 0, 0), (1, 0, 3), (3, 0, 3)];
         let masks = [0, 2, 1, 0];
         assert_eq!(

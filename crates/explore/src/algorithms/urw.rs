@@ -10,7 +10,7 @@
 //! | nᵢ, the events that thread i has left | [`Lengths::left`] |
 //! | the counts of a profiling run | the means over all earlier walks of the same batch |
 //!
-//! A process that has not been started belongs to its parent, with all its steps: they come after
+//! The steps of a process that has not been started count as steps of its parent: they come after
 //! the step that starts it. If no step waits, the steps then form a forest, and the fraction of
 //! interleavings that begin with the next step of a process is the fraction of the steps that come
 //! after it (the hook lengths of a forest, Knuth, TAOCP 3, 5.1.4, exercise 20). So the walk stays
@@ -21,7 +21,7 @@
 //! - The paper profiles the program first. Here the earlier walks are the profile: the first walk
 //!   of a batch assumes that all processes have equally many steps.
 //! - A process that has made as many steps as expected, but has not ended, is assumed to have one
-//!   more.
+//!   more step left.
 //!
 //! If the numbers of steps differ from walk to walk, or processes wait for each other, the walks
 //! are not uniform. Every interleaving can still be drawn.
@@ -67,7 +67,7 @@ impl Lengths {
         }
     }
 
-    /// Makes sure that a process has at least one expected step, because it has one to make.
+    /// Ensures that a process has at least one expected step, because it is ready.
     pub fn at_least_one(&mut self, process: ProcessId) {
         if self.left.len() <= process.index() {
             self.left.resize(process.index() + 1, 0);
@@ -95,7 +95,7 @@ impl Lengths {
         }
     }
 
-    /// Draws one of these processes by the weights; `None` if all weights are 0.
+    /// Draws one of these processes by weight; `None` if all weights are 0.
     pub fn draw(&self, among: &[ProcessId], random: &mut Random) -> Option<ProcessId> {
         let weight = |process: &ProcessId| self.weights[process.index()];
         let all: u64 = among.iter().map(weight).sum();
@@ -110,7 +110,7 @@ impl Lengths {
     }
 }
 
-/// Picks a ready process in proportion to the steps that it has left.
+/// Picks a ready process in proportion to the number of steps that it has left.
 #[derive(Clone, Debug, Default)]
 pub struct ByLength {
     /// Number of walks that have begun, excluding the current one.

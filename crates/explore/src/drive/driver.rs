@@ -218,6 +218,8 @@ pub trait Observer<E: Execution> {
     fn complete(&mut self, _program: &E) {}
     /// Called when the limit on its length ends a run that could continue.
     fn cut(&mut self, _program: &E) {}
+    /// Called when the search has ended, in any state.
+    fn end(&mut self, _program: &E) {}
     /// Whether the observer needs the reversed races.
     fn counts_reversals(&self) -> bool {
         false
@@ -319,6 +321,7 @@ pub(crate) fn drive<E: Execution, P: Policy<E>>(
     program.break_off_long_steps(true);
     program.separate_ends(P::SEPARATES);
     driver.run(*program, policy, *observer);
+    observer.end(program);
     program.separate_ends(false);
     program.break_off_long_steps(false);
     driver.ledger.found.counts.states = policy.states();
@@ -358,7 +361,9 @@ impl Driver<'_, '_> {
             return self.broken_off();
         }
         let before = if self.goes_on {
-            program.whole().len()
+            let whole = program.whole();
+            self.ledger.data_race = whole.iter().any(|event| event.races_with.is_some());
+            whole.len()
         } else {
             self.start(program)
         };
@@ -401,14 +406,18 @@ impl Driver<'_, '_> {
                     if counted && let ControlFlow::Break(bound) = self.may_step() {
                         return self.break_off(bound);
                     }
-                    let failed = loop {
+                    let noted = loop {
                         let event = match program.step(process, &outcomes) {
                             Ok(event) => event,
+                            // Its accesses may have come in another order than before.
+                            Err(_) if self.ledger.data_race => {
+                                return self.break_off(Bound::DataRaces);
+                            }
                             Err(error) => panic!("an explorer chose an impossible step: {error}"),
                         };
                         self.ledger.found.counts.steps += 1;
                         if !policy.amend(event, &mut outcomes) {
-                            break !event.mishaps.is_empty();
+                            break is_noted(event);
                         }
                         program.back_to(depth);
                     };
@@ -419,10 +428,10 @@ impl Driver<'_, '_> {
                     {
                         hasher.push(&program.events()[depth], program.processes());
                     }
-                    if failed && is_broken_off(&program.events()[depth].mishaps) {
+                    if noted && is_broken_off(&program.events()[depth].mishaps) {
                         return self.broken_off();
                     }
-                    if failed {
+                    if noted {
                         let key = policy.transition(program);
                         self.ledger.mishaps(program, before + depth, key);
                     }
@@ -497,7 +506,7 @@ impl Driver<'_, '_> {
             if let Some(hasher) = &mut self.ledger.hasher {
                 hasher.push(event, program.processes());
             }
-            if !event.mishaps.is_empty() {
+            if is_noted(event) {
                 self.ledger.mishaps(program, at, None);
             }
         }
@@ -512,7 +521,11 @@ impl Driver<'_, '_> {
     /// Ends the search because a step was broken off.
     fn broken_off(&mut self) {
         let counts = self.ledger.counts();
-        let bound = self.budget.why_broken(counts, self.watch);
+        let mut bound = self.budget.why_broken(counts, self.watch);
+        // After a data race, a program need not do the same again, and breaks off.
+        if self.ledger.data_race && self.budget.look(counts, self.watch).is_continue() {
+            bound = Bound::DataRaces;
+        }
         self.break_off(bound);
     }
 
@@ -553,6 +566,11 @@ fn tell_reversals<E: Execution, P: Policy<E>>(
 pub fn is_broken_off(mishaps: &[Mishap]) -> bool {
     let mut kinds = mishaps.iter().map(|mishap| mishap.kind);
     kinds.any(|kind| kind == MishapKind::BrokenOff)
+}
+
+/// Whether the ledger has to know of an event.
+fn is_noted(event: &Event) -> bool {
+    !event.mishaps.is_empty() || event.races_with.is_some()
 }
 
 fn discarded<E: Execution>(program: &E) -> bool {

@@ -319,6 +319,9 @@ pub(crate) struct Ledger<'a> {
     pub wanted: Option<ExpectedFindings>,
     /// Whether the number of times that a trace is met matters.
     pub samples: bool,
+    /// Whether a step that was made is one of a data race. What comes after it may depend on the
+    /// order of accesses that are not steps, and that no search explores.
+    pub data_race: bool,
 }
 
 /// A function that returns the observations of other states that a final state represents, each
@@ -365,6 +368,7 @@ impl<'a> Ledger<'a> {
             certain: false,
             wanted: None,
             samples: false,
+            data_race: false,
         }
     }
 
@@ -413,12 +417,23 @@ impl<'a> Ledger<'a> {
         at: usize,
         transition: Option<Fingerprint>,
     ) {
-        let key = transition.unwrap_or_else(|| self.event_fingerprint(program, at));
-        if self.found.seen.failed.contains(&key) {
-            return;
+        let event = &program.whole()[at];
+        if !event.mishaps.is_empty() {
+            let key = transition.unwrap_or_else(|| self.event_fingerprint(program, at));
+            if !self.found.seen.failed.contains(&key) {
+                for &mishap in &event.mishaps {
+                    self.mishap(program, mishap, FailurePast::Of(at), key);
+                }
+            }
         }
-        for &mishap in &program.whole()[at].mishaps {
-            self.mishap(program, mishap, FailurePast::Of(at), key);
+        self.race(event);
+    }
+
+    /// Notes that the search continues after an event, if it is one of a data race.
+    fn race(&mut self, event: &Event) {
+        if event.races_with.is_some() && !self.certain {
+            self.data_race = true;
+            self.found.bound(Bound::DataRaces);
         }
     }
 
@@ -432,12 +447,13 @@ impl<'a> Ledger<'a> {
             hasher.push(&program.whole()[at], program.processes());
         }
         let key = hasher.event(causes.len() - 1);
-        if self.found.seen.failed.contains(&key) {
-            return;
+        let last = causes[causes.len() - 1];
+        if !self.found.seen.failed.contains(&key) {
+            for &mishap in &program.whole()[last].mishaps {
+                self.mishap(program, mishap, FailurePast::Causes(causes), key);
+            }
         }
-        for &mishap in &program.whole()[causes[causes.len() - 1]].mishaps {
-            self.mishap(program, mishap, FailurePast::Causes(causes), key);
-        }
+        self.race(&program.whole()[last]);
     }
 
     /// Whether the event at a position of the whole run is among the failures.

@@ -45,6 +45,8 @@ use crate::drive::suffix::{OfRest, Suffix};
 const PARTS: usize = 256;
 /// Number of steps of the first attempt, which does not cut the space: some milliseconds.
 const FIRST_ATTEMPT: u64 = 1 << 17;
+/// The same for a program with unknown conditions, whose steps take longer.
+const FIRST_ATTEMPT_OVER_TERMS: u64 = 1 << 12;
 /// Up to this limit on executions, one worker explores, so that the limit is exact.
 const FEW: u64 = 1 << 16;
 /// Time between two calls of the watch if nothing happens.
@@ -148,16 +150,6 @@ impl Parts {
         watch: &mut Watch<'_>,
     ) -> Findings {
         self.run_observed(workers, watch, &|| ()).0
-    }
-
-    /// Like [`run`](Self::run), for callers that need only the result: no copy of the result is
-    /// kept.
-    pub fn finish<E: Execution>(
-        mut self,
-        workers: &Workers<'_, E>,
-        watch: &mut Watch<'_>,
-    ) -> Findings {
-        self.run_all(workers, watch, &|| (), After::Nothing).0
     }
 
     /// Like [`run`](Self::run), but saves the state at intervals.
@@ -688,43 +680,65 @@ impl Search<Stateless> {
     /// Explores a program with some workers.
     pub fn share<E: Execution>(&self, workers: &Workers<'_, E>, watch: &mut Watch<'_>) -> Findings {
         let mut program = (workers.programs)();
+        self.share_observed(&mut program, workers, watch, &|| ()).0
+    }
+
+    /// The same, with an observer of each part; the observers of all visited parts are returned
+    /// with the result, in the order of the parts. If the space has no parts, one observer has seen
+    /// it. The first attempt, and the cutting, use `program`.
+    pub fn share_observed<E, O>(
+        &self,
+        program: &mut E,
+        workers: &Workers<'_, E>,
+        watch: &mut Watch<'_>,
+        observers: &(dyn Fn() -> O + Sync),
+    ) -> (Findings, Vec<O>)
+    where
+        E: Execution,
+        O: Observer<E> + Send,
+    {
+        let mut observer = observers();
         if workers.count <= 1 {
-            return self.run(&mut program, watch, &mut ());
+            let found = self.run(program, watch, &mut observer);
+            return (found, vec![observer]);
         }
         let limits = &self.limits;
         let budget = Budget::new(limits);
-        let steps = limits
-            .steps
-            .map_or(FIRST_ATTEMPT, |most| most.min(FIRST_ATTEMPT));
+        let first = if program.has_conditions() {
+            FIRST_ATTEMPT_OVER_TERMS
+        } else {
+            FIRST_ATTEMPT
+        };
+        let steps = limits.steps.map_or(first, |most| most.min(first));
         let attempt = self.within(Limits {
             steps: Some(steps),
             ..limits.clone()
         });
-        let attempt = attempt.run(&mut program, watch, &mut ());
+        let attempt = attempt.run(program, watch, &mut observer);
         let cut_short = attempt.bounds.contains(&Bound::MaxSteps(steps));
         if limits.steps == Some(steps) || !cut_short {
-            return attempt;
+            return (attempt, vec![observer]);
         }
         // The parts repeat the findings of the attempt, so its memory is freed first.
         let attempted = attempt.counts.steps;
-        drop(attempt);
+        drop((attempt, observer));
         let rest = self.within(Limits {
             steps: limits.steps.map(|most| most - steps),
             ..budget.left()
         });
-        let mut parts = Parts::new(program, rest);
+        let mut parts = Parts::of(program, rest);
         // Cutting takes time, too.
         parts.search.limits.time = budget.left().time;
         parts.found.elapsed = budget.elapsed();
         parts.found.counts.steps += attempted;
-        let mut found = parts.finish(workers, watch);
+        let (mut found, observers) = parts.run_all(workers, watch, observers, After::Nothing);
         budget.restate(&mut found.bounds);
         for bound in &mut found.bounds {
             if let (Bound::MaxSteps(_), Some(most)) = (*bound, limits.steps) {
                 *bound = Bound::MaxSteps(most);
             }
         }
-        found
+        (found, observers)
     }
 
     fn within(&self, limits: Limits) -> Self {

@@ -42,6 +42,10 @@ impl<E: Execution> Observer<Suffix<'_, E>> for OfRest<'_, E> {
         self.0.cut(rest.program);
     }
 
+    fn end(&mut self, rest: &Suffix<'_, E>) {
+        self.0.end(rest.program);
+    }
+
     fn counts_reversals(&self) -> bool {
         self.0.counts_reversals()
     }

@@ -6,12 +6,12 @@ use smallvec::SmallVec;
 use super::seed::Seed;
 use crate::drive::prints::Prints;
 
-/// Limit on seeds compared before a run is made that may turn out to be a known one: the run costs
-/// no more than further comparisons.
+/// Limit on the seeds that are compared before a run is made that may repeat a known seed: further
+/// comparisons would cost more than the run.
 const MOST_LOOKS: usize = 32;
 
-/// A deviating prefix: it has `made` labels of each process of a seed, and then one more of
-/// `process`.
+/// A deviating prefix: for each process of a seed as many labels as `made` says, and then one more
+/// label of `process`.
 pub(crate) struct Deviation<'a> {
     pub seed: &'a Seed,
     pub made: &'a [u32],
@@ -22,21 +22,22 @@ pub(crate) struct Deviation<'a> {
     pub labels: Fingerprint,
 }
 
-/// The part of a seed that is kept when its permutations are done.
+/// The data of a seed that is kept when its permutations are done.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// For each seed, the fingerprint of the labels of all processes.
     labels: Prints,
-    /// For each seed and process, the fingerprints of its labels up to each.
+    /// For each seed and process, the fingerprints of all prefixes of its labels.
     chains: Vec<Vec<Box<[Fingerprint]>>>,
-    /// For each such fingerprint, the seeds that have it, in the order in which they were found.
+    /// For each such fingerprint, the seeds with that prefix, in the order in which they were
+    /// found.
     with: Prints<SmallVec<[u32; 4]>>,
-    /// Fingerprints of the labels of deviating prefixes that need not be run again.
+    /// Fingerprints of the labels of deviating prefixes that have been run.
     deviations: Prints,
 }
 
 impl Known {
-    /// Keeps a seed. Returns whether it is new.
+    /// Adds a seed. Returns whether it is new.
     pub fn add(&mut self, seed: &Seed) -> bool {
         let new = self.labels.insert(seed.print);
         if new {
@@ -55,8 +56,8 @@ impl Known {
         self.labels.contains(&labels)
     }
 
-    /// Whether a deviating prefix must be run to an end: it is new, and not the beginning of a
-    /// seed, as far as seeds are compared.
+    /// Whether a deviating prefix must be run to an end: it is new, and it is not a prefix of one
+    /// of the compared seeds.
     pub fn is_new(&mut self, prefix: &Deviation<'_>) -> bool {
         let (seed, made) = (prefix.seed, prefix.made);
         if !self.deviations.insert(prefix.labels) {

@@ -25,11 +25,11 @@
 //!   extending it costs a step.
 //! - The search is depth first, with Godefroid's sleep sets: they rule out exactly the runs that
 //!   are not the least of their trace in the order of names. So no prefixes are stored. Since the
-//!   labels to come are known, a prefix is left as soon as a sleeping process can no longer be
-//!   woken.
+//!   remaining labels are known, the search leaves a prefix as soon as a sleeping process can no
+//!   longer be woken.
 //! - A label is the path that a step takes through the code, with all its claims. Locals may have
 //!   other values in a permutation. In section 6 as printed they keep the recorded values, whatever
-//!   is read, and Theorem 15 fails.
+//!   is read, so Theorem 15 does not hold.
 //!
 //! A run that was cut by a limit is permuted as far as it goes ([`UpTo`]).
 //!
@@ -43,11 +43,12 @@
 //! So every trace belongs to exactly one seed and is met once (docs/proofs/fagiani.md). Two parts
 //! of the code rely on that proof:
 //!
-//! - A process need not be tried where its label would lead to a prefix that is left, if no process
-//!   is tried after it ([`Fagiani::is_idle`]). Otherwise it must be known whether it sleeps.
-//! - The proof needs that every process claims what was recorded. Every prefix checks this; if it
-//!   does not hold, the seed is explored again without leaving prefixes early (`again`). A sleeping
-//!   process whose label chooses is no reason to leave a prefix.
+//! - A process need not be tried where its label would lead to a prefix that the search leaves, if
+//!   no process is tried after it ([`Fagiani::is_idle`]). Otherwise the search must find out
+//!   whether it sleeps.
+//! - The proof requires that the claims of every process are the recorded ones. Every prefix checks
+//!   this; if it does not hold, the seed is explored again without leaving prefixes early
+//!   (`again`). A prefix is not left because of a sleeping process whose label has a `choose`.
 
 mod known;
 mod printed;
@@ -81,7 +82,8 @@ pub struct Permutations {
     pub duplicates: u64,
     /// Permutations of all labels that the program can follow to an end: one for each trace.
     pub executable: u64,
-    /// Permutations after which a process can continue that waited at the end of the recorded run.
+    /// Permutations after which a process can continue that was waiting at the end of the recorded
+    /// run.
     pub open: u64,
     /// Prefixes in which no process can continue.
     pub stuck: u64,
@@ -92,20 +94,20 @@ pub struct Permutations {
 /// The findings of a permuting search.
 #[derive(Clone, Debug)]
 pub struct Permuted {
-    /// The findings, as of any search.
+    /// The findings, as in every search.
     pub findings: Findings,
     /// The counts of Algorithm 1.
     pub counts: Permutations,
-    /// The classes that Definitions 9 and 12 as printed distinguish, if asked for.
+    /// The classes that Definitions 9 and 12 as printed distinguish, if requested.
     pub printed: Option<PrintedForms>,
 }
 
 /// How much to permute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Continue from path to path until all are explored.
+    /// Whether to continue from path to path until all are explored.
     pub complete: bool,
-    /// Also count the paper's classes of the recorded path.
+    /// Whether to count the paper's classes of the recorded path, too.
     pub printed: bool,
 }
 
@@ -159,9 +161,9 @@ impl<E: Labelled> Engine<E> for Permute {
 enum Kind {
     /// It agrees with the seed.
     Permutes,
-    /// It is being run to an end, to become a seed.
+    /// It is being run to an end, where it becomes a seed.
     Records,
-    /// It agrees with no seed of interest, or is a duplicate.
+    /// It agrees with no seed to permute, or is a duplicate.
     Dead,
 }
 
@@ -169,14 +171,14 @@ enum Kind {
 #[derive(Debug)]
 struct PrefixNode {
     kind: Kind,
-    /// Index of the first process that sleeps here. The list ends where the list of the next prefix
-    /// starts.
+    /// Index of the first process that sleeps here. The list of sleepers ends where that of the
+    /// next prefix starts.
     sleepers: usize,
     /// Index of the first process to try. This list ends in the same way.
     tries: usize,
     /// Number of processes that have been tried.
     tried: usize,
-    /// Number of processes that must be tried.
+    /// Number of processes to try.
     due: usize,
     /// If the process that was tried last must be tried again: the outcomes to try.
     again: Option<SmallVec<[i64; 1]>>,
@@ -190,12 +192,12 @@ struct Try {
     process: ProcessId,
     /// Whether the seed has a label for it.
     recorded: bool,
-    /// Its recorded label is a duplicate; its other choices are not.
+    /// Whether its recorded label is a duplicate. Its other choices are not.
     asleep: bool,
     matched: bool,
 }
 
-/// How far a run that is being recorded has followed the seed that it deviates from.
+/// The progress with which a run that is being recorded follows the seed that it deviates from.
 #[derive(Debug, Default)]
 struct Follow {
     /// The next position in the order of the seed.
@@ -236,10 +238,10 @@ struct Fagiani {
     made: Vec<u32>,
     /// Whether the driver must not count the current run.
     known: bool,
-    /// Number of runs not counted that were not cut by sleep sets.
+    /// Number of runs that are not counted although sleep sets have not cut them.
     not_runs: u64,
     counts: Permutations,
-    /// Whether a process claims, in some prefix, something else than the seed recorded.
+    /// Whether some process, in some prefix, claims something else than was recorded in the seed.
     varies: bool,
     /// Whether the seed is explored for the second time, only to find other seeds.
     again: bool,
@@ -284,7 +286,7 @@ impl Fagiani {
         });
     }
 
-    fn pass_over(&mut self) {
+    fn skip_run(&mut self) {
         self.known = true;
         self.not_runs += 1;
     }
@@ -326,8 +328,8 @@ impl Fagiani {
     }
 
     /// Returns the next process for a later run, which starts where a permutation deviates. If
-    /// possible, a process repeats its step in the seed: then prefixes that later deviate in the
-    /// same way are likely to belong to the new seed.
+    /// possible, each process repeats its steps in the seed. Then prefixes that later deviate in
+    /// the same way are likely to belong to the new seed.
     fn following<E: Labelled>(&mut self, program: &E) -> Option<ProcessId> {
         let follow = &mut self.follow;
         while let Some(&process) = self.seed.order.get(follow.at) {
@@ -383,12 +385,12 @@ impl Fagiani {
             self.follow.start(self.made.len());
         } else {
             self.push(Kind::Dead, labels);
-            self.pass_over();
+            self.skip_run();
         }
     }
 
-    /// Adds the processes that sleep after a step: those that slept, and those whose label was met
-    /// before, unless the label conflicts with the step.
+    /// Adds the processes that sleep after a step: those that slept before, and those whose label
+    /// has been tried, unless the label conflicts with the step.
     fn sleep_on(
         &mut self,
         sleepers: Range<usize>,
@@ -411,9 +413,9 @@ impl Fagiani {
         self.sleepers.extend(matched.filter(|&z| goes_on(z)));
     }
 
-    /// Whether the last prefix, extended by the label of a process to try, would be left because of
-    /// a sleeping process. If the process deviates instead, it also deviates after the sleeping
-    /// process's step.
+    /// Whether the search would leave the last prefix, extended by the label of a process to try,
+    /// because of a sleeping process. If the process deviates instead, it also deviates after the
+    /// step of the sleeping process.
     fn is_idle(&mut self, at: usize) -> bool {
         let (Some(node), to_try) = (self.nodes.last(), self.tries[at]) else {
             return false;
@@ -492,28 +494,28 @@ impl Fagiani {
             }
         }
         match (depth == self.seed.length, any_ready) {
-            // It was met during the first exploration.
-            _ if self.again && !any_ready => self.pass_over(),
+            // The prefix was met during the first exploration.
+            _ if self.again && !any_ready => self.skip_run(),
             _ if self.again => {}
             (true, true) => self.counts.open += 1,
             (true, false) => self.counts.executable += 1,
             (false, true) => {}
             (false, false) => {
                 self.counts.stuck += 1;
-                // It may agree with several seeds, so it becomes a seed itself and is counted
-                // there.
+                // The prefix may agree with several seeds, so it becomes a seed itself and is
+                // counted as such.
                 if self.complete {
                     if !self.seeds.has(labels) {
                         self.record(program);
                     }
-                    self.pass_over();
+                    self.skip_run();
                 }
             }
         }
     }
 
-    /// Whether one of the processes that sleep in the last prefix is never woken, so that no
-    /// permutation in normal form follows.
+    /// Whether some process that sleeps in the last prefix can never be woken, so that no
+    /// permutation in normal form starts with the prefix.
     fn asleep_for_good(&mut self, first: usize) -> bool {
         let sleepers = &self.sleepers[first..];
         if sleepers.is_empty() {
@@ -570,7 +572,7 @@ impl Fagiani {
             return Some(self.tries[node.tries + node.tried - 1].process);
         }
         if node.tried >= node.due {
-            // The processes before must be tried first, to know whether they sleep.
+            // The earlier processes must be tried first, to know whether they sleep.
             let first = node.tries;
             let mut rest = first + node.tried..self.tries.len();
             let due = rest.find(|&at| !self.is_idle(at))? + 1 - first;
@@ -582,8 +584,8 @@ impl Fagiani {
         Some(next.process)
     }
 
-    /// Returns the outcomes to try next after an event of a process: the next ones that it can
-    /// choose, or, if only the recorded path is permuted, the recorded ones.
+    /// Returns the outcomes to try next after an event of a process: the next possible outcomes or,
+    /// if only the recorded path is permuted, the recorded ones.
     fn other_outcomes(&self, event: &Event) -> Option<SmallVec<[i64; 1]>> {
         if self.complete {
             return next_outcomes(event);
@@ -610,7 +612,7 @@ impl<E: Labelled> Policy<E> for Fagiani {
         }
         let records = self.nodes.last().is_some_and(|n| n.kind == Kind::Records);
         if records && parent.is_some() && first_ready(program).is_none() {
-            self.pass_over();
+            self.skip_run();
         }
     }
 

@@ -14,7 +14,7 @@
 //!
 //! canon(θ′·l) moves l to the left past greater neighbours that it does not interfere with. No
 //! other label moves: θ′ ∈ I is the result of such moves, so no two of its neighbours can be
-//! swapped, and the labels behind l, which are greater than l, cannot move either.
+//! swapped, and the labels after l, which are greater than l, cannot move either.
 
 use mazurka_core::{Bound, Fingerprint, Labelled, ProcessId, Status};
 use smallvec::SmallVec;
@@ -56,7 +56,7 @@ pub(super) fn count<E: Labelled>(
     (policy.counts, found.bounds)
 }
 
-/// Definition 9, over the labels' own variables.
+/// Definition 9, over the variables that the labels name.
 fn interfere(one: (ProcessId, &Label), other: (ProcessId, &Label)) -> bool {
     let orders = |a: &Label, p: ProcessId| a.spawned.contains(&p) || a.joined.contains(&p);
     one.0 == other.0
@@ -95,7 +95,7 @@ impl Printed {
         Some((process, self.seed.next(process, number)?))
     }
 
-    /// Inserts a label where Definition 12 puts it.
+    /// Inserts a label at the position that Definition 12 prescribes.
     fn insert<E: Labelled>(&mut self, program: &E, letter: (ProcessId, u32)) {
         let table = program.processes();
         let mut place = self.word.len();

@@ -43,7 +43,8 @@ pub(crate) fn print<E: Labelled>(program: &E, at: usize) -> Fingerprint {
     print
 }
 
-/// The last access of a process to a cell: one more than the index of the step, 0 for never.
+/// The last access of a process to a cell, as one more than the index of the step; 0 if there is
+/// none.
 #[derive(Clone, Copy, Debug)]
 struct LastAccesses {
     process: ProcessId,
@@ -88,7 +89,7 @@ impl Seed {
         }
     }
 
-    /// Makes a seed of the current run. `fixed`: for each step, whether its code location
+    /// Creates a seed from the current run. `fixed` says for each step whether its code location
     /// determined its claims.
     pub fn from_run<E: Labelled>(program: &E, fixed: &[bool]) -> Self {
         let mut seed = Self::empty();
@@ -184,7 +185,7 @@ impl Seed {
         chain.unwrap_or_else(|| program.processes().name(process))
     }
 
-    /// Returns the same fingerprint as `chain`; `None` if `made` is 0.
+    /// Returns the same fingerprint as `chain`, or `None` if `made` is 0.
     pub fn chain_after(&self, process: usize, made: u32) -> Option<Fingerprint> {
         let labels = self.labels.get(process)?;
         Some(labels.get(made.checked_sub(1)? as usize)?.chain)
@@ -197,8 +198,8 @@ impl Seed {
         labels.map(|labels| labels.iter().map(|label| label.chain))
     }
 
-    /// Returns the outcomes with which to repeat the step of an event, to get the recorded
-    /// outcomes; `None` if they are impossible or were those of the event.
+    /// Returns the outcomes with which to repeat the step of an event, so that it has the recorded
+    /// outcomes. Returns `None` if these are impossible or if the event already has them.
     pub fn recorded_outcomes(&self, event: &Event) -> Option<SmallVec<[i64; 1]>> {
         let recorded = &self.next(event.process, event.number)?.outcomes;
         let mut pairs = event.outcomes.iter().zip(recorded);
@@ -215,13 +216,14 @@ impl Seed {
         self.labels.len()
     }
 
-    /// Whether a process has another step after `made` steps, if only to wait.
+    /// Whether a process has another step after `made` steps, even if it only waits.
     pub fn goes_on(&self, process: usize, made: u32) -> bool {
         self.steps[process] > made
     }
 
-    /// Whether a later step of one of the processes in `moves` conflicts with the next step of this
-    /// one. `unsure`: or may conflict if it claims something else than recorded.
+    /// Whether a later step of one of the processes in `moves` conflicts with the next step of
+    /// `process`. With `unsure`, also whether it may conflict if it claims something else than
+    /// recorded.
     pub fn may_wake(&self, process: ProcessId, made: &[u32], moves: &[bool], unsure: bool) -> bool {
         let Some(label) = self.next(process, made[process.index()]) else {
             return true;

@@ -11,7 +11,7 @@ use mazurka_core::{
     ProcessTable, Promises, Status, StepError, Wait,
 };
 
-/// A program up to the length of a run, process by process.
+/// A program that ends where a run ends, for each process.
 #[derive(Debug)]
 pub struct UpTo<'p, E> {
     program: &'p mut E,
@@ -22,7 +22,7 @@ pub struct UpTo<'p, E> {
 }
 
 impl<'p, E: Labelled> UpTo<'p, E> {
-    /// Cuts a program off where its current run ends, and goes back to the start.
+    /// Limits a program to its current run, and goes back to the start.
     pub fn current_run(program: &'p mut E) -> Self {
         let mut allowed = Vec::new();
         for event in program.events() {

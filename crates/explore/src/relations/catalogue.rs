@@ -7,12 +7,12 @@
 use mazurka_core::{Access, Claims, Event, ProcessId};
 use rustc_hash::FxHashMap;
 
-/// Marks the numbers of claims on no cell or on several. The rest of the number is an index into
-/// the catalogue.
+/// Marks the number of a claim on zero or several cells. The other bits are an index into the
+/// catalogue.
 const LISTED: u32 = 1 << 31;
 
-/// Returns the claim on one cell as a number: twice the cell, plus one if the step does not only
-/// read it. For claims on another number of cells, returns a number that [`is_single`] rejects.
+/// Returns a claim on one cell as a number: twice the cell, plus one unless the step only reads the
+/// cell. For claims on zero or several cells, returns a number that [`is_single`] rejects.
 #[inline]
 pub(crate) fn single(claims: &[Access]) -> u32 {
     match claims {
@@ -33,14 +33,14 @@ pub(crate) fn is_single(number: u32) -> bool {
     number & LISTED == 0
 }
 
-/// All claims met so far that are not on one cell.
+/// All claims met so far, except those on one cell.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
     claims: Vec<Claims>,
     known: FxHashMap<Claims, u32>,
-    /// For each process, the claims that it made last: the first guess.
+    /// For each process, the number of its last claims, which is tried first.
     last: Vec<u32>,
-    /// For each key of an event's claims, their number, if it has been met.
+    /// For each key of an event's claims, their number, if the key has been met.
     keyed: Vec<Option<u32>>,
 }
 
@@ -80,7 +80,7 @@ impl Catalogue {
         number
     }
 
-    /// Returns the claims of a number; `None` if the number encodes a claim on one cell.
+    /// Returns the claims of a number, or `None` if the number encodes a claim on one cell.
     #[inline]
     pub fn listed(&self, number: u32) -> Option<&[Access]> {
         (!is_single(number)).then(|| &self.claims[(number & !LISTED) as usize][..])
@@ -105,8 +105,8 @@ impl Catalogue {
         LISTED | *guess
     }
 
-    /// Whether the claims of a number conflict with others. `single` is the result of [`single`]
-    /// for these.
+    /// Whether the claims of a number conflict with the claims `with`. `single` is the result of
+    /// [`single`] for `with`.
     #[inline]
     pub fn conflict(&self, number: u32, single: u32, with: &[Access]) -> bool {
         if is_single(number | single) {

@@ -1,12 +1,12 @@
 //! Happens-before and races of the current execution, updated as it grows and shrinks.
 //!
 //! All relations are sets of positions. An event has the set of its predecessors, a process the set
-//! of its events, and a cell the sets of its accesses and of its writes. The last write, the reads
-//! since, and the first event of a process after a position are then the highest and lowest bits of
-//! such sets, and removing an event clears one bit in each.
+//! of its events, and a cell the sets of its accesses and of its writes. Then the last write, the
+//! reads since, and the first event of a process after a position are the highest and lowest bits
+//! of such sets, and removing an event clears one bit in each set.
 //!
 //! A race (JACM 2017, Definition 3.3) is a pair of conflicting events of different processes with
-//! nothing between them in happens-before. Locks are special: an acquisition races with the
+//! no event between them in happens-before. Locks are special: an acquisition races with the
 //! *previous acquisition*, because a release cannot be moved before its own acquisition.
 
 use mazurka_core::{Access, AccessKind, Enabling, Event, ProcessId, Wait};
@@ -27,14 +27,14 @@ pub(crate) struct Occurrence<S> {
     /// The first events of all races up to here whose second event is not guarded.
     pub firsts: S,
     pub process: ProcessId,
-    /// The number of its claim if it claims one cell: see [`single`].
+    /// The number of its claim, if it claims one cell: see [`single`].
     pub single: u32,
     /// The value of `Thread::latest` before it.
     latest: u32,
     /// Whether the step only acquires one lock, and follows a critical section or waits for its
     /// end.
     pub acquires: bool,
-    /// Whether the step may have to wait for a condition.
+    /// Whether the step may wait for a condition.
     pub guarded: bool,
     /// Whether the step claims one cell that is not a lock, and starts no process.
     plain: bool,
@@ -45,7 +45,8 @@ pub(crate) struct Occurrence<S> {
 struct Thread<S> {
     /// Its events.
     events: S,
-    /// One more than the position of its last event; if it has none, of the event that started it.
+    /// One more than the position of its last event; if it has no event, of the event that started
+    /// it.
     latest: u32,
     /// Number of its events.
     made: u32,
@@ -65,8 +66,8 @@ pub(crate) struct Order<S> {
     /// The events of each process.
     threads: Vec<Thread<S>>,
     /// For each cell, the events that conflict with a read of it, and those that conflict with a
-    /// write. The former claim more than a read; the latter claim the cell in any way. So the
-    /// number of an access (see [`single`]) is its index in the flattened list.
+    /// write. The former do not only read the cell; the latter claim it in any way. So the number
+    /// of an access (see [`single`]) is its index in the flattened list.
     rivals: Vec<[S; 2]>,
     /// For each cell, its acquisitions and releases; empty if it is not a lock.
     locks: Vec<Lock<S>>,
@@ -95,7 +96,7 @@ fn numbers(access: Access) -> impl Iterator<Item = usize> {
     access.cells().map(move |cell| 2 * cell + writes)
 }
 
-/// An event to add. It may be virtual: an acquisition that has to wait.
+/// An event to add. It may be virtual: an acquisition that must wait.
 struct Extension<'a, S> {
     process: ProcessId,
     claims: &'a [Access],
@@ -182,7 +183,7 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// Returns the last event of a process, or the one that started it, with all that happens
+    /// Returns the last event of a process, or the one that started it, with all events that happen
     /// before it.
     #[inline]
     fn past_of_latest(&self, process: ProcessId) -> S {
@@ -190,7 +191,7 @@ impl<S: Set> Order<S> {
         self.past_of(thread.map_or(0, |thread| thread.latest))
     }
 
-    /// Returns the event before a position, with all that happens before it.
+    /// Returns the event before a position, with all events that happen before it.
     #[inline(always)]
     fn past_of(&self, latest: u32) -> S {
         let Some(at) = latest.checked_sub(1) else {
@@ -201,7 +202,7 @@ impl<S: Set> Order<S> {
         past
     }
 
-    /// For each cell of an access, returns the events that conflict with it there.
+    /// Returns, for each cell of an access, the events that conflict with the access there.
     #[inline]
     fn rivals(&self, access: Access) -> impl Iterator<Item = &S> {
         numbers(access).map_while(|number| self.rivals.as_flattened().get(number))
@@ -333,7 +334,7 @@ impl<S: Set> Order<S> {
     /// Adds any event.
     #[inline(never)]
     fn push_any(&mut self, event: &Event) {
-        // A step that only finds its index out of bounds acquires nothing.
+        // A step whose index is out of bounds acquires nothing.
         let acquires = event.wait == Wait::Lock && !event.claims.is_empty();
         let guarded = event.wait == Wait::Guard;
         let mut program = self.program_past(event.process, &event.joined);
@@ -368,7 +369,7 @@ impl<S: Set> Order<S> {
         (before, races)
     }
 
-    /// Returns the first events of all races so far, together with these.
+    /// Returns the first events of all races so far, including these.
     #[inline(always)]
     fn firsts_with(&self, races: &S) -> S {
         let mut firsts = races.clone();
@@ -387,7 +388,7 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// Extends the execution by an acquisition that is not made because it has to wait.
+    /// Extends the execution by an acquisition that is not made because it must wait.
     pub fn push_virtual(&mut self, process: ProcessId, claims: &[Access]) {
         let program = self.program_past(process, &[]);
         self.extend(Extension {
@@ -475,7 +476,7 @@ impl<S: Set> Order<S> {
     /// Returns the race of an acquisition. An acquisition follows a release, and can only be moved
     /// before the acquisition that the release belongs to. A waiting acquisition follows an
     /// acquisition, and can be moved before that one. There is no race if the previous event claims
-    /// the lock without changing it: then the acquisition moves freely.
+    /// the lock without changing it, because then the acquisition moves freely.
     #[inline(always)]
     fn lock_race(&self, lock: usize, last: &S, program: &S, waits: bool) -> Option<S> {
         let Lock { acquired, released } = &self.locks[lock];
@@ -495,8 +496,8 @@ impl<S: Set> Order<S> {
         self.locks.get(lock)?.acquired.highest()
     }
 
-    /// Removes the last event, which must be `event`. Returns the number of its claim, if that is
-    /// on one cell.
+    /// Removes the last event, which must be `event`. Returns the number of its claim, if it claims
+    /// one cell.
     #[inline(always)]
     pub fn pop(&mut self, event: &Event) -> u32 {
         let Some(last) = self.shrink() else {
@@ -521,7 +522,8 @@ impl<S: Set> Order<S> {
         Some(last)
     }
 
-    /// Removes an event from the sets of what it claimed, acquired and started.
+    /// Removes an event from the sets of the cells that it claimed and the locks that it acquired,
+    /// and undoes its starts of processes.
     #[inline(never)]
     fn forget(&mut self, event: &Event, single: u32) {
         let at = self.events.len();
@@ -566,8 +568,8 @@ impl<S: Set> Order<S> {
         all
     }
 
-    /// Visits the positions of the events that a guarded step waits for or is closed by: all that
-    /// conflict with it and are not in its program past (errata E3).
+    /// Visits the positions of the events that may open or close the guard of a step: all events
+    /// that conflict with the step and are not in its program past (errata E3).
     pub fn for_each_rival(&self, process: ProcessId, claims: &[Access], visit: impl FnMut(usize)) {
         let mut rivals = self.conflicting(claims);
         rivals.remove_all(&self.program_past(process, &[]));

@@ -9,7 +9,7 @@ use mazurka_core::{Access, ProcessId};
 use crate::relations::order::Order;
 use crate::relations::set::Set;
 
-/// The sequence v: a set of positions, and a step after them, made or not.
+/// The sequence v: a set of positions, and a last step, which may not have been made.
 pub(crate) struct Reversal<'a, S> {
     not_after: S,
     process: ProcessId,
@@ -18,7 +18,7 @@ pub(crate) struct Reversal<'a, S> {
 }
 
 impl<'a, S: Set> Reversal<'a, S> {
-    /// Makes the sequence for the race of the event at a position with a step of a process.
+    /// Creates the sequence for the race of the event at a position with a step of a process.
     pub fn new(
         order: &Order<S>,
         first: usize,

@@ -1,15 +1,15 @@
 //! Sets of positions in the current execution, as bits.
 //!
-//! One word instead of two makes exploration one and a half times as fast, so the width is a type,
-//! chosen for each search. Executions longer than all fixed widths use sets that grow.
+//! Exploration with one word is one and a half times as fast as with two, so the width is a type
+//! that is chosen for each search. Executions that exceed all fixed widths use sets that grow.
 
 /// A set of small numbers.
 pub(crate) trait Set: Clone + Default + PartialEq {
-    /// The upper bound of the numbers that fit.
+    /// Every number below this bound fits.
     const CAPACITY: usize;
 
     fn insert(&mut self, at: usize);
-    /// Inserts a number if the condition holds; branch-free where possible.
+    /// Inserts a number if the condition holds, without a branch where possible.
     fn insert_if(&mut self, condition: bool, at: usize) {
         if condition {
             self.insert(at);
@@ -28,13 +28,13 @@ pub(crate) trait Set: Clone + Default + PartialEq {
     }
     /// Returns the lowest number in both sets.
     fn lowest_common(&self, other: &Self) -> Option<usize>;
-    /// Keeps only the numbers above this one.
+    /// Keeps only the numbers above `at`.
     fn keep_above(&mut self, at: usize);
-    /// Returns the bits, 64 in a word, lowest first.
+    /// Returns the bits in words of 64, the lowest first.
     fn words(&self) -> &[u64];
 }
 
-/// The numbers below 64·W.
+/// A set of numbers below 64·W.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fixed<const W: usize>([u64; W]);
 
@@ -45,7 +45,7 @@ impl<const W: usize> Default for Fixed<W> {
     }
 }
 
-// The remainder by W changes nothing; it tells the compiler that the index is in bounds.
+// The remainder by W has no effect except that the compiler knows that the index is in bounds.
 impl<const W: usize> Set for Fixed<W> {
     const CAPACITY: usize = 64 * W;
 
@@ -125,7 +125,7 @@ impl<const W: usize> Set for Fixed<W> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Growing(Words);
 
-/// Long executions have long sets, so there is nothing to gain from storing small ones inline.
+/// Long executions have long sets, so storing short ones inline gains nothing.
 #[cfg(not(target_family = "wasm"))]
 type Words = Vec<u64>;
 /// In a browser all sets are of this type, and most stay small.

@@ -13,27 +13,28 @@
 //! | POR_γ | [`Search::arrive`]: of the states with equal paths and pools one stays |
 //!
 //! Where it deviates:
-//! - *The form.* The printed form swaps neighbours until nothing moves, which is not canonical
-//!   (errata E5): `Paper` does that. `Canonical` keeps the events in the order in which they
-//!   happened, gives each a fingerprint of all earlier events that it depends on, and adds these
-//!   up: paths are equivalent if and only if their sums are equal.
-//! - *Order.* Breadth first, level by level (errata E10: merging within the configuration needs
-//!   that). Equal states are on one level, because equal paths and pools took equally many steps.
-//!   Without reduction the search is depth first: nothing is merged, so the order does not matter,
-//!   and only the path is kept.
+//! - *The form.* The printed form swaps neighbours until no swap is possible, which is not
+//!   canonical (errata E5); `Paper` implements it. `Canonical` keeps the events in the order in
+//!   which they happened, gives each a fingerprint of all earlier events that it depends on, and
+//!   adds the fingerprints up. Paths are equivalent if and only if their sums are equal.
+//! - *Order.* The search is breadth first, level by level, because merging within the configuration
+//!   requires that (errata E10). Equal states are on one level, because equal paths and pools took
+//!   equally many steps. Without reduction the search is depth first: nothing is merged, so the
+//!   order does not matter, and only the path is kept.
 //! - *Pruning.* In this order, if the path of a state was expanded before, the state was reached
-//!   from that very state, by a step without an event: the end of a bounded loop that had used up
-//!   its bound. If its process has nothing left to do, the state is dropped as long as another
-//!   process is sure to make a step, because that step is explored from the state before, too.
+//!   from the expanded state by a step without an event: the end of a bounded loop that had used up
+//!   its bound. If its process has nothing left to do and another process is certain to make a
+//!   step, the state is dropped, because that step is explored from the previous state, too.
 //!   (Dropping the state in any case would lose what the process does after the loop; dropping it
-//!   although all other processes may have to wait would lose the deadlock in which they do.)
-//! - *Dependence* is between the accesses that two steps really made, and between steps that
-//!   evaluate the same invariant. Two unknown elements of an array are different if the path
-//!   condition implies it (section 6.1). This is the condition of the whole path, so it does not
-//!   matter whether it is known before or after the two steps. That is enough here, because all
-//!   processes are run from every state.
-//! - *Waiting* (section 6.3). A step in which a process only finds that it has to wait leads to no
-//!   state. But if every process can find that, the states in which all of them do are deadlocks.
+//!   although all other processes may have to wait would lose the deadlock in which all wait.)
+//! - *Dependence* is defined between the accesses that two steps really made, and between steps
+//!   that evaluate the same invariant. Two unknown elements of an array are different if the path
+//!   condition implies it (section 6.1). The condition of the whole path is used, whether it is
+//!   known before or after the two steps. That is enough here, because all processes are run from
+//!   every state.
+//! - *Waiting* (section 6.3). A step in which a process only finds that it must wait leads to no
+//!   new state. But if every process can find that it must wait, the states in which all of them
+//!   wait are deadlocks.
 //!
 //! Memory: one or two levels of states. Their paths are lists that share their beginnings.
 
@@ -59,10 +60,10 @@ use crate::drive::pace::Pace;
 use path::{MadeStep, MadeSteps, PastEvent, Path, PathLink, form, is_silent, nodes, schedule};
 pub use reduction::{Reduction, UnknownReduction};
 
-/// Receives the findings of a search while the program is in the state found.
+/// Receives the findings of a search. At each call the program is in the state found.
 pub trait Audience<E> {
-    /// Receives a symbolic state in which no process can continue; or one that a limit has left
-    /// unexpanded, with [`End::Cut`].
+    /// Receives a symbolic state in which no process can continue, or, with [`End::Cut`], a state
+    /// that a limit has left unexpanded.
     fn ended(&mut self, program: &E, end: End, leads_here: &dyn LeadsHere);
 
     /// Receives a mishap of the last event, or of a final state.
@@ -71,10 +72,10 @@ pub trait Audience<E> {
 
 /// Runs that lead to a finding.
 pub trait LeadsHere {
-    /// Returns a run in the order of its path's form, without steps that leave no event.
+    /// Returns a run in the order of the form of its path, without steps that leave no event.
     fn schedule(&self) -> Schedule;
 
-    /// Returns the run that was made, step by step.
+    /// Returns the run as it was made, step by step.
     fn run(&self) -> Schedule;
 }
 
@@ -104,9 +105,9 @@ impl<E: Symbolic> LeadsHere for CurrentPath<'_, E> {
 pub struct SymbolicFindings {
     /// Number of symbolic states at the end.
     pub states: u64,
-    /// Number of these in which a process waits for ever.
+    /// Number of these states in which a process waits for ever.
     pub deadlocks: u64,
-    /// Number of these with a failed process, or final with a broken claim.
+    /// Number of these states that have a failed process, or are final and break a claim.
     pub failures: u64,
     /// Number of states with a false `assume`, which are not counted among the others.
     pub discarded: u64,
@@ -114,7 +115,8 @@ pub struct SymbolicFindings {
     pub steps: u64,
     /// The greatest number of states in the configuration.
     pub peak: u64,
-    /// The number of states in the configuration after a number of steps: Fig. 9.
+    /// Points of the curve of Fig. 9: a number of steps, and the number of states in the
+    /// configuration after these steps.
     pub curve: Vec<(u64, u64)>,
     /// Bounds that were hit.
     pub bounds: Vec<Bound>,
@@ -130,7 +132,7 @@ pub struct SymbolicSearch {
     /// Which states are merged.
     pub reduction: Reduction,
     /// Whether the state after the last step of a process is dropped while other processes can make
-    /// a step: prefix pruning.
+    /// a step (prefix pruning).
     pub pruned: bool,
     /// The limits of the search.
     pub limits: Limits,
@@ -239,7 +241,7 @@ const POINTS: usize = 2048;
 const STEPS_BETWEEN_CHECKS: u32 = 64;
 
 struct Search<'a, 'w, E: Symbolic> {
-    /// A false `assume` before the first step: no failure counts.
+    /// Whether there is a false `assume` before the first step. Then no failure counts.
     void: bool,
     program: &'a mut E,
     reduction: Reduction,
@@ -249,8 +251,8 @@ struct Search<'a, 'w, E: Symbolic> {
     audience: &'a mut dyn Audience<E>,
     budget: Budget<'a>,
     pace: Pace,
-    /// The steps to the state that is being expanded. Breadth first, the program has no events of
-    /// them.
+    /// The steps to the state that is being expanded. In a breadth-first search the program does
+    /// not store their events.
     made: MadeSteps,
     /// States that have not ended.
     open: u64,
@@ -269,7 +271,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         let mut depth = 0;
         while !level.is_empty() {
             if depth >= self.limits.depth() {
-                self.left_open(level);
+                self.report_unexpanded(level);
                 return ControlFlow::Break(Bound::MaxDepth(depth));
             }
             let mut next = Level {
@@ -294,7 +296,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
                     ControlFlow::Break(bound) => {
                         let here = Entry { state, path, made };
                         let open = std::iter::once(here).chain(entries).chain(next.entries);
-                        self.left_open(open);
+                        self.report_unexpanded(open);
                         return ControlFlow::Break(bound);
                     }
                 };
@@ -311,8 +313,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         ControlFlow::Continue(())
     }
 
-    /// Shows states that a limit has left unexpanded.
-    fn left_open(&mut self, open: impl IntoIterator<Item = Entry<E>>) {
+    /// Reports states that a limit has left unexpanded.
+    fn report_unexpanded(&mut self, open: impl IntoIterator<Item = Entry<E>>) {
         for Entry { state, path, made } in open.into_iter().take(MOST_OPEN) {
             self.program.restore(&state);
             let here = CurrentPath {
@@ -324,7 +326,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
     }
 
-    /// Adds a successor to the next level, unless an equal one is there.
+    /// Adds a successor to the next level, unless an equal state is in it.
     fn arrive(&mut self, before: &Path, next: &mut Level<E>) {
         let path = self.extended(before);
         self.mishaps(&path);
@@ -348,8 +350,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         })
     }
 
-    /// Whether the last step left no event and its process has nothing left to do: then it may wait
-    /// until all other processes have made their steps.
+    /// Whether the last step left no event and its process has nothing left to do. Then the process
+    /// may wait until all other processes have made their steps.
     fn is_covered(&self) -> bool {
         let last = self.program.events().last();
         let ended = |event: &Event| self.program.status(event.process) == Status::Ended;
@@ -357,7 +359,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
     }
 
     fn depth_first(&mut self) -> ControlFlow<Bound> {
-        // The choices that are left of each state on the path, the next one last.
+        // The remaining choices of each state on the path, the next one last.
         let mut choices: Vec<Choice> = Vec::new();
         let mut marks: Vec<usize> = Vec::new();
         let mut fresh = true;
@@ -411,7 +413,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
     }
 
     /// Applies SCHEDULE to the current state: calls `visit` in each of its successors. Returns the
-    /// processes that may find that they have to wait.
+    /// processes that may find that they must wait.
     fn expand(
         &mut self,
         path: &Path,
@@ -453,7 +455,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
             }
         }
         if may_stay.len() == ready.len() {
-            self.stay(path, &ready);
+            self.end_waiting(path, &ready);
         }
         self.open -= 1;
         if moved {
@@ -463,16 +465,16 @@ impl<E: Symbolic> Search<'_, '_, E> {
         ControlFlow::Continue(may_stay)
     }
 
-    /// Lets all these processes find, one after the other, that they have to wait. Each way in
-    /// which all of them do is a state without successors.
-    fn stay(&mut self, path: &Path, ready: &[ProcessId]) {
+    /// Lets all these processes find, one after the other, that they must wait. Each combination in
+    /// which all of them wait is a state without successors.
+    fn end_waiting(&mut self, path: &Path, ready: &[ProcessId]) {
         let Some((&process, others)) = ready.split_first() else {
             self.open += 1;
             return self.end(path);
         };
         let depth = self.program.events().len();
         if self.program.status(process) != Status::Ready {
-            return self.stay(path, others);
+            return self.end_waiting(path, others);
         }
         let mut outcomes = Some(SmallVec::new());
         while let Some(chosen) = outcomes {
@@ -481,7 +483,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
             };
             outcomes = next_outcomes(event);
             if event.stayed {
-                self.stay(path, others);
+                self.end_waiting(path, others);
             }
             self.program.back_to(depth);
         }
@@ -561,7 +563,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         let index = |at: usize| indices.get(at).copied().flatten();
         let touched = event.touched.iter().enumerate();
         let touched = touched.map(|(at, &access)| (access, index(at)));
-        // A cell beyond those of a state stands for an invariant that the step has evaluated.
+        // A cell beyond those of a state represents an invariant that the step has evaluated.
         let cells = self.program.cells() as u32;
         let claims = event.claims.iter();
         let watched = claims.filter(|claim| claim.first >= cells);
@@ -672,7 +674,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
             && !accesses.any(|x| other.touched.iter().any(|y| conflict(x, y)))
     }
 
-    /// Adds a point to the curve; the longer the curve, the fewer points.
+    /// Adds a point to the curve; the longer the curve, the larger the distance between its points.
     fn point(&mut self) {
         let states = self.found.states + self.open;
         self.found.peak = self.found.peak.max(states);

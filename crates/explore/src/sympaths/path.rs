@@ -5,7 +5,7 @@ use std::rc::Rc;
 use mazurka_core::{Access, Event, Fingerprint, ProcessId, Schedule, ScheduledStep, Symbolic};
 use smallvec::SmallVec;
 
-/// The data of an event that the form of a path needs.
+/// The data of an event that a path's form needs.
 #[derive(Debug)]
 pub(super) struct PastEvent {
     pub(super) process: ProcessId,
@@ -30,7 +30,7 @@ pub(super) struct PathLink {
     pub(super) event: Rc<PastEvent>,
     /// Fingerprint of the event and of all earlier events that it depends on.
     pub(super) past: Fingerprint,
-    /// Whether one of these has a false `assume`.
+    /// Whether one of these events has a false `assume`.
     pub(super) discarded: bool,
     /// Fingerprint of the whole path.
     pub(super) path: Fingerprint,
@@ -63,7 +63,7 @@ pub(super) struct MadeStep {
     pub(super) before: MadeSteps,
 }
 
-// Iterative, as for paths.
+// Iterative, as for `PathLink`.
 impl Drop for MadeStep {
     fn drop(&mut self) {
         let mut next = self.before.take();
@@ -78,7 +78,7 @@ pub(super) fn form(path: &Path) -> Fingerprint {
     path.as_ref().map_or(Fingerprint::EMPTY, |node| node.path)
 }
 
-/// Whether an event leaves no trace in a path: it touches nothing and decides nothing.
+/// Whether an event leaves no trace in a path: it touches no cell and decides no condition.
 pub(super) fn is_silent(event: &Event) -> bool {
     event.touched.is_empty()
         && event.outcomes.is_empty()

@@ -16,7 +16,7 @@ impl Reduction {
     /// All reductions.
     pub const ALL: &'static [Self] = &[Self::None, Self::Paper, Self::Canonical];
 
-    /// Returns its name.
+    /// Returns the name of the reduction.
     pub fn name(self) -> &'static str {
         match self {
             Reduction::None => "none",

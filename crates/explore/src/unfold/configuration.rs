@@ -1,15 +1,16 @@
 //! Co-checks and schedules: which sets of events can happen together, and in which order.
 //!
 //! Thesis, sections 4.7 and 5.5 (Fig. 5.7). A set is given by a clock: the last event of each
-//! process, which stands for itself and all of its causes. The set is a configuration if no two of
-//! its events take one condition and, in the contextual net, if the order that reads impose has no
+//! process, which represents itself and all of its causes. The set is a configuration if no two of
+//! its events take the same condition and, in the contextual net, the order imposed by reads has no
 //! cycle. (A reader comes before the event that takes the condition it read: the asymmetric
 //! conflict ↗.)
 //!
 //! In a replicated net a reader and a taker of the same condition are in conflict unless the read
-//! is a cause of the write. Each event stores the number of its causes that read what it takes; if
-//! the set contains more readers, that is a conflict. In the contextual net an equal count means
-//! that no cycle is possible: if no reader is left over, causality alone orders the set.
+//! is a cause of the write. Each event stores the number of its causes that read a condition that
+//! it takes; if the set contains more readers, there is a conflict. In the contextual net no cycle
+//! is possible if the counts are equal: if there are no further readers, causality alone orders the
+//! set.
 
 use super::net::{NONE, Net, NetKind};
 
@@ -22,7 +23,7 @@ struct Mark {
     readers: u32,
 }
 
-/// Examines sets of events. It reuses its allocations from one set to the next.
+/// Examines sets of events. It is kept to reuse its allocations.
 #[derive(Debug, Default)]
 pub(crate) struct Examiner {
     round: u32,
@@ -58,7 +59,7 @@ impl Examiner {
         mark
     }
 
-    /// Collects the events of a clock; false if two of them take the same condition.
+    /// Collects the events of a clock. Returns false if two of them take the same condition.
     fn collect(&mut self, net: &Net, clock: &[u32]) -> bool {
         self.start(net);
         self.events.clear();
@@ -82,7 +83,7 @@ impl Examiner {
         true
     }
 
-    /// Whether every condition that is taken was read by causes of the taker only.
+    /// Whether all readers of each taken condition are causes of the event that takes it.
     fn causes_alone(&self, net: &Net) -> bool {
         let readers = |condition: u32| self.marks[condition as usize].readers;
         let fits = |&event: &u32| {
@@ -104,7 +105,7 @@ impl Examiner {
         }
     }
 
-    /// Computes, for each of some places, the condition that is marked after a configuration.
+    /// Computes the condition that each of some places has after a configuration.
     pub fn marking(&mut self, net: &Net, clock: &[u32], places: &[u32], into: &mut Vec<u32>) {
         let consistent = self.collect(net, clock);
         debug_assert!(consistent, "a configuration in conflict with itself");
@@ -136,7 +137,8 @@ impl Examiner {
         debug_assert!(possible, "a schedule for what cannot happen");
     }
 
-    /// Fires the collected events, those of each process in order; false if some cannot be fired.
+    /// Fires the collected events, those of each process in order. Returns false if some cannot be
+    /// fired.
     fn order(&mut self, net: &Net, clock: &[u32], fire: &mut dyn FnMut(u32)) -> bool {
         self.sorted.clear();
         self.heads.clear();
@@ -147,8 +149,7 @@ impl Examiner {
                 self.sorted.push(event);
                 event = net.event(event).parent;
             }
-            // Events were pushed from the last to the first, so the first one is at the end of the
-            // slice.
+            // Events were pushed in reverse order, so the first one is at the end of the slice.
             self.heads.push((first, self.sorted.len() as u32));
         }
         let mut left = self.sorted.len();
@@ -176,7 +177,7 @@ impl Examiner {
         true
     }
 
-    /// Whether the conditions of an event are marked, and no event of the set still has to read a
+    /// Whether the conditions of an event are marked, and no event of the set must still read a
     /// condition that it takes.
     fn can_fire(&mut self, net: &Net, event: u32) -> bool {
         let there =

@@ -1,13 +1,13 @@
-//! Deadlocks, from the net alone.
+//! Finds deadlocks in the net, without running the program.
 //!
-//! Thesis, section 6.3 (Fig. 6.4 and 6.5), for every kind of wait: locks, locks never released,
-//! guards, joins. In a deadlock each process has ended or is at a closed extension. The search
-//! takes a closed extension, then decides where the process that it waits for stops, then where the
-//! process that *this* one waits for stops, and so on. The decisions must be reachable together,
-//! and the conditions that processes wait for must stay as they are. So the search finds a cycle of
-//! locks by following it: the holder of a lock cannot go beyond the point where it releases the
-//! lock. When the cycle is closed, the other processes are followed to all the states where they
-//! can stop.
+//! Thesis, section 6.3 (Fig. 6.4 and 6.5), for every kind of wait: locks, locks that are never
+//! released, guards and joins. In a deadlock each process has ended or is at a closed extension.
+//! The search takes a closed extension, decides where the process that it waits for stops, decides
+//! where the process that this second process waits for stops, and so on. The decisions must be
+//! reachable together, and the conditions that processes wait for must not change. So the search
+//! finds a cycle of locks by following it: the holder of a lock cannot go beyond the point where it
+//! releases the lock. When the cycle is closed, the other processes are followed to all the states
+//! where they can stop.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -17,13 +17,13 @@
 //!
 //! Deviations. The thesis stops at the cycle; here each complete deadlocked execution is reported,
 //! so that they can be counted. The search starts with the first waiting process, and all processes
-//! before it must have ended: otherwise a deadlock would be found once for each waiting process.
+//! before it must have ended: otherwise the deadlock would be found once for each waiting process.
 //!
-//! With inputs a step may *stay*: it decides a condition, and then has to wait for the end of a
+//! With inputs a step may *stay*: it decides a condition, and then must wait for the end of a
 //! process. The net does not order such an event with that end. In a replicated net the end would
-//! have to be distinguished by the stays that it comes after; and whether a step ends its process,
-//! so that it must claim the end, is known only when it has been made. So where conditions decide,
-//! the callers run each deadlock, and drop it if the run does not show it.
+//! have to be distinguished by the preceding stays. Only when a step has been made is it known
+//! whether it ends its process and so must claim the end. So where conditions decide, the callers
+//! run each deadlock, and discard it if the run is not deadlocked.
 
 use std::ops::ControlFlow;
 
@@ -57,7 +57,7 @@ pub(crate) trait Hunter {
     /// Receives the clock of a deadlocked execution.
     fn found(&mut self, clock: Vec<u32>) -> ControlFlow<Bound>;
 
-    /// Called at every step of the search.
+    /// Called at every step of the search. May stop it.
     fn tick(&mut self) -> ControlFlow<Bound>;
 }
 
@@ -96,9 +96,9 @@ pub(crate) fn search(
 #[derive(Clone, Debug)]
 struct Position {
     clock: Vec<u32>,
-    /// Conditions that a process waits to change: they must stay.
+    /// Conditions that a process waits to change, which must therefore not change.
     kept: Vec<u32>,
-    /// For each process, the thread at which it stops; none: not decided.
+    /// For each process, the thread at which it stops; `NONE` if not decided.
     decided: Vec<u32>,
     /// The first waiting process.
     first: ProcessId,
@@ -150,7 +150,7 @@ fn births(net: &Net) -> Vec<Vec<u32>> {
 }
 
 impl Search<'_> {
-    /// Decides that a process waits at an extension for ever; false if it cannot.
+    /// Decides that a process waits at an extension for ever. Returns false if it cannot.
     fn stop_at(&mut self, at: &mut Position, extension: u32) -> bool {
         let net = self.net;
         let thread = net.extension(extension).thread;
@@ -162,7 +162,7 @@ impl Search<'_> {
         self.settle(at, thread)
     }
 
-    /// Decides that a process stops at a thread; false if it cannot.
+    /// Decides that a process stops at a thread. Returns false if it cannot.
     fn settle(&mut self, at: &mut Position, thread: u32) -> bool {
         let process = self.net.thread(thread).process;
         super::net::set(&mut at.decided, process, thread);
@@ -180,7 +180,7 @@ impl Search<'_> {
         stopped && self.examiner.reaches(self.net, &at.clock, &at.kept)
     }
 
-    /// Decides the processes that are left.
+    /// Decides where the remaining processes stop.
     fn decide(&mut self, at: &Position) -> ControlFlow<Bound> {
         self.hunter.tick()?;
         let Some(thread) = self.next(at) else {
@@ -197,8 +197,8 @@ impl Search<'_> {
         self.stops(at, thread)
     }
 
-    /// Returns the current thread of an undecided process; of one that another process waits for,
-    /// if there is one.
+    /// Returns the current thread of an undecided process, preferably one that another process
+    /// waits for.
     fn next(&self, at: &Position) -> Option<u32> {
         let decided = |process: ProcessId| {
             let thread = at.decided.get(process.index());
@@ -239,7 +239,7 @@ impl Search<'_> {
         }
     }
 
-    /// Follows a process to all the states where it can stop.
+    /// Follows a process to all states where it can stop.
     fn stops(&mut self, at: &Position, thread: u32) -> ControlFlow<Bound> {
         let net = self.net;
         let process = net.thread(thread).process;

@@ -39,7 +39,7 @@ pub struct Drawing {
     pub conditions: Vec<Drawn>,
     /// The events, in the order in which they were found.
     pub events: Vec<Arcs>,
-    /// For some deadlocks, the conditions where processes wait.
+    /// The conditions where processes wait, for some deadlocks.
     pub deadlocks: Vec<Vec<usize>>,
 }
 
@@ -73,7 +73,7 @@ struct Pen<'a> {
     drawing: Drawing,
     /// For each thread, its condition.
     threads: Vec<usize>,
-    /// For each condition, the conditions that stand for it: none, one, or one for each process.
+    /// For each condition, the conditions that represent it: none, one, or one for each process.
     cells: Vec<Vec<usize>>,
     /// For each event, the copies that its reads made, each with the condition that was read.
     copies: Vec<Vec<(u32, usize)>>,
@@ -98,9 +98,9 @@ impl Pen<'_> {
         } else {
             vec![Drawn::Cell(cell)]
         };
-        for one in drawn {
+        for drawn in drawn {
             self.cells[condition as usize].push(self.drawing.conditions.len());
-            self.drawing.conditions.push(one);
+            self.drawing.conditions.push(drawn);
         }
     }
 

@@ -12,23 +12,23 @@
 //! | EXTFROMSHAREDCONDITION, EXTFROMLOCKCONDITION | [`Builder::spread`] |
 //! | adjacent: S₁ becomes S₂ when e is fired | [`Builder::fire`] |
 //!
-//! Both functions follow one kind of edge. It leads from an extension (t, S) through an event e of
-//! another process, which takes conditions of S (or, in a replicated net, reads places that the
-//! step of t would write), to the extension (t, S′) that S becomes when e happens.
+//! Both functions follow edges of one kind. Such an edge leads from an extension (t, S) through an
+//! event e of another process, which takes conditions of S (or, in a replicated net, reads places
+//! that the step of t would write), to the extension (t, S′) that S becomes when e happens.
 //!
-//! Why this finds all extensions. Let C be a configuration that contains t. Fire its causes ⌈t⌉
-//! first, then the rest of C one by one. Every marking on the way is an extension of t, and each is
-//! equal to the one before it or one edge away. So all extensions of t can be reached from the
-//! marking after ⌈t⌉, and a new thread follows all edges from there (Theorems 2 to 5). If e is a
-//! new event, it is the last event of every configuration that contains it, so what it adds is one
-//! edge away from what was known without it (Lemma 5). In the contextual net it is the last by
-//! causality only: conditions that it reads may have been taken since, so there only the conditions
-//! that it takes must be present.
+//! Why this finds all extensions: let C be a configuration that contains t. Fire the causes ⌈t⌉
+//! first, then the rest of C one by one. Every marking in between is an extension of t, and each is
+//! equal to the previous one or one edge away from it. So all extensions of t can be reached from
+//! the marking after ⌈t⌉, and a new thread follows all edges from there (Theorems 2 to 5). If e is
+//! a new event, it is the last event of every configuration that contains it, so the extensions
+//! that it adds are one edge away from those known without it (Lemma 5). In the contextual net it
+//! is the last event only by causality: conditions that it reads may have been taken since. So in
+//! that net only the conditions that it takes must be present.
 //!
 //! A step that may join depends on the ends of all processes that it may join
 //! ([`Execution::joins`](mazurka_core::Execution::joins)), but only if it really joins them. So the
-//! extension with the fewest causes represents all that agree in the places that the step touches
-//! ([`Builder::resolve`]).
+//! extension with the fewest causes represents all extensions that agree in the places that the
+//! step touches ([`Builder::resolve`]).
 
 use std::ops::ControlFlow;
 
@@ -40,8 +40,8 @@ use super::deadlocks::stuck;
 use super::net::{Claimed, EventNode, Group, Input, NONE, Net, NetKind, Phase, Place, Thread};
 use super::numbers::Numbers;
 
-/// Called again and again while a net grows, because one event may have an extension for each
-/// process, with a clock for each. It may break off the growth.
+/// Called repeatedly while a net grows, because one event may have an extension for each process,
+/// each with its own clock. It may break off the growth.
 pub(crate) type GrowthWatch<'a> = dyn FnMut() -> ControlFlow<Bound> + 'a;
 
 /// The next step of a process, as an execution reports it.
@@ -49,11 +49,11 @@ pub(crate) type GrowthWatch<'a> = dyn FnMut() -> ControlFlow<Bound> + 'a;
 pub(crate) struct Next {
     pub process: ProcessId,
     pub status: Status,
-    /// Whether steps that wait for its end can continue.
+    /// Whether steps that wait for the end of the process can continue.
     pub ended: bool,
     pub claims: Claims,
     pub wait: Wait,
-    /// The processes whose end it may wait for.
+    /// The processes whose end the step may wait for.
     pub joins: Vec<ProcessId>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Next {
 pub(crate) struct ObservedEffects {
     pub outcomes: Vec<i64>,
     pub joined: Vec<ProcessId>,
-    /// The locks that it took or released, in order: the cell, and whether it is held now.
+    /// The locks that it took or released, in order: the cell, and whether the lock is held now.
     pub locks: Vec<(u32, bool)>,
     /// The next steps of the process itself and of the processes that it started.
     pub next: Vec<Next>,
@@ -76,12 +76,12 @@ impl ObservedEffects {
     }
 }
 
-/// The conditions through which an extension or an event with many conditions meets others: a step
-/// that claims a whole array meets another such step through every element, and only the first
+/// The first conditions through which an extension or an event with many conditions meets others. A
+/// step that claims a whole array meets another such step through every element, and only the first
 /// meeting counts.
 struct Meetings(Option<FxHashMap<u32, Option<u32>>>);
 
-/// With fewer conditions it is quicker to try each.
+/// Up to this number of conditions, trying each is faster.
 const MANY_CONDITIONS: usize = 32;
 
 impl Meetings {
@@ -96,7 +96,7 @@ impl Meetings {
         }
     }
 
-    /// Whether it may meet the other one through this condition.
+    /// Whether this is the condition through which `other` is met first.
     fn is_at(&mut self, condition: u32, other: u32, meets: impl FnOnce() -> Option<u32>) -> bool {
         let Some(known) = &mut self.0 else {
             return true;
@@ -110,9 +110,9 @@ impl Meetings {
 pub(crate) struct Builder {
     pub net: Net,
     pub examiner: Examiner,
-    /// Extensions that no test has tried.
+    /// Extensions that no test has covered.
     pub pending: Vec<u32>,
-    /// Processes that others have started; a join can wait only for these.
+    /// Processes that were started by others; a join can wait only for these.
     children: FxHashSet<ProcessId>,
     /// Whether outcomes are sides of conditions over inputs: then the processes that a step joins
     /// may depend on them.
@@ -127,7 +127,7 @@ pub(crate) struct Builder {
 const KEPT_DEADLOCKS: usize = 100;
 
 impl Builder {
-    /// Makes a net without events.
+    /// Creates a net without events.
     pub fn new(kind: NetKind, conditional: bool, processes: impl Iterator<Item = Next>) -> Self {
         let mut builder = Self {
             conditional,
@@ -148,7 +148,7 @@ impl Builder {
         builder
     }
 
-    /// Notes where processes wait in a deadlock. The program is in the deadlock, after these
+    /// Records where processes wait in a deadlock. The program is in the deadlock, after these
     /// events.
     pub fn add_deadlock<E: Execution>(&mut self, program: &E, events: &[u32]) {
         if self.deadlocks.len() < KEPT_DEADLOCKS {
@@ -261,8 +261,8 @@ impl Builder {
         ControlFlow::Continue(())
     }
 
-    /// Returns the extension that another one becomes when an event of another process happens, if
-    /// that is possible and new.
+    /// Returns the extension that `extension` becomes when an event of another process happens, if
+    /// that is possible and the result is new.
     fn fire(&mut self, extension: u32, event: u32, through: u32) -> Option<u32> {
         let thread = self.net.extension(extension).thread;
         let Thread { process, last, .. } = *self.net.thread(thread);
@@ -309,7 +309,7 @@ impl Builder {
     }
 
     /// Computes the conditions of an extension after an event. Returns false if the event cannot
-    /// happen there, or is found through another condition as well.
+    /// happen there, or if it is found through another condition, too.
     fn replace(&self, extension: u32, event: u32, through: u32, preset: &mut Vec<u32>) -> bool {
         let net = &self.net;
         preset.clear();
@@ -365,8 +365,8 @@ impl Builder {
         extension
     }
 
-    /// Adds an event for the effects of a step, unless the net has it, and finds the extensions
-    /// that become possible. Returns the event, and whether it is new.
+    /// Adds an event for the effects of a step, unless the net has it already, and finds the
+    /// extensions that become possible. Returns the event, and whether it is new.
     pub fn add_event(
         &mut self,
         extension: u32,
@@ -380,8 +380,8 @@ impl Builder {
         ControlFlow::Continue((event, new))
     }
 
-    /// Finds the extensions that a new event makes possible. If that is broken off, the net lacks
-    /// some of them.
+    /// Finds the extensions that a new event makes possible. If the search is broken off, the net
+    /// lacks some of them.
     pub fn extend(&mut self, event: u32, look: &mut GrowthWatch<'_>) -> ControlFlow<Bound> {
         self.spread(event, look)?;
         let node = *self.net.event(event);
@@ -432,7 +432,7 @@ impl Builder {
                 inputs.push((self.net.initial[place as usize], true));
             }
         }
-        // The causes are needed to count those of them that read a condition that the event takes.
+        // The causes are needed to count those that read a condition that the event takes.
         let past = self.net.past(extension).to_vec();
         let possible = self.examiner.reaches(&self.net, &past, &[]);
         debug_assert!(possible, "an event without a configuration");
@@ -503,7 +503,7 @@ impl Builder {
         (event, true)
     }
 
-    /// Returns the extension that stands for another one whose step joins these processes: the one
+    /// Returns the extension that represents `extension` if its step joins these processes: the one
     /// with the fewest causes among those that agree in the places that the step touches.
     pub fn resolve(&mut self, extension: u32, joined: &[ProcessId]) -> u32 {
         let net = &self.net;
@@ -556,9 +556,9 @@ impl Builder {
         found
     }
 
-    /// Settles a pending extension as far as possible without trying it: the processes that a step
+    /// Settles a pending extension as far as possible without a test. The processes that a step
     /// joins depend only on the places that it touches, so an event that touches the same places
-    /// shows them. Returns the extension to try, if one is left.
+    /// determines them. Returns `extension` or the extension that represents it.
     pub fn settle(&mut self, extension: u32) -> u32 {
         let net = &self.net;
         let cell = |claimed: &Claimed| {

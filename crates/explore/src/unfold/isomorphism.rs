@@ -1,7 +1,8 @@
 //! A fingerprint that isomorphic nets share.
 //!
-//! Thesis, section 3.9: whatever the order of the tests, the nets are isomorphic. Each event gets a
-//! fingerprint of its preset, which determines it; the net is the multiset of these.
+//! Thesis, section 3.9: the nets are isomorphic for every order of the tests. Each event gets a
+//! fingerprint of its preset, which determines the event. The fingerprint of the net is that of the
+//! multiset of these fingerprints.
 
 use mazurka_core::{Fingerprint, ProcessTable};
 use rustc_hash::FxHashMap;
@@ -33,7 +34,7 @@ fn fingerprints(
 ) -> Vec<Fingerprint> {
     let mut events: Vec<Fingerprint> = Vec::with_capacity(net.events.len());
     for (number, node) in net.events.iter().enumerate() {
-        // The events in its preset come before it.
+        // The events in the preset come before the event.
         let of = |event: u32| match event {
             NONE => Fingerprint::EMPTY,
             event => events[event as usize],

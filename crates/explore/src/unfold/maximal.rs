@@ -1,18 +1,18 @@
 //! The executions that a net represents: the configurations after which no event can happen.
 //!
-//! In the contextual net these need not be the maximal sets: a read that can no longer happen could
-//! have happened before.
+//! In the contextual net these need not be maximal sets: a set may lack a read that could have
+//! happened earlier but no longer can.
 //!
-//! No paper. Every configuration is visited once, so this is for small nets, to check that they
-//! represent the right executions.
+//! No paper. Every configuration is visited once, so this is useful only for small nets, to check
+//! that they represent the right executions.
 
 use rustc_hash::FxHashSet;
 
 use super::configuration::Examiner;
 use super::net::{NONE, Net};
 
-/// Calls `visit` with the clock of each such configuration; false if there are more configurations
-/// than `most`.
+/// Calls `visit` with the clock of each such configuration. Returns false if there are more than
+/// `most` configurations.
 pub(crate) fn maximal(net: &Net, most: usize, visit: &mut dyn FnMut(&[u32])) -> bool {
     let mut examiner = Examiner::default();
     let mut known: FxHashSet<Vec<u32>> = FxHashSet::default();

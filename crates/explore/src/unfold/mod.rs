@@ -1,8 +1,8 @@
 //! Unfolding: fewer tests than traces.
 //!
 //! Thesis, chapters 3 to 5. The other explorers walk a tree of runs and run each trace. Here the
-//! runs together build a net that contains every reachable local state of every process once. All
-//! traces can be found in the net, though few of them have been run.
+//! runs together build a net that contains every reachable local state of every process once. The
+//! net contains all traces, although few of them have been run.
 
 mod configuration;
 mod deadlocks;
@@ -49,7 +49,8 @@ pub struct Unfolding {
     pub found: Findings,
 }
 
-/// Unfolds a program: runs tests until the net is complete. An observer sees the end of each test.
+/// Unfolds a program: runs tests until the net is complete. An observer is called at the end of
+/// each test.
 #[derive(Clone, Copy, Debug)]
 pub struct Unfold {
     /// Which net to build.
@@ -83,14 +84,14 @@ impl<E: Execution> Engine<E> for Unfold {
 }
 
 /// Unfolds a program, starting with recorded tests: these are run first, then tests that cover the
-/// rest. The net is the same as without them. Only nets that are built from tests alone use them:
-/// [`NetKind::Stateful`] ignores them.
+/// rest. The net is the same as without recorded tests. Only nets that are built from tests alone
+/// use them: [`NetKind::Stateful`] ignores them.
 #[derive(Clone, Copy, Debug)]
 pub struct UnfoldFrom<'a> {
     /// The net, and the choice of the other tests.
     pub unfold: Unfold,
-    /// Schedules of runs. From a step on that does not fit the program, the test continues without
-    /// the schedule.
+    /// Schedules of runs. If a step does not fit the program, the test continues without the rest
+    /// of the schedule.
     pub tests: &'a [Schedule],
 }
 
@@ -143,7 +144,8 @@ impl Unfolding {
     }
 
     /// For a stateful net: returns its model as a Petri net, whose conditions are places and whose
-    /// events are transitions, and for each transition an event of the net that stands for it.
+    /// events are transitions, and for each transition an event of the net that is labelled with
+    /// it.
     pub fn draw_model(&self) -> Option<(&Drawing, Vec<usize>)> {
         let model = &self.stateful.as_ref()?.model_net;
         let events = model.events.iter().map(|&event| event as usize);
@@ -198,8 +200,8 @@ impl Unfolding {
         isomorphism::fingerprint(&self.builder.net, &self.processes)
     }
 
-    /// Searches the net for a state that a question is about. Returns a schedule to it, if there is
-    /// one, and the number of markings examined.
+    /// Searches the net for a state for which the question holds. Returns a schedule to such a
+    /// state, if there is one, and the number of markings examined.
     pub fn reach<E: Execution, Q: Question<E>>(
         &mut self,
         program: &mut E,
@@ -229,7 +231,7 @@ impl Unfolding {
         slice.structure(examiner, program, question, tick)
     }
 
-    /// Returns a schedule of the events that have happened, which must be a configuration.
+    /// Returns a schedule of the events marked in `happened`, which must be a configuration.
     pub fn schedule_of_all(&mut self, happened: &[bool]) -> Schedule {
         let net = &self.builder.net;
         let mut clock = Vec::new();
@@ -243,11 +245,11 @@ impl Unfolding {
     /// there are more than `most` configurations.
     pub fn executions(&mut self, most: usize) -> Option<Vec<Schedule>> {
         let mut clocks = Vec::new();
-        let told = maximal::maximal(&self.builder.net, most, &mut |clock| {
+        let is_within_limit = maximal::maximal(&self.builder.net, most, &mut |clock| {
             clocks.push(clock.to_vec());
         });
         let schedules = clocks.iter().map(|clock| self.schedule(clock));
-        told.then(|| schedules.collect())
+        is_within_limit.then(|| schedules.collect())
     }
 
     /// Returns a schedule of a configuration.

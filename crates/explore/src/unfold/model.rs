@@ -2,10 +2,10 @@
 //! further steps.
 //!
 //! Thesis, sections 7.2 and 7.3. A process is in a *local state*, a variable in a *valuation*; both
-//! are only numbers. The effect of a step depends on the local state and on the valuations that it
-//! reads before it writes them. So a step that was seen once is known wherever these are the same,
-//! whatever else has happened. A write leads to the same valuation each time, and a free lock
-//! always has the same valuation.
+//! are represented by numbers. The effect of a step depends on the local state and on the
+//! valuations that it reads before it writes them. So a step that was observed once is known
+//! wherever these are the same, whatever else has happened. A write leads to the same valuation
+//! each time, and a free lock always has the same valuation.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -16,15 +16,15 @@
 //!
 //! With inputs, a side of a condition is an outcome and leads to a local state of its own. So a
 //! local state determines which sides were taken, and equal markings have equal path constraints.
-//! Which sides are feasible depends on the whole path constraint, so it is not predicted: the
+//! Which sides are feasible depends on the whole path constraint, so this is not predicted: the
 //! program decides it ([`TestedModel::sides`](super::tested_model::TestedModel::sides)).
 //!
 //! Deviation: if processes end with a result, as tasks of actors do, a step that joins a process
 //! depends on the local state in which the process has ended.
 //!
 //! Deviation: steps may touch many places (an atomic block). A place that a step claims to write
-//! and does not touch counts as read and as written, because it may stand for something that is not
-//! recorded: an invariant.
+//! and does not touch counts as read and as written, because it may represent something that is not
+//! recorded, such as an invariant.
 
 use mazurka_core::{AccessKind, Event, Execution, Fingerprint, ProcessId, Status};
 use rustc_hash::FxHashMap;
@@ -36,10 +36,10 @@ use super::numbers::Numbers;
 use super::session::{done, joined, next};
 use crate::algorithms::naive::next_outcomes;
 
-/// The ending of a process that has not ended.
+/// The value of an ending that means: the process has not ended.
 pub(crate) const NOT_ENDED: u32 = 0;
 
-/// A step that a test has shown.
+/// A step that a test has made.
 #[derive(Clone, Debug)]
 pub(crate) struct Learned {
     /// The cells that it read, and their valuations.
@@ -55,7 +55,7 @@ pub(crate) struct Learned {
     writes: Vec<(u32, u32)>,
     /// Whether its outcomes are the first possible ones.
     first: bool,
-    /// The outcomes to try after its own, if any.
+    /// The outcomes to try after those of this step, if any.
     pub more: Option<SmallVec<[i64; 1]>>,
     pub done: ObservedEffects,
     /// The local states of the process and of the processes that it starts.
@@ -64,7 +64,7 @@ pub(crate) struct Learned {
 }
 
 impl Learned {
-    /// Returns the new valuation of a cell, if the step wrote it.
+    /// Returns the new valuation of a cell, if the step writes it.
     pub fn writes(&self, cell: u32) -> Option<u32> {
         let at = self.writes.binary_search_by_key(&cell, |write| write.0);
         at.ok().map(|at| self.writes[at].1)
@@ -83,7 +83,7 @@ pub(crate) struct Local {
 pub(crate) struct Marking {
     /// For each cell, its valuation; 0 beyond the end.
     pub cells: Vec<u32>,
-    /// For each process, its local state; none before it is started.
+    /// For each process, its local state; `NONE` before it is started.
     pub locals: Vec<u32>,
 }
 
@@ -143,7 +143,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Learns the initial state.
+    /// Creates a model that knows only the initial state.
     pub fn start<E: Execution>(&mut self, program: &E) -> Marking {
         self.results = program.ends_with_results();
         let mut marking = Marking::default();
@@ -184,7 +184,7 @@ impl Model {
     }
 
     /// Returns the known steps from a local state where cells have these valuations and processes
-    /// have ended like this ([`Model::ending`]). [`Model::is_possible`] tells whether they are
+    /// have ended like this ([`Model::ending`]). [`Model::is_possible`] determines whether they are
     /// possible.
     pub fn predict<'a>(
         &'a self,
@@ -247,9 +247,9 @@ impl Model {
         local.map_or(NOT_ENDED, |local| self.ending_in(local))
     }
 
-    /// Returns the outcomes of a step to try next, if it chooses: the first ones, or those after
-    /// the last known ones. The reads of a step depend on its choices, so the known steps that fit
-    /// a state may lack the first outcomes.
+    /// Returns the outcomes to try next for a step that chooses: the first ones, or those after the
+    /// last known ones. The reads of a step depend on its choices, so the known steps that fit a
+    /// state may lack the first outcomes.
     pub fn untried(&self, steps: &[u32]) -> Option<SmallVec<[i64; 1]>> {
         let later = |&step: &u32| {
             let step = self.step(step);
@@ -279,8 +279,8 @@ impl Model {
         self.closed.insert((local, valuations));
     }
 
-    /// Learns the last step of a program. It was made in this marking, which is updated. `first`:
-    /// its outcomes are the first ones that it can have there.
+    /// Learns the last step of a program. It was made in this marking, which is updated. `first`
+    /// says whether its outcomes are the first ones that it can have there.
     pub fn learn<E: Execution>(
         &mut self,
         program: &E,
@@ -312,7 +312,7 @@ impl Model {
             }
         }
         if event.stayed {
-            // The step has undone its effects, and is tried again when any cell that it claims has
+            // The step has undone its effects. It is tried again when a cell that it claims has
             // changed.
             written.clear();
             needs.clear();

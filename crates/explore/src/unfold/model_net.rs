@@ -43,7 +43,7 @@ pub(crate) struct Labels<'a> {
     pub labels: &'a [(u32, u32)],
 }
 
-/// Builds the model that a stateful net is an unfolding of.
+/// Builds the model whose unfolding is a stateful net.
 pub(crate) fn model_net(from: &Labels<'_>) -> ModelNet {
     let net = from.net;
     let mut pen = Pen {
@@ -90,7 +90,7 @@ impl Pen<'_> {
         })
     }
 
-    /// Returns the valuation of a condition: 0 for those that no event has taken yet.
+    /// Returns the valuation of a condition: 0 if no event has taken the condition yet.
     fn valuation(&self, condition: u32) -> u32 {
         let known = self.from.valuations.get(condition as usize);
         known.copied().unwrap_or(0)

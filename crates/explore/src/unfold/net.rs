@@ -2,9 +2,9 @@
 //!
 //! Thesis, sections 3.3 and 5.3. Both nets are stored as the contextual one: a place (a variable,
 //! an element, a lock) has one condition for each event that wrote it, and a reader does not
-//! consume it. Place replication differs only in when two events are the same: there a write takes
-//! the copy of every process, so the reads that it comes after distinguish it; in the contextual
-//! net they do not. So the copies need not be stored, only counted ([`Net::conditions`]).
+//! consume it. Place replication differs only in the identity of events: there a write takes the
+//! copy of every process, so the reads before it distinguish it; in the contextual net they do not.
+//! So the copies need not be stored, only counted ([`Net::conditions`]).
 //!
 //! | thesis | here |
 //! |---|---|
@@ -20,9 +20,9 @@
 //!
 //! Deviations. An event touches the places that its step *claims* (errata E2), any number of them:
 //! a guard is a read of its variables, and an atomic block is one event with all of its accesses.
-//! This is right because dependence is defined by claims as well: two steps commute if and only if
-//! they share no condition that one of them takes, hence the maximal configurations are the traces.
-//! A held lock has a condition too, instead of none, so that every place is always marked and locks
+//! This is correct because dependence is defined by claims, too: two steps commute if and only if
+//! they share no condition that one of them takes, so the maximal configurations are the traces. A
+//! held lock has a condition too, instead of none, so that every place is always marked and locks
 //! need no rules of their own. The end of a process that was started by another one is a place,
 //! which its last event writes and a join reads.
 
@@ -32,7 +32,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::hash::Hasher;
 
-/// The absence of a node.
+/// The index that means no node.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Which net to build.
@@ -69,7 +69,7 @@ impl NetKind {
         }
     }
 
-    /// Returns its name.
+    /// Returns the name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             NetKind::Replicated => "replicated",
@@ -112,9 +112,9 @@ pub enum Place {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Condition {
     pub place: u32,
-    /// The event that wrote it; none for initial conditions.
+    /// The event that wrote it; `NONE` for initial conditions.
     pub producer: u32,
-    /// A lock is held, or a process has ended.
+    /// Whether a lock is held, or whether a process has ended.
     pub set: bool,
     /// The extensions that take or read it, as a list of [`Group`]s.
     pub uses: u32,
@@ -123,7 +123,7 @@ pub(crate) struct Condition {
     pub takers: u32,
 }
 
-/// The arcs from a condition to the steps of one process; a search for those of other processes
+/// The arcs from a condition to the steps of one process. A search for the steps of other processes
 /// skips the whole group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
@@ -138,9 +138,9 @@ pub(crate) struct Group {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Thread {
     pub process: ProcessId,
-    /// Its last event; none before its first.
+    /// Its last event; `NONE` before its first.
     pub last: u32,
-    /// That event, or the one that started the process; none for processes of the initial state.
+    /// That event, or the one that started the process; `NONE` for processes of the initial state.
     pub origin: u32,
     /// The claims of its next step, as an index into [`Net::claims`].
     pub claims: u32,
@@ -157,16 +157,17 @@ pub(crate) struct Claimed {
     pub write: bool,
 }
 
-/// The state of knowledge about an extension.
+/// The state of an extension with respect to tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// No test has tried it.
+    /// No test has covered it.
     Pending,
-    /// The step is not possible there: a held lock, a closed guard, a process that has not ended.
+    /// The step is not possible there: it waits for a held lock, a closed guard, or the end of a
+    /// process.
     Closed,
-    /// It has become an event, or several if the step chooses.
+    /// It has become an event, or several events if the step chooses.
     Done,
-    /// Another extension, in `events`, stands for it.
+    /// Another extension, in `events`, represents it.
     Alias,
     /// No inputs lead there: the conditions over inputs of its causes contradict each other.
     Impossible,
@@ -183,7 +184,7 @@ pub(crate) struct Extension {
     /// Length of its clock.
     pub width: u32,
     pub phase: Phase,
-    /// Its events, as a list through [`EventNode::next`]; the one whose choice came last is first.
+    /// Its events, as a list through [`EventNode::next`]; the most recently added is first.
     pub events: u32,
     /// The next extension of the thread.
     pub next: u32,
@@ -206,7 +207,7 @@ pub(crate) struct Input {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventNode {
     pub process: ProcessId,
-    /// The event of the same process before it.
+    /// The previous event of the same process.
     pub parent: u32,
     /// Number of events of its process up to and including this one.
     pub depth: u32,
@@ -369,8 +370,8 @@ impl Net {
         self.conditions.len() as u32 - 1
     }
 
-    /// Puts an arc first in the group of a process, and returns the group and the arc that was
-    /// first. `first` is the condition's list of groups.
+    /// Puts an arc at the front of the group of a process. Returns the group and the arc that was
+    /// at its front. `first` is the condition's list of groups.
     pub fn link(&mut self, first: u32, process: ProcessId, arc: u32) -> (u32, u32) {
         let mut group = first;
         while group != NONE {
@@ -408,7 +409,7 @@ impl Net {
             });
         }
         list.sort_unstable();
-        // The claims of one place are merged into one.
+        // The claims on one place are merged into one.
         list.dedup_by(|more, known| {
             let same = more.place == known.place;
             known.write |= same && more.write;
@@ -429,8 +430,8 @@ impl Net {
         self.locks[place as usize]
     }
 
-    /// Returns the ancestor of an event within its process at a depth; the event itself if it has
-    /// it.
+    /// Returns the event of the same process at this depth that is the event itself or one of its
+    /// causes.
     #[inline]
     fn ancestor(&self, mut event: u32, depth: u32) -> u32 {
         while self.event(event).depth > depth {
@@ -466,8 +467,8 @@ impl Net {
         found
     }
 
-    /// Joins two clocks into the first; false if they contain different events of one process at
-    /// the same depth.
+    /// Joins two clocks into the first. Returns false if they contain different events of one
+    /// process at the same depth.
     #[inline]
     pub fn join(&self, into: &mut Vec<u32>, other: &[u32]) -> bool {
         if into.len() < other.len() {
@@ -478,7 +479,7 @@ impl Net {
             .all(|(mine, &theirs)| self.join_one(mine, theirs))
     }
 
-    /// Joins an event and its causes into a clock.
+    /// Joins an event and its causes into a clock. Returns false as [`join`](Self::join) does.
     #[inline]
     pub fn join_event(&self, into: &mut Vec<u32>, event: u32) -> bool {
         if event == NONE {
@@ -515,7 +516,7 @@ impl Net {
         let mut hasher = rustc_hash::FxHasher::default();
         hasher.write_u32(thread);
         preset.for_each(|condition| hasher.write_u32(condition));
-        // In a replicated net the past of a write contains all reads that it comes after.
+        // In a replicated net the past of a write contains all reads before it.
         if self.kind == NetKind::Replicated {
             past.iter().for_each(|&event| hasher.write_u32(event));
         }
@@ -611,7 +612,7 @@ impl Net {
 
     /// Returns the number of conditions as the thesis draws the net: one for each local state of a
     /// process, for each state of a variable, and for each lock while it is free. With place
-    /// replication a variable has one for each process, and a read makes a new one.
+    /// replication a variable has one condition for each process, and a read makes a new one.
     pub fn count_conditions(&self, processes: usize) -> u64 {
         let replicated = self.kind == NetKind::Replicated;
         let mut count = self.threads.len() as u64;

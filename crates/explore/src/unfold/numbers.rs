@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashSet;
 
-/// A list with more numbers than this gets an index.
+/// A list with more numbers than this has an index.
 const FEW: usize = 32;
 
 /// A set of numbers that remembers the order of insertion.

@@ -3,8 +3,8 @@
 //!
 //! Thesis, Fig. 7.6 and section 7.1. Extensions of the replicated net become events in the order ≺
 //! of Esparza, Römer and Vogler. An event is a *terminal* if its causes lead to a marking that an
-//! earlier event has led to: nothing is added after it. The [model](super::model) predicts the
-//! effect of an event; only if it cannot, a test is run, and the model learns from all of it.
+//! earlier event has led to: no event is added after it. The [model](super::model) predicts the
+//! effect of an event. If it cannot, a test is run, and the model learns from the whole test.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -33,7 +33,7 @@ use super::tested_model::{Sides, TestedModel};
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
 
-/// With fewer claims it is faster to scan them than to look up a place.
+/// Up to this number of claims, scanning them is faster than looking up a place.
 const FEW_CLAIMS: usize = 16;
 
 /// The position of an extension in the order ≺: the number of its causes, then their labels in
@@ -54,7 +54,7 @@ pub(crate) struct Stateful {
     pub model: (usize, usize),
     /// The model as a Petri net.
     pub model_net: ModelNet,
-    /// Events that lead to a state which an earlier event has led to.
+    /// Events that lead to a state to which an earlier event has led.
     pub terminals: Vec<u32>,
 }
 
@@ -71,9 +71,9 @@ pub(crate) struct Prefix<'a, 'w, E> {
     /// For each event, its label and its layer.
     labels: Vec<(u32, u32)>,
     known_labels: FxHashMap<(u32, Vec<u32>), u32>,
-    /// Failing steps whose failure a test has confirmed.
+    /// Failing steps that a test has confirmed.
     shown: FxHashSet<u32>,
-    /// Events that lead to a state which an earlier event has led to.
+    /// Events that lead to a state to which an earlier event has led.
     terminals: Vec<u32>,
 }
 
@@ -151,8 +151,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         inputs.map(|input| self.valuation(input)).collect()
     }
 
-    /// Returns the valuation of a cell in the condition of an arc; for the end of a process, how it
-    /// has ended.
+    /// Returns the valuation of a cell in the condition of an arc; for the end of a process, its
+    /// ending.
     fn valuation(&self, input: &Input) -> u32 {
         let net = &self.builder.net;
         let condition = net.condition(input.condition);
@@ -160,7 +160,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             Place::Cell(_) => self.valuations[input.condition as usize],
             Place::End(_) if condition.producer == NONE => NOT_ENDED,
             Place::End(process) => {
-                // The local state of the process after its last event or, if it has nothing to do,
+                // The local state of the process after its last event or, if it has no events,
                 // after the event that started it.
                 let last = net.event(condition.producer);
                 let mut threads = last.thread..last.thread + last.thread_count;
@@ -226,7 +226,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             .unwrap_or(0)
     }
 
-    /// Adds the events of an extension, which is the next in the order.
+    /// Adds the events of the extension that comes next in the order.
     fn add(&mut self, extension: u32, size: usize) -> ControlFlow<Bound> {
         if self.builder.net.extension(extension).phase != Phase::Pending {
             return ControlFlow::Continue(());
@@ -257,8 +257,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// Whether conditions over inputs decide which events an extension has, or whether any inputs
-    /// lead to it.
+    /// Whether it depends on conditions over inputs which events an extension has, or whether it is
+    /// reachable.
     fn has_conditions(&self, extension: u32) -> bool {
         let net = &self.builder.net;
         self.tested.session.program.has_conditions() && {
@@ -278,9 +278,9 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// Returns the valuation of a cell that an extension claims; for the end of a process, how it
-    /// has ended.
-    fn seen(&self, extension: u32, wanted: Place) -> u32 {
+    /// Returns the valuation of a cell that an extension claims; for the end of a process, its
+    /// ending.
+    fn valuation_of(&self, extension: u32, wanted: Place) -> u32 {
         let net = &self.builder.net;
         let claimed = net.claimed(extension);
         let at = match claimed.len() {
@@ -298,8 +298,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
 
     /// Returns the known steps from the local state and the valuations of an extension.
     fn known(&self, extension: u32) -> Vec<u32> {
-        let valuation = |cell: u32| self.seen(extension, Place::Cell(cell));
-        let ending = |process: ProcessId| self.seen(extension, Place::End(process));
+        let valuation = |cell: u32| self.valuation_of(extension, Place::Cell(cell));
+        let ending = |process: ProcessId| self.valuation_of(extension, Place::End(process));
         let (model, local) = (&self.tested.model, self.local(extension));
         model.predict(local, &valuation, &ending).collect()
     }
@@ -323,8 +323,9 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         };
         for outcomes in sides {
             let find = |prefix: &Self| {
-                let valuation = |cell: u32| prefix.seen(extension, Place::Cell(cell));
-                let ending = |process: ProcessId| prefix.seen(extension, Place::End(process));
+                let valuation = |cell: u32| prefix.valuation_of(extension, Place::Cell(cell));
+                let ending =
+                    |process: ProcessId| prefix.valuation_of(extension, Place::End(process));
                 let (model, local) = (&prefix.tested.model, prefix.local(extension));
                 model.with_outcomes(local, &outcomes, &valuation, &ending)
             };
@@ -346,8 +347,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             self.builder.net.extensions[extension as usize].phase = Phase::Closed;
             return (Vec::new(), None);
         }
-        let valuation = |cell: u32| self.seen(extension, Place::Cell(cell));
-        let ending = |process: ProcessId| self.seen(extension, Place::End(process));
+        let valuation = |cell: u32| self.valuation_of(extension, Place::Cell(cell));
+        let ending = |process: ProcessId| self.valuation_of(extension, Place::End(process));
         let known: Vec<u32> = self.known(extension);
         if known.is_empty() {
             return (known, Some(SmallVec::new()));
@@ -430,8 +431,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     }
 
     /// Runs a test to an extension, makes its step with these outcomes, and continues to the end;
-    /// the model learns from all of it. Returns false if the step is not possible, which does not
-    /// count as a test.
+    /// the model learns from the whole test. Returns false if the step is not possible, which does
+    /// not count as a test.
     fn test(&mut self, extension: u32, outcomes: &[i64]) -> ControlFlow<Bound, bool> {
         let (causes, process) = self.causes(extension);
         let net = &self.builder.net;

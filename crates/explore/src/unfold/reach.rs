@@ -1,17 +1,18 @@
 //! Reachability of a state, searched for in the net.
 //!
-//! The thesis (section 6.2) asks a solver. Here the net is searched directly, sliced to the subject
-//! of the property. The property is treated like a step that reads its variables and sees the
-//! locations of its processes: the markings of these alone are enumerated, in the same way as the
-//! extensions of a thread (`extensions.rs` says why all are found), and the property is evaluated
-//! once for each. The rest of the net matters only through the causes.
+//! The thesis (section 6.2) calls a solver. Here the net is searched directly, sliced to the
+//! subject of the property. The property is treated like a step that reads its variables and the
+//! locations of its processes. Only the markings of these are enumerated, in the same way as the
+//! extensions of a thread (`extensions.rs` explains why all are found), and the property is
+//! evaluated once for each. The rest of the net matters only through the causes.
 //!
 //! With inputs (section 3.5) a marking is reachable if some inputs satisfy the path constraint of
-//! its causes, and the property must hold for some of these inputs. A marking stands for all
-//! configurations that have it: those with more events have more constraints, so the causes alone
-//! decide. If the constraints contradict each other, no later marking is reachable either.
+//! its causes, and the property must hold for some of these inputs. A marking represents all
+//! configurations that have it. Configurations with more events have more constraints, so the
+//! causes alone decide. If the constraints contradict each other, no later marking is reachable
+//! either.
 //!
-//! A question about deadlocks is asked in each deadlock that the net has (`deadlocks.rs`).
+//! A question about deadlocks is evaluated in each deadlock of the net (`deadlocks.rs`).
 //!
 //! | thesis | here |
 //! |---|---|
@@ -33,10 +34,10 @@ pub trait Question<E> {
     /// The content of a cell: a number, or a term over inputs.
     type Value: Copy + Default;
 
-    /// Returns the cells that it reads.
+    /// Returns the cells that the question reads.
     fn cells(&self) -> &[u32];
 
-    /// Returns the processes whose locations it asks about.
+    /// Returns the processes whose locations the question reads.
     fn processes(&self) -> &[ProcessPath];
 
     /// Returns the value of a cell in the current state.
@@ -51,15 +52,15 @@ pub trait Question<E> {
     /// before the process has reached its first step.
     fn line(&self, program: &E, process: ProcessId) -> Option<usize>;
 
-    /// Whether it holds only in deadlocks.
+    /// Whether the question holds only in deadlocks.
     fn deadlock(&self) -> bool {
         false
     }
 
-    /// Whether it holds where the cells have these values and the processes are at these lines.
-    /// With conditions over inputs ([`Execution::has_conditions`]) the program is in that state,
-    /// and the question is whether it holds for some inputs that lead there; otherwise the program
-    /// may be in any state.
+    /// Whether the question holds where the cells have these values and the processes are at these
+    /// lines. With conditions over inputs ([`Execution::has_conditions`]) the program is in that
+    /// state, and the result says whether the question holds for some inputs that lead there.
+    /// Otherwise the program may be in any state.
     fn holds(&self, program: &E, values: &[Self::Value], lines: &[Option<usize>]) -> bool;
 }
 
@@ -67,7 +68,7 @@ pub trait Question<E> {
 /// threads are numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Structure<V> {
-    /// Whether reads do not consume conditions, so that an order of the events must be found.
+    /// Whether reads do not consume conditions. Then an order of the events must be found.
     pub contextual: bool,
     /// For each event, events that must have happened before it; their transitive closure is the
     /// set of its causes.
@@ -76,12 +77,12 @@ pub struct Structure<V> {
     pub takers: Vec<Vec<usize>>,
     /// For each thread, the events that continue it.
     pub thread_takers: Vec<Vec<usize>>,
-    /// In a contextual net, for each condition of a place, the events that read it: they come
-    /// before the event that takes it. They are not stored as pairs, because there are too many
-    /// pairs.
+    /// In a contextual net, for each condition of a place, the events that read it, which come
+    /// before the event that takes it. These are not stored as pairs, because there would be too
+    /// many.
     pub readers: Vec<Vec<usize>>,
-    /// In a replicated net, pairs of an event that reads a condition and one that takes it, unless
-    /// the first is a cause of the second: they exclude each other.
+    /// In a replicated net, pairs of an event that reads a condition and an event that takes it,
+    /// unless the first is a cause of the second. The events of a pair exclude each other.
     pub conflicts: Vec<(usize, usize)>,
     /// For each event with decisions about inputs, the conditions that it adds.
     pub constraints: Vec<(usize, Vec<V>)>,
@@ -125,9 +126,9 @@ struct PropertyMarking {
 /// The part of a net that a property is about.
 pub(crate) struct Slice<'a, V> {
     net: &'a Net,
-    /// For each cell, its place, if any step claims it, and its initial value.
+    /// For each cell, its place, if some step claims it, and its initial value.
     cells: Vec<(Option<u32>, V)>,
-    /// For each process, its number, if it was met.
+    /// For each process, its number, if the tests met it.
     processes: Vec<Option<ProcessId>>,
     /// For each condition of these places, its value.
     values: Vec<V>,
@@ -227,8 +228,8 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         let there = self.bring(examiner, *program, net.past(node.extension))
             && program.step(node.process, net.chosen(event)).is_ok();
         if !there && program.has_conditions() {
-            // The solver found values on this path before and finds none now. It has given up, and
-            // its answer reports that.
+            // The solver found values on this path before and finds none now. So it has given up,
+            // and its answer reports that.
             return ControlFlow::Continue(());
         }
         assert!(there, "a schedule of the net cannot be followed");
@@ -299,7 +300,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         ControlFlow::Continue(Answer { clock, markings })
     }
 
-    /// Brings the program to a configuration; false if no inputs lead there.
+    /// Brings the program to a configuration. Returns false if no inputs lead there.
     fn bring<E: Execution>(&self, examiner: &mut Examiner, program: &mut E, clock: &[u32]) -> bool {
         let mut schedule = Vec::new();
         examiner.schedule(self.net, clock, &mut schedule);
@@ -358,8 +359,8 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         events
     }
 
-    /// Returns the marking after an event, if the event can happen next or, as far as it only
-    /// reads, could have happened before.
+    /// Returns the marking after an event, if the event can happen next or, for conditions that it
+    /// only reads, could have happened before.
     fn fire(
         &self,
         examiner: &mut Examiner,
@@ -394,7 +395,8 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
                 next.threads[k] = thread;
             }
         }
-        // If its causes have moved a process on, that is a separate step of the search.
+        // If the causes of the event have moved a process on, that is a separate step of the
+        // search.
         for (process, &thread) in self.processes.iter().zip(&next.threads) {
             let Some(process) = *process else { continue };
             let here = next.clock.get(process.index()).copied().unwrap_or(NONE);
@@ -545,7 +547,7 @@ fn stops(net: &Net) -> Vec<(Option<usize>, Stops)> {
     all.collect()
 }
 
-/// Asks a question in each deadlock of a net, until it holds.
+/// Evaluates a question in each deadlock of a net, until it holds.
 pub(crate) fn search_deadlocks<E: Execution, Q: Question<E>>(
     net: &Net,
     examiner: &mut Examiner,
@@ -553,7 +555,7 @@ pub(crate) fn search_deadlocks<E: Execution, Q: Question<E>>(
     question: &Q,
     tick: &mut dyn FnMut() -> ControlFlow<Bound>,
 ) -> ControlFlow<Bound, Answer> {
-    let mut asking = QuestionSearch {
+    let mut search = QuestionSearch {
         net,
         examiner: Examiner::default(),
         program,
@@ -564,14 +566,14 @@ pub(crate) fn search_deadlocks<E: Execution, Q: Question<E>>(
             markings: 0,
         },
     };
-    let searched = deadlocks::search(net, examiner, &mut asking);
-    match asking.answer.clock {
-        Some(_) => ControlFlow::Continue(asking.answer),
-        None => searched.map_continue(|()| asking.answer),
+    let searched = deadlocks::search(net, examiner, &mut search);
+    match search.answer.clock {
+        Some(_) => ControlFlow::Continue(search.answer),
+        None => searched.map_continue(|()| search.answer),
     }
 }
 
-/// Asks a question in the deadlocks that a search finds.
+/// Evaluates a question in the deadlocks that a search finds.
 struct QuestionSearch<'a, E, Q> {
     net: &'a Net,
     examiner: Examiner,
@@ -590,7 +592,7 @@ impl<E: Execution, Q: Question<E>> Hunter for QuestionSearch<'_, E, Q> {
             let (process, outcomes) = (self.net.event(event).process, self.net.chosen(event));
             self.program.step(process, outcomes).is_ok()
         });
-        // No inputs may lead there, or a step in which a process keeps waiting was made too late
+        // Either no inputs lead there, or a step in which a process keeps waiting was made too late
         // (`deadlocks`).
         if !there || End::classify(self.program) != End::Deadlock {
             return ControlFlow::Continue(());
@@ -605,7 +607,7 @@ impl<E: Execution, Q: Question<E>> Hunter for QuestionSearch<'_, E, Q> {
             return ControlFlow::Continue(());
         }
         self.answer.clock = Some(clock);
-        // The bound only stops the search: the caller looks at the answer first.
+        // The bound only stops the search: the caller checks the answer first.
         ControlFlow::Break(Bound::Undecided)
     }
 

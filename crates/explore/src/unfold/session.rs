@@ -21,7 +21,7 @@ use crate::drive::search::Session as Search;
 const STEPS_BETWEEN_CHECKS: u32 = 128;
 
 /// Number of deadlocks that are run after a limit has ended the search for deadlocks. One deadlock
-/// is enough evidence, but with inputs some may be infeasible.
+/// is enough evidence, but with inputs some deadlocks may be infeasible.
 const SHOWN_BEYOND_LIMITS: usize = 8;
 
 /// A program under test, its limits and its findings.
@@ -33,7 +33,7 @@ pub(crate) struct Session<'a, 'w, E> {
     observer: &'a mut dyn Observer<E>,
     budget: Budget<'a>,
     pace: Pace,
-    /// Whether a limit was reached, and the findings so far are being run.
+    /// Whether a limit was reached and the findings so far are being run.
     over: bool,
 }
 
@@ -79,7 +79,8 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         }
     }
 
-    /// Returns the findings. The number of traces is unknown, because tests are fewer.
+    /// Returns the findings. The number of traces is unknown, because there are fewer tests than
+    /// traces.
     pub fn finish(self) -> Findings {
         self.program.break_off_long_steps(false);
         let mut found = self.ledger.finish(self.budget.elapsed());
@@ -97,7 +98,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         self.budget.may_run(self.ledger.found.counts.executions)
     }
 
-    /// Makes a step. The search ends if the step is broken off: nothing may be learned from it.
+    /// Makes a step. The search ends if the step is broken off, because its effects are incomplete.
     pub fn step(
         &mut self,
         process: ProcessId,
@@ -139,7 +140,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
     }
 
     /// Returns the clocks of the deadlocked executions that a net represents. If a limit is
-    /// reached, these are a few of those found before, and they may be run.
+    /// reached, returns a few of those found before; they may still be run.
     pub fn deadlocks(&mut self, builder: &mut Builder) -> Vec<Vec<u32>> {
         let mut hunt = Hunt {
             budget: self.budget,
@@ -206,7 +207,7 @@ pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
     next
 }
 
-/// Returns the processes that a step had to wait for, excluding those that it started itself.
+/// Returns the processes that a step waited for, excluding those that it started itself.
 pub(crate) fn joined(event: &Event) -> impl Iterator<Item = &ProcessId> {
     let joined = event.joined.iter();
     joined.filter(|process| !event.spawned.contains(process))

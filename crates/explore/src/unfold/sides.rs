@@ -3,20 +3,20 @@
 //! Thesis, section 3.5. A program with inputs runs over symbolic values, and the side that a
 //! condition takes is an outcome of a step ([`Execution::has_conditions`]). So an extension has a
 //! branch event for each side, and the outcomes of the event are its constraint. The path
-//! constraint of a target is that of its causes: if the program refuses their schedule, no inputs
-//! satisfy it. Larger runs only have more constraints, so the target is unreachable.
+//! constraint of a target is that of its causes: if the program rejects their schedule, no inputs
+//! satisfy it. Larger runs have only more constraints, so the target is unreachable.
 //!
 //! | thesis | here |
 //! |---|---|
 //! | a branch event for each side | the events of an extension, distinguished by their outcomes |
 //! | the path constraint is unsatisfiable, so the event is removed | see below |
 //!
-//! An extension with an unsatisfiable path constraint is [`Phase::Impossible`]; for a side, the
-//! program has no such outcome.
+//! An extension with an unsatisfiable path constraint is [`Phase::Impossible`]; an infeasible side
+//! is not an outcome of the program.
 //!
-//! Deviation: a test also covers extensions in passing, where more is decided than their causes
-//! decide. A side that is infeasible there may be feasible elsewhere. So whether all sides have
-//! been taken is known only after the causes alone ([`Tester::look_at_sides`]).
+//! Deviation: a test also covers extensions in passing, after more decisions than those of their
+//! causes. A side that is infeasible there may be feasible elsewhere. So only a run of the causes
+//! alone shows whether all sides have been taken ([`Tester::look_at_sides`]).
 
 use std::ops::ControlFlow;
 
@@ -56,15 +56,16 @@ impl<E: Execution> Tester<'_, '_, E> {
         ControlFlow::Continue(())
     }
 
-    /// Notes that all sides of an extension have been taken.
+    /// Records that all sides of an extension have been taken.
     fn exhausted(&mut self, extension: u32) {
         self.chances.remove(&extension);
         self.builder.net.extensions[extension as usize].phase = Phase::Done;
     }
 
-    /// Makes the step of an extension with a side that no test has taken; false if there is no such
-    /// side. A side that is feasible `alone` may be infeasible after other steps, so only alone is
-    /// it known whether all sides have been taken.
+    /// Makes the step of an extension with a side that no test has taken. Returns false if there is
+    /// no such side. `alone` says whether only the causes of the extension have been run: a side
+    /// may be infeasible after other steps, so only then is it known whether all sides have been
+    /// taken.
     pub(super) fn step_conditionally(
         &mut self,
         extension: u32,
@@ -87,8 +88,8 @@ impl<E: Execution> Tester<'_, '_, E> {
                     let (session, builder) = (&mut self.session, &mut self.builder);
                     let look = &mut || session.look_now_and_then();
                     let (node, _) = builder.add_event(extension, &done, look)?;
-                    // Alone, no side is left if this was the last one. Elsewhere, others may be
-                    // infeasible only here.
+                    // After the causes alone, no side is left if this was the last one. Otherwise,
+                    // the other sides may be infeasible only here.
                     break (Some(node), branches && (!alone || more.is_some()));
                 }
                 (Some(event), Some(more)) => {

@@ -1,8 +1,8 @@
 //! Tests that a model learns from.
 //!
-//! Thesis, section 7.3. A test runs steps to where the model is incomplete, makes a step there, and
-//! continues to the end, preferring steps that the model does not know. The model learns from all
-//! of it.
+//! Thesis, section 7.3. A test runs steps up to a state where the model is incomplete, makes a step
+//! there, and continues to the end. It prefers steps that the model does not know. The model learns
+//! from the whole test.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -29,7 +29,7 @@ pub(crate) enum Sides {
     Possible(Vec<Vec<i64>>),
 }
 
-/// A model, and the program that it is a model of.
+/// A model, and its program.
 pub(crate) struct TestedModel<'a, 'w, E> {
     pub session: Session<'a, 'w, E>,
     pub model: Model,
@@ -39,7 +39,8 @@ pub(crate) struct TestedModel<'a, 'w, E> {
 }
 
 impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
-    /// Starts without tests. The seed determines how tests continue where all steps are known.
+    /// Creates a model without tests. The seed determines how tests continue where all steps are
+    /// known.
     pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
         session.program.back_to(0);
         let mut model = Model::default();
@@ -53,8 +54,8 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
     }
 
     /// Runs some steps, then one of a process with these outcomes, and continues to the end; the
-    /// model learns from all of it. Returns false if the step is not possible, which does not count
-    /// as a test.
+    /// model learns from the whole test. Returns false if the step is not possible, which does not
+    /// count as a test.
     pub fn test<'s>(
         &mut self,
         steps: impl Iterator<Item = (ProcessId, &'s [i64])>,
@@ -115,8 +116,8 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
         ledger.has_failed(*program, at)
     }
 
-    /// Returns the sides of a step after some others, for programs with inputs. The program is
-    /// asked, because it knows the path constraint; this does not count as a test.
+    /// Returns the sides of a step after some others, for programs with inputs. The program is run,
+    /// because it knows the path constraint; this does not count as a test.
     pub fn sides<'s>(
         &mut self,
         steps: impl Iterator<Item = (ProcessId, &'s [i64])>,

@@ -1,10 +1,11 @@
 //! Systematic testing: test executions that together cover the whole net.
 //!
 //! Thesis, Fig. 3.11 and 5.5. A test runs a schedule to an extension that no test has covered,
-//! makes its step, and continues until no process can. It prefers steps that no test has made; if
-//! there are none, it looks for a path to another uncovered extension (section 3.9). All its steps
-//! become part of the net, and the net shows which extensions are not covered. So every test covers
-//! an event that no earlier test has covered: there are never more tests than traces.
+//! makes its step, and continues until no process can make a step. It prefers steps that no test
+//! has made. If there are none, it searches for a path to another uncovered extension (section
+//! 3.9). All its steps become part of the net, and the net shows which extensions are not covered.
+//! So every test covers an event that no earlier test has covered: there are never more tests than
+//! traces.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -15,7 +16,7 @@
 //! Deviation: whether the guard of an extension is open is known only when a test evaluates it. A
 //! run that finds it closed ends there and counts as blocked.
 //!
-//! `sides.rs` has the differences for programs with inputs.
+//! `sides.rs` describes the differences for programs with inputs.
 
 use std::ops::ControlFlow;
 
@@ -30,8 +31,8 @@ use crate::algorithms::naive::next_outcomes;
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
 
-/// Number of extensions examined in search of one that the current test can cover as well: all if
-/// there are at most `FEW`, otherwise `GLANCES` of them.
+/// Number of extensions examined in search of one that the current test can cover, too: all if
+/// there are at most `FEW`, otherwise `GLANCES`.
 const FEW: usize = 64;
 const GLANCES: usize = 8;
 
@@ -45,7 +46,7 @@ pub(crate) struct Tester<'a, 'w, E> {
     /// Outcomes to try next, for extensions whose step chooses. With conditions over inputs the
     /// list is empty, and an entry means that sides may be left.
     pub(super) chances: FxHashMap<u32, SmallVec<[i64; 1]>>,
-    /// Extensions of which a test has covered a side in passing, so that it is not known whether
+    /// Extensions of which a test has covered a side in passing, so that it is unknown whether
     /// other sides are left.
     pub(super) passed: Vec<u32>,
     /// The events of the program's current run.
@@ -91,7 +92,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         self.test_after(&[])
     }
 
-    /// Tests like `test`, but the first tests follow these schedules.
+    /// Like `test`, but the first tests follow these schedules.
     pub fn test_after(mut self, recorded: &[Schedule]) -> (Builder, Findings) {
         if let ControlFlow::Break(bound) = self.run_tests(recorded) {
             self.session.break_off(bound);
@@ -192,7 +193,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Returns the extension itself, or the one that stands for it.
+    /// Returns the extension itself, or the extension that represents it.
     fn settled(&mut self, extension: u32) -> u32 {
         let net = &self.builder.net;
         match net.extension(extension).phase {
@@ -202,7 +203,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Whether an extension may have something that no test has covered.
+    /// Whether some step of an extension may not be covered by a test yet.
     fn open(&self, extension: u32) -> bool {
         match self.builder.net.extension(extension).phase {
             Phase::Pending => true,
@@ -239,7 +240,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             return ControlFlow::Continue(());
         }
         if self.step(target, true)? {
-            self.go_on()
+            self.continue_run()
         } else {
             // The step has no feasible sides left.
             ControlFlow::Continue(())
@@ -279,10 +280,10 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 None => break,
             }
         }
-        self.go_on()
+        self.continue_run()
     }
 
-    /// Brings the program to the end of a schedule, going back no further than needed. Returns
+    /// Brings the program to the end of a schedule, going back no further than necessary. Returns
     /// false if no inputs lead there.
     pub(super) fn follow(&mut self, schedule: &[u32]) -> ControlFlow<Bound, bool> {
         let same = self.run.iter().zip(schedule).take_while(|(a, b)| a == b);
@@ -376,9 +377,9 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         self.settled(found)
     }
 
-    /// Makes the step of an extension, which is possible now. `alone`: after its causes and nothing
-    /// else. Returns false if it yields nothing new, which only happens with conditions over
-    /// inputs.
+    /// Makes the step of an extension, which is possible now. `alone` says whether only its causes
+    /// have been run. Returns false if the step yields nothing new, which happens only with
+    /// conditions over inputs.
     fn step(&mut self, extension: u32, alone: bool) -> ControlFlow<Bound, bool> {
         if self.conditional {
             return self.step_conditionally(extension, alone);
@@ -418,8 +419,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         ControlFlow::Continue(true)
     }
 
-    /// Records the mishaps of an event. Its step is the last of the program and not yet part of the
-    /// run.
+    /// Records the mishaps of an event. Its step is the last step of the program and not yet part
+    /// of the run.
     pub(super) fn note_mishaps(&mut self, event: u32) {
         let at = self.run.len();
         if self.session.program.events()[at].mishaps.is_empty() {
@@ -440,8 +441,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         ledger.mishaps_after(*program, &causes);
     }
 
-    /// Continues until no process can make a step, with new steps if there are any.
-    fn go_on(&mut self) -> ControlFlow<Bound> {
+    /// Continues until no process can make a step; prefers new steps.
+    fn continue_run(&mut self) -> ControlFlow<Bound> {
         let mut look_further = true;
         loop {
             let processes = self.session.program.processes().in_order().to_vec();
@@ -495,7 +496,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     }
 
     /// Returns known events that lead from here to another extension that no test has covered. Only
-    /// a few extensions are examined: another test is cheaper than examining all.
+    /// a few extensions are examined: another test costs less than examining all.
     fn path_to_another(&mut self) -> Option<Vec<u32>> {
         let mut here = Vec::new();
         for &event in &self.run {
@@ -543,7 +544,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     }
 
     /// Returns the events between two configurations, in an order in which they can follow the run;
-    /// `None` if there is no such order, or no event between.
+    /// `None` if there is no such order, or no event between them.
     fn path(&self, here: &[u32], there: &[u32]) -> Option<Vec<u32>> {
         let net = &self.builder.net;
         let mut heads: Vec<Vec<u32>> = Vec::new();
@@ -594,7 +595,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Makes the step of a known event; false if no inputs lead through it here.
+    /// Makes the step of a known event. Returns false if no inputs lead through it here.
     pub(super) fn step_again(&mut self, event: u32) -> ControlFlow<Bound, bool> {
         let process = self.builder.net.event(event).process;
         let outcomes = self.builder.net.chosen(event);

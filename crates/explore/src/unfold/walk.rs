@@ -3,7 +3,7 @@
 //! Thesis, Fig. 7.5. A depth-first search over the states of the [model](super::model). Most steps
 //! are predicted; if the model does not know the step of a process, a test is run. The search tries
 //! all orders of independent steps, and recognises that they lead to the same state only when it
-//! gets there. So it is for few processes, and for comparisons with the stateful net.
+//! reaches that state. So it is meant for few processes, and for comparisons with the stateful net.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -19,9 +19,9 @@
 //!
 //! Sleep sets are those of Godefroid (LNCS 1032, 1996, chapter 5) for a search that knows the
 //! states it has visited. They save steps but no states. For each state the search stores the
-//! processes that have slept on every visit so far. If one of them is awake on a later visit, it is
-//! run then and removed: without that, steps would be lost. Two steps are independent if their
-//! claims do not conflict.
+//! processes that have slept on every visit so far. If one of these processes is awake on a later
+//! visit, it is run then and removed; otherwise steps would be lost. Two steps are independent if
+//! their claims do not conflict.
 
 use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
@@ -50,10 +50,11 @@ pub struct Walked {
     pub found: Findings,
 }
 
-/// Processes that need not be run from a state: the steps that start with theirs are met elsewhere.
+/// Processes that need not be run from a state: the runs that start with their steps are explored
+/// elsewhere.
 type Asleep = SmallVec<[ProcessId; 2]>;
 
-/// A state on the current path, and the steps from it that are left, those of a process together.
+/// A state on the current path, and the remaining steps from it, grouped by process.
 struct Visited {
     marking: Marking,
     left: Vec<u32>,
@@ -72,7 +73,7 @@ pub(crate) struct Walk<'a, 'w, E> {
     /// The steps that lead to the current state.
     path: Vec<u32>,
     way: Vec<Visited>,
-    /// Failing steps whose failure a test has confirmed.
+    /// Failing steps that a test has confirmed.
     shown: FxHashSet<u32>,
     edges: u64,
     deadlocks: u64,
@@ -92,7 +93,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         }
     }
 
-    /// Walks until no step is left.
+    /// Walks until no step remains.
     pub fn walk(mut self) -> Walked {
         let start = self.tested.start.clone();
         let mut done = self.tested.session.start();
@@ -128,7 +129,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
     }
 
     /// Returns the processes that sleep after a step from the current state: those that sleep there
-    /// or have been run from there, unless the step conflicts with theirs.
+    /// or have been run from there, unless the step conflicts with their steps.
     fn asleep_after(&mut self, step: u32) -> Asleep {
         let process = self.process(step);
         let (true, Some(here)) = (self.sleeps, self.way.last_mut()) else {
@@ -167,7 +168,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// Visits a state, unless everything that it requires has been run before.
+    /// Visits a state, unless all processes to run from it have been run before.
     fn enter(&mut self, marking: Marking, asleep: Asleep) -> ControlFlow<Bound> {
         let mut woken = None;
         let asleep = match self.visited.entry(marking.fingerprint()) {
@@ -226,7 +227,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// Returns the steps of a process from a state; tests are run until they are known.
+    /// Returns the steps of a process from a state. Runs tests until all are known.
     fn enabled(&mut self, marking: &Marking, process: ProcessId) -> ControlFlow<Bound, Vec<u32>> {
         let local = marking.locals[process.index()];
         let valuation = |cell: u32| marking.cell(cell);
@@ -235,12 +236,12 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
             let ending = |process: ProcessId| model.ending(marking, process);
             let next = &model.local(local).next;
             let cells = next.claims.iter().flat_map(|access| access.cells());
-            let mut seen: Vec<u32> = cells.map(|cell| marking.cell(cell as u32)).collect();
+            let mut valuations: Vec<u32> = cells.map(|cell| marking.cell(cell as u32)).collect();
             if matches!(next.wait, Wait::Process | Wait::Guard) {
                 let processes = (0..marking.locals.len() as u32).map(ProcessId);
-                seen.extend(processes.map(ending));
+                valuations.extend(processes.map(ending));
             }
-            if model.is_closed(local, &seen) {
+            if model.is_closed(local, &valuations) {
                 return ControlFlow::Continue(Vec::new());
             }
             let known: Vec<u32> = model.predict(local, &valuation, &ending).collect();
@@ -260,7 +261,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 return ControlFlow::Continue(known);
             };
             if !self.test(process, &outcomes)? {
-                self.tested.model.close(local, seen);
+                self.tested.model.close(local, valuations);
             }
         }
     }

@@ -1,19 +1,20 @@
 //! Explains a violation by orders of steps.
 //!
-//! A step is named by its process and its number there. For a run that shows a violation, the
-//! explanation is a smallest set C of pairs a < b of its steps, of two processes, such that some
-//! complete run has these steps in these orders, and every such run shows the violation. Runs that
-//! an `assume` discards do not count. A failure that does not depend on the `assume` is still a
-//! failure, but if all complete runs are discarded, it has no explanation.
+//! A step is named by its process and its number in that process. For a run that shows a violation,
+//! the explanation is a smallest set C of pairs a < b of its steps, of two processes, such that
+//! some complete run has these steps in these orders, and every such run shows the violation. Runs
+//! that an `assume` discards do not count. A failure that does not depend on the `assume` is still
+//! a failure, but if all complete runs are discarded, it has no explanation.
 //!
 //! Runs need not be examined one by one. Whether a run shows a violation depends on its trace T,
 //! and some run of T has the orders of C exactly if T has all the steps and C ∪ →T has no cycle. So
 //! C is an explanation if it contradicts every trace without the violation, but not every trace
-//! with it: a smallest hitting set of the traces without it. Either a single pair contradicts such
-//! a trace (a step is missing, or b →T a), or several pairs do by a cycle.
+//! with it. A smallest C is a smallest hitting set of the traces without the violation. Either a
+//! single pair contradicts such a trace (a step is missing, or b →T a), or several pairs do by a
+//! cycle.
 //!
-//! A step that occurs only in traces with the violation would explain it by itself: "it happens
-//! when it happens". Such steps are used only if the others are not enough.
+//! A step that occurs only in traces with the violation would be an explanation by itself, but not
+//! a useful one. Such steps are used only if the other steps are not enough.
 
 use std::time::Duration;
 
@@ -28,15 +29,15 @@ use crate::drive::driver::{Goal, Observer, Watch};
 use crate::drive::search::Search;
 use crate::{Algorithm, past_is_discarded};
 
-/// Limits on the search for all traces, because evidence must be shown at once.
+/// Limits on the search for all traces, because evidence must be shown without delay.
 const MOST_STEPS: u64 = 20_000;
 const MOST_TRACES: u64 = 1_500;
 const MOST_TIME: Duration = Duration::from_millis(250);
 
-/// Limit on the steps of the run that are considered.
+/// Limit on the number of steps of the run that are considered.
 const MOST_EVENTS: usize = 24;
 
-/// Limit on the sets of pairs that are tried.
+/// Limit on the number of sets of pairs that are tried.
 const MOST_SETS: u64 = 300_000;
 
 /// The violation that a run shows.
@@ -49,7 +50,7 @@ pub enum ShownViolation {
 }
 
 impl ShownViolation {
-    /// Whether the current run, which is complete, shows it.
+    /// Whether the current run, which is complete, shows the violation.
     pub fn by<E: Execution>(self, program: &E) -> bool {
         match self {
             ShownViolation::Deadlock => ending(program) == Ending::Deadlock,
@@ -115,7 +116,7 @@ impl<E: Execution> Observer<E> for Traces<'_> {
     }
 
     fn complete(&mut self, program: &E) {
-        // Discarded runs do not count, even if one of their failures does.
+        // Discarded runs do not count, even if a failure in them counts.
         if matches!(ending(program), Ending::Discarded | Ending::Lost) {
             return;
         }
@@ -154,8 +155,8 @@ impl<E: Execution> Observer<E> for Traces<'_> {
 }
 
 impl Traces<'_> {
-    /// Whether all runs that have the steps in these orders show the violation, and there is such a
-    /// run.
+    /// Whether all runs that have the steps in these orders show the violation, and at least one
+    /// such run exists.
     fn explained_by(&self, orders: &[[usize; 2]]) -> bool {
         let mut showing = self.showing.iter();
         self.opposed.iter().all(|trace| trace.contradicts(orders))
@@ -189,8 +190,9 @@ impl Trace {
     }
 }
 
-/// Returns a smallest set of orders of steps of the current run that explains a violation. `None`
-/// if no set of at most three orders does, or none is found within a small budget.
+/// Returns a smallest set of orders of steps of the current run that explains a violation. Returns
+/// `None` if no set of at most three orders explains it, or if no set is found within a small
+/// budget.
 pub fn explain<E: Semantics>(
     program: &mut E,
     wanted: ShownViolation,
@@ -250,7 +252,8 @@ fn smallest(traces: &Traces<'_>, order: &HappensBefore) -> Option<Vec<[usize; 2]
             let later = later.filter(|&&second| steps[first].0 != steps[second].0);
             pairs.extend(later.map(|&second| [first, second]));
         }
-        // Nearby steps are easier to see, and orders of dependent steps are easier to believe.
+        // Prefer steps that are close together and orders of dependent steps, because readers
+        // understand these most easily.
         pairs.sort_by_key(|[first, second]| (second - first, *first));
         let depend = |pair: &&[usize; 2]| order.before(pair[0], pair[1]);
         let dependent: Vec<[usize; 2]> = pairs.iter().filter(depend).copied().collect();

@@ -1,10 +1,10 @@
 //! Readable witnesses: short, with few switches between processes.
 //!
-//! The first run that a search finds is seldom the one to show. Three transformations improve it,
+//! The first run that a search finds is seldom the most readable. Three transformations improve it,
 //! each checked on the program: another order of the same trace, in which every process runs as
-//! long as possible; fewer steps, with the same violation at the end; and other traces, in which an
-//! interrupted process is not interrupted. Of two runs that end differently, the second follows the
-//! first as long as it can.
+//! long as possible; fewer steps, with the same violation at the end; and other traces, in which a
+//! process is not interrupted. Of two runs that end differently, the second follows the first as
+//! long as possible.
 //!
 //! The work is bounded by a number of steps, not by time, so the result is deterministic.
 
@@ -26,7 +26,7 @@ pub fn minimise<E: Execution>(
     let Some(moves) = stage.read(schedule) else {
         return schedule.clone();
     };
-    // A run may be longer than the budget; even then it exists and is kept.
+    // A run may be longer than the budget. Then it is kept as it is.
     let Some(mut best) = stage.attempt(&moves, violation) else {
         return schedule.clone();
     };
@@ -39,8 +39,8 @@ pub fn minimise<E: Execution>(
     stage.schedule()
 }
 
-/// Takes the candidate if it shows the violation, is in no respect worse, and in some respect
-/// better.
+/// Takes the candidate if it shows the violation, is worse in no respect, and is better in at least
+/// one.
 fn improve<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     best: &mut Vec<Move>,
@@ -69,7 +69,7 @@ fn tidy<E: Execution>(stage: &mut Rehearsal<'_, E>, best: &mut Vec<Move>, violat
     }
 }
 
-/// Tries fewer steps: without the last ones of a process, then without any consecutive ones.
+/// Tries fewer steps: first without the last steps of a process, then without consecutive steps.
 fn shorten<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     best: &mut Vec<Move>,
@@ -106,7 +106,7 @@ fn shorten<E: Execution>(
     }
 }
 
-/// Tries other traces: the steps of a process before and after an interruption, joined.
+/// Tries other traces: joins the steps of a process before and after an interruption.
 fn join_blocks<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     best: &mut Vec<Move>,
@@ -145,12 +145,12 @@ fn join_blocks<E: Execution>(
     }
 }
 
-/// The process that continues at a switch.
+/// The process that is chosen at a switch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Prefer {
     /// The first in the order of names.
     Names,
-    /// The one that can make the most steps in a row.
+    /// The process that can make the most steps in a row.
     LongStretches,
 }
 
@@ -183,18 +183,20 @@ fn linearise<E: Execution>(program: &E, fixed: usize, prefer: Prefer) -> Vec<usi
             current = match prefer {
                 Prefer::Names => able.into_iter().next(),
                 Prefer::LongStretches => {
-                    // Steps of other processes that it waits for must be done; its own steps follow
-                    // each other.
-                    let stretch = |p: usize| {
+                    // The steps of other processes that it waits for must be done. Its own steps
+                    // are consecutive.
+                    let uninterrupted_steps = |p: usize| {
                         let free = |&&at: &&usize| {
                             let mut others = before[at].iter().map(|&other| other as usize);
                             others.all(|other| done[other] || run[other].process.index() == p)
                         };
                         own[p].iter().rev().take_while(free).count()
                     };
-                    // Of equals take the first: `max_by_key` alone would take the last.
+                    // Take the first of equal ones: `max_by_key` alone would take the last.
                     let all: Vec<_> = able.collect();
-                    all.into_iter().rev().max_by_key(|p| stretch(p.index()))
+                    all.into_iter()
+                        .rev()
+                        .max_by_key(|p| uninterrupted_steps(p.index()))
                 }
             };
             // Happens-before has no cycle, so a process can always continue.
@@ -211,7 +213,7 @@ fn linearise<E: Execution>(program: &E, fixed: usize, prefer: Prefer) -> Vec<usi
     order
 }
 
-/// Returns two runs that end differently, the second like the first as long as possible.
+/// Returns two runs that end differently and have the longest possible common beginning.
 pub fn closest<E: Execution>(
     program: &mut E,
     one: &Schedule,
@@ -244,8 +246,8 @@ pub fn closest<E: Execution>(
     (first, stage.schedule())
 }
 
-/// Returns a run that ends differently and leaves the first as late as possible, with at most this
-/// many switches between processes in both together.
+/// Returns a run that ends differently and deviates from the first as late as possible. Both runs
+/// together have at most this many switches between processes.
 fn nearest<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     first: &[Move],
@@ -265,7 +267,7 @@ fn nearest<E: Execution>(
                 outcomes: Vec::new(),
             }));
         }
-        // Another value of a `choose` gives another run too: the least, or the next one.
+        // Another value of a `choose` gives another run, too: the least value, or the next one.
         if let [value] = planned.outcomes[..] {
             for outcomes in [vec![], vec![value.saturating_add(1)]] {
                 instead.push(Move {

@@ -1,4 +1,4 @@
-//! Readable runs, and the two steps in them that matter.
+//! Readable runs, and the two steps in each that decide the outcome.
 
 pub(crate) mod explain;
 pub(crate) mod minimise;

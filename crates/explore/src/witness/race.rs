@@ -9,13 +9,13 @@ use mazurka_core::{
 
 use crate::witness::rehearse::{Move, NO_FAILURE, Rehearsal, Violation};
 
-/// Number of steps to spend on orders that did not happen.
+/// Number of steps to spend on trying other orders.
 const EFFORT: u64 = 60_000;
-/// Number of consecutive steps among which a race is searched.
+/// Number of consecutive steps among which the search looks for a race.
 const REACH: usize = 500;
 
-/// Returns the racing steps of the current run, which shows the violation; `None` if no pair of
-/// steps has an order that matters. The program keeps its state.
+/// Returns the racing steps of the current run, which shows the violation; The result is empty if
+/// no pair of steps has an order that matters. The program keeps its state.
 pub fn racing<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize> {
     let crossing = match violation {
         Violation::Deadlock(_) => crossing(program),
@@ -64,12 +64,12 @@ fn crossing<E: Execution>(program: &E) -> Vec<usize> {
     }
 }
 
-/// Returns the last two conflicting steps that could have come in the other order, if the violation
-/// does not occur then.
+/// Returns the last two conflicting steps that could have come in the other order and without the
+/// violation.
 fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize> {
     let mut stage = Rehearsal::new(program, u64::MAX);
     let whole = stage.moves();
-    // Up to the failure, if a step fails.
+    // If a step fails, only up to the failure.
     stage.try_moves(&whole, violation);
     let run: Vec<Event> = stage.program.events().to_vec();
     let moves = stage.moves();
@@ -102,7 +102,8 @@ fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize
     found
 }
 
-/// Whether two steps of different processes conflict, with nothing between them.
+/// Whether two steps of different processes conflict and no step comes between them in
+/// happens-before.
 fn race(run: &[Event], order: &HappensBefore, earlier: usize, later: usize) -> bool {
     let (one, other) = (&run[earlier], &run[later]);
     if one.process == other.process {
@@ -132,7 +133,7 @@ fn race(run: &[Event], order: &HappensBefore, earlier: usize, later: usize) -> b
 }
 
 /// Whether the violation disappears if the later step comes before the earlier one and the other
-/// steps stay in place as far as possible.
+/// steps keep their order as far as possible.
 fn saves<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     moves: &[Move],
@@ -150,23 +151,23 @@ fn saves<E: Execution>(
         .chain(later + 1..moves.len());
     stage.try_moves(&begin, violation);
     if stage.program.events().len() < begin.len() {
-        // The later step is not possible there, so the two do not race; or the failure has already
-        // happened.
+        // Either the later step is not possible there, so the two do not race, or the failure has
+        // already happened.
         return false;
     }
     let all: Vec<Move> = [begin, rest.map(|at| moves[at].clone()).collect()].concat();
     stage.try_moves(&all, violation);
     stage.complete(violation);
     let still = match violation {
-        // Other processes may wait instead, but it is still a deadlock.
+        // Other processes may wait instead, but the state is still a deadlock.
         Violation::Deadlock(_) => ending(stage.program) == Ending::Deadlock,
         _ => stage.shows(violation),
     };
     !stage.is_exhausted() && !still
 }
 
-/// Returns the first two dependent steps that come in different orders in two runs: their positions
-/// in each.
+/// Returns the positions, in both runs, of the first two dependent steps whose order differs
+/// between the runs.
 pub fn first_difference(one: &[Event], other: &[Event]) -> Option<[[usize; 2]; 2]> {
     let key = |event: &Event| (event.process, event.number);
     let known: HashMap<_, usize> = other
@@ -175,7 +176,8 @@ pub fn first_difference(one: &[Event], other: &[Event]) -> Option<[[usize; 2]; 2
         .map(|(at, e)| (key(e), at))
         .collect();
     let places: Vec<Option<usize>> = one.iter().map(|e| known.get(&key(e)).copied()).collect();
-    // The greatest position in the other run so far: a step with a smaller one has overtaken it.
+    // The greatest position in the other run so far: a step with a smaller position has overtaken
+    // that step.
     let mut last = places.first().copied().flatten();
     for later in 1..one.len() {
         let overtakes = places[later] < last;

@@ -1,4 +1,4 @@
-//! Tries runs that the search has not made: does this order show the same violation?
+//! Tries runs that the search has not made, to check whether they show the same violation.
 
 use mazurka_core::record::Ending;
 use mazurka_core::{
@@ -40,15 +40,15 @@ pub enum Violation {
     Failure(u32),
     /// These processes wait for ever.
     Deadlock(Vec<ProcessId>),
-    /// The run is final, and its observation differs from this one.
+    /// The run is final, and its observation differs from this observation.
     Otherwise(Fingerprint),
 }
 
-/// A violation that no run shows early, for runs that are to continue to their end.
+/// A violation that no run shows early, for runs that must continue to their end.
 pub(crate) const NO_FAILURE: Violation = Violation::Deadlock(Vec::new());
 
-/// A program to try runs on, and a budget of steps. The budget counts steps, not seconds, so that a
-/// witness does not depend on the clock.
+/// A program for trying runs, with a budget of steps. The budget counts steps, not seconds, so that
+/// a witness does not depend on the clock.
 pub(crate) struct Rehearsal<'m, E> {
     pub program: &'m mut E,
     steps: u64,
@@ -74,7 +74,7 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         self.program.events().iter().map(Move::from_event).collect()
     }
 
-    /// Returns a schedule as moves; `None` if it names a process that the program has not met.
+    /// Returns a schedule as moves, or `None` if it names a process that the program has not met.
     pub fn read(&self, schedule: &Schedule) -> Option<Vec<Move>> {
         let read = |step: &ScheduledStep| {
             Some(Move {
@@ -90,10 +90,10 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         Schedule::from_run(self.program.events(), self.program.processes())
     }
 
-    /// Makes the moves from the start, leaving out those that are not possible, up to the step that
-    /// shows the failure. The common prefix with the current run is not repeated.
+    /// Makes the moves from the start, up to the step that shows the failure. Leaves out moves that
+    /// are not possible. The common prefix with the current run is not repeated.
     pub fn try_moves(&mut self, moves: &[Move], violation: &Violation) {
-        // Comparing costs time too, though less than a step.
+        // Comparing takes time, too, though less than a step.
         self.steps = self.steps.saturating_sub(moves.len() as u64 / 16);
         let made = self.program.events().iter();
         let same = moves.iter().zip(made).take_while(|(m, e)| m.matches(e));
@@ -110,7 +110,7 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         }
     }
 
-    /// Goes on with the first ready process in the order of names, until no process can.
+    /// Continues with the first ready process in the order of names, until no process can continue.
     pub fn complete(&mut self, violation: &Violation) {
         let most = 2 * self.program.events().len() + 64;
         while self.program.events().len() < most && !self.failed(violation) {
@@ -202,7 +202,7 @@ fn fails(event: &Event, violation: &Violation) -> bool {
 }
 
 /// Whether a false `assume` happens before an event of the current run. Then the event does not
-/// count. One before the first step happens before everything.
+/// count. A false `assume` before the first step happens before all events.
 pub fn past_is_discarded<E: Execution>(program: &E, at: usize) -> bool {
     let run = program.events();
     let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;

@@ -16,11 +16,11 @@ use crate::algorithms::naive::next_outcomes;
 use crate::drive::driver::is_broken_off;
 use crate::witness::rehearse::Move;
 
-/// Number of steps to spend, each with a comparison of its state: a tenth of a second.
+/// Number of steps to spend, including a comparison of the state after each: a tenth of a second.
 const EFFORT: u64 = 100_000;
 
-/// Visiting a state costs as much as one step for this many cells and processes, because all of
-/// them are read.
+/// Visiting a state costs as much as one step for each group of this many cells and processes,
+/// because all of them are read.
 const CELLS_OF_A_STEP: u64 = 16;
 
 /// Returns the shortest run to a state in which `holds` is true, if it has at most `most` steps and
@@ -42,7 +42,7 @@ pub fn shortest<E: Semantics>(
 
 /// How a state was first met.
 struct Arrival {
-    /// The arrival at the state before; `None` if that is the initial one.
+    /// The arrival at the previous state; `None` if that is the initial state.
     before: Option<u32>,
     step: Move,
 }
@@ -77,7 +77,7 @@ impl<E: Semantics> BreadthFirst<'_, E> {
         None
     }
 
-    /// Makes a step with each of its outcomes. Returns whether the last one leads to a wanted
+    /// Makes a step with each of its outcomes. Returns whether the last outcome leads to a wanted
     /// state; `None` if the effort is spent.
     fn each_outcome(
         &mut self,
@@ -113,7 +113,7 @@ impl<E: Semantics> BreadthFirst<'_, E> {
         }
     }
 
-    /// Goes to a state that was met. Returns whether the effort allows it.
+    /// Returns to a state that was met. The result says whether the effort allowed it.
     fn go_to(&mut self, at: Option<u32>) -> bool {
         let mut steps = Vec::new();
         let mut here = at;

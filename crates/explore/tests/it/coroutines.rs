@@ -1,8 +1,8 @@
-//! The explorers work on programs that can only be run again: closures over shared cells, as
-//! coroutines.
+//! The explorers work on programs whose states cannot be saved, only reached again by running them:
+//! closures over shared cells, as coroutines.
 //!
-//! Nothing here can be cloned or undone. Going back means fresh cells, fresh closures and the same
-//! steps again. `Execution` promises that the explorers do not notice this.
+//! Nothing here can be cloned or undone. Going back creates fresh cells and closures and repeats
+//! the steps. By the contract of `Execution`, the explorers do not notice this.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -15,10 +15,10 @@ use mazurka_core::{
 };
 use mazurka_explore::{Engine, Findings, Goal, Method, Sample, Search, Stateless};
 
-/// Tells the scheduler what comes next, and waits for its turn.
+/// Reports the next access to the scheduler, and waits until it is scheduled.
 struct Turn<'a>(&'a Yielder<(), Access>);
 
-/// A shared variable, or a lock, which is held if it is 1.
+/// A shared variable or a lock. A lock is held if its value is 1.
 #[derive(Clone)]
 struct Shared {
     number: u32,
@@ -53,7 +53,7 @@ impl Shared {
 
 type Body = Box<dyn FnOnce(&Turn<'_>)>;
 
-/// A thread, and its next access; none if it has ended.
+/// A thread, and its next access; `None` if it has ended.
 struct Thread {
     coroutine: Coroutine<(), Access, ()>,
     next: Option<Access>,
@@ -203,7 +203,7 @@ fn body(run: impl FnOnce(&Turn<'_>) + 'static) -> Body {
     Box::new(run)
 }
 
-/// The engines that need no states.
+/// The engines that do not compare states.
 fn engines() -> impl Iterator<Item = Stateless> {
     Stateless::ALL.iter().copied()
 }
@@ -321,7 +321,7 @@ fn a_deadlock() {
     }
 }
 
-/// A closure may do anything between two accesses, such as deciding what to do next.
+/// A closure may do anything between two accesses, such as choosing its next access.
 #[test]
 fn control_flow_depends_on_what_was_read() {
     let build = |cells: &[Shared]| {

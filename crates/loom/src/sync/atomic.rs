@@ -1,7 +1,7 @@
 //! `loom::sync::atomic`: atomics whose making is an access, as in loom.
 //!
 //! A pointer to an atomic that is published too early is a data race: the thread that follows it
-//! uses an atomic that another thread is still making. In `mazurka-rt` making an atomic is no
+//! uses an atomic that another thread is still making. In `mazurka-rt` making an atomic is not an
 //! access, because `new` is a `const fn`; here it is a write of a cell that every operation reads.
 //! Only rc11 has data races, so the cell exists only there.
 
@@ -16,18 +16,18 @@ use mazurka_rt::sync::atomic as rt;
 
 pub use mazurka_rt::sync::atomic::{Ordering, compiler_fence, fence};
 
-/// Written when an atomic is made, and read when it is used. Dropping it is no access: what std's
-/// `Arc` keeps alive seems to race with its end.
-struct Made(Option<ManuallyDrop<UnsafeCell<()>>>);
+/// A cell that is written when an atomic is made, and read when it is used. Dropping it is not an
+/// access, because the drop of an atomic in std's `Arc` would seem to race with its uses.
+struct CreationMark(Option<ManuallyDrop<UnsafeCell<()>>>);
 
-impl Made {
+impl CreationMark {
     #[track_caller]
-    fn here() -> Self {
+    fn new() -> Self {
         Self(facade::under_rc11().then(|| ManuallyDrop::new(UnsafeCell::new(()))))
     }
 
     #[track_caller]
-    fn used(&self) {
+    fn check_use(&self) {
         if let Some(cell) = &self.0 {
             cell.with(|_| ());
         }
@@ -36,15 +36,15 @@ impl Made {
 
 // SAFETY: the cell has no content.
 #[allow(unsafe_code)]
-unsafe impl Sync for Made {}
-impl RefUnwindSafe for Made {}
+unsafe impl Sync for CreationMark {}
+impl RefUnwindSafe for CreationMark {}
 
 macro_rules! atomics {
     ($($name:ident $([$param:ident])? : $value:ty;)*) => {
         $(
             /// The type of the same name in `mazurka-rt`, to which it dereferences.
             pub struct $name $(<$param>)? {
-                made: Made,
+                created: CreationMark,
                 atomic: rt::$name $(<$param>)?,
             }
 
@@ -52,13 +52,13 @@ macro_rules! atomics {
                 /// Makes an atomic with a value.
                 #[track_caller]
                 pub fn new(value: $value) -> Self {
-                    Self { made: Made::here(), atomic: rt::$name::new(value) }
+                    Self { created: CreationMark::new(), atomic: rt::$name::new(value) }
                 }
 
                 /// Returns the value.
                 #[track_caller]
                 pub fn into_inner(self) -> $value {
-                    self.made.used();
+                    self.created.check_use();
                     self.atomic.into_inner()
                 }
             }
@@ -67,7 +67,7 @@ macro_rules! atomics {
                 type Target = rt::$name $(<$param>)?;
                 #[track_caller]
                 fn deref(&self) -> &Self::Target {
-                    self.made.used();
+                    self.created.check_use();
                     &self.atomic
                 }
             }
@@ -75,7 +75,7 @@ macro_rules! atomics {
             impl $(<$param>)? DerefMut for $name $(<$param>)? {
                 #[track_caller]
                 fn deref_mut(&mut self) -> &mut Self::Target {
-                    self.made.used();
+                    self.created.check_use();
                     &mut self.atomic
                 }
             }

@@ -186,6 +186,8 @@ impl Native {
             match self.program.stopped() {
                 None => return Ok(done),
                 Some(SearchStop::Restart) => {}
+                // `has_raced` is a bound.
+                Some(SearchStop::Raced) => return Ok(done),
                 // Then the search has a bound, or it is a single infinite run.
                 Some(SearchStop::OutOfTime) => {
                     self.program.start_again();
@@ -273,6 +275,9 @@ impl Native {
             bounds.push(budget.why_broken(seen, watch));
         }
         budget.restate(&mut bounds);
+        if !certain && (found.counts.races > 0 || self.program.has_raced()) {
+            bounds.push(Bound::DataRaces);
+        }
         let mut witnesses = self.witnesses(&found, deadlock.as_ref(), asked.counted)?;
         if let ([(_, one), (_, other)], true) =
             (&finals[..], asked.counted.contains(Kind::Nondeterminism))

@@ -295,8 +295,8 @@ fn paths_may_ask_for_inputs_of_different_types() {
 
 #[test]
 fn two_runs_replay_if_only_one_asks_for_an_input() {
-    let source = "var x: bool = false process { x := !x } process { x := input(bool) }
-        process { if x { x := input(bool) } }";
+    let source = "var x: bool = false var y: bool = false process { x := true }
+        process { if x { y := input(bool) } }";
     let asking = program(source);
     let record = asking
         .check(&Options::default(), &mut quietly())

@@ -12,6 +12,7 @@ mod engines;
 mod estimate;
 mod ghosts;
 mod inputs;
+mod inputs_workers;
 mod limits;
 mod orders;
 mod own_policy;

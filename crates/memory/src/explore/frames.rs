@@ -69,18 +69,23 @@ pub(super) enum Reads {
 }
 
 impl Reads {
-    /// Returns the read of an action, and its location.
+    /// Returns the read of an action that reads, and its location.
     pub(super) fn from_action(action: Action) -> (Self, Loc) {
+        Self::of(action).unwrap_or_else(|| unreachable!("{action:?} does not read"))
+    }
+
+    /// Returns the read of an action, and its location; `None` if the action does not read.
+    pub(super) fn of(action: Action) -> Option<(Self, Loc)> {
         match action {
-            Action::Read { loc, order } => (Self::Load(order), loc),
-            Action::Await { loc, order } => (Self::Await(order), loc),
-            Action::Lock { loc } => (Self::Lock, loc),
+            Action::Read { loc, order } => Some((Self::Load(order), loc)),
+            Action::Await { loc, order } => Some((Self::Await(order), loc)),
+            Action::Lock { loc } => Some((Self::Lock, loc)),
             Action::Update {
                 loc,
                 order,
                 failure,
-            } => (Self::Update { order, failure }, loc),
-            _ => unreachable!("{action:?} does not read"),
+            } => Some((Self::Update { order, failure }, loc)),
+            _ => None,
         }
     }
 

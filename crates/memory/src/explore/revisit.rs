@@ -238,9 +238,17 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
 
     /// Returns how a read uses its value; it has been removed from the end of its thread.
     fn reads_of(&mut self, read: &Event) -> Reads {
-        match read.kind {
-            Kind::Load => Reads::Load(read.order),
-            _ => Reads::from_action(self.runner.action(&mut self.graph, read.thread)).0,
+        if read.kind == Kind::Load {
+            return Reads::Load(read.order);
+        }
+        let action = self.runner.action(&mut self.graph, read.thread);
+        match Reads::of(action) {
+            Some((reads, _)) => reads,
+            // The program has stopped while it made its steps again, so nothing counts any more.
+            None => {
+                self.runner.gives_up_at(read.thread);
+                Reads::Load(read.order)
+            }
         }
     }
 

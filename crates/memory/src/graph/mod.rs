@@ -187,6 +187,10 @@ impl Event {
 #[derive(Debug)]
 struct Thread {
     events: Vec<Slot>,
+    /// Those of order sc, in program order.
+    sc: Vec<Slot>,
+    /// The fences of order sc, in program order.
+    sc_fences: Vec<Slot>,
     /// The event that started it; none if it runs from the start.
     spawn: Slot,
     /// Number of its first events that no revisit may remove or change.
@@ -444,6 +448,18 @@ impl Graph {
         (self.sc_fences, self.sc_accesses)
     }
 
+    /// Returns the fences and accesses of order sc of a thread, in program order.
+    #[inline]
+    pub(crate) fn sc(&self, thread: ThreadId) -> &[Slot] {
+        &self.threads[thread.index()].sc
+    }
+
+    /// Returns the fences of order sc of a thread, in program order.
+    #[inline]
+    pub(crate) fn sc_fences(&self, thread: ThreadId) -> &[Slot] {
+        &self.threads[thread.index()].sc_fences
+    }
+
     /// Whether a location has plain accesses.
     #[inline]
     pub(crate) fn has_plain(&self, loc: Loc) -> bool {
@@ -494,6 +510,8 @@ impl Graph {
         while self.threads.len() <= thread.index() {
             self.threads.push(Thread {
                 events: Vec::new(),
+                sc: Vec::new(),
+                sc_fences: Vec::new(),
                 spawn: Slot::NONE,
                 settled: 0,
                 intact: 0,
@@ -617,6 +635,12 @@ impl Graph {
         let event = self.events[slot.index()];
         let thread = &mut self.threads[event.thread.index()];
         thread.events.push(slot);
+        if event.order == MemoryOrder::SeqCst {
+            thread.sc.push(slot);
+            if event.kind == Kind::Fence {
+                thread.sc_fences.push(slot);
+            }
+        }
         thread.changed = true;
         if event.kind == Kind::Spawn {
             let child = &mut self.threads[event.loc.index()];
@@ -651,6 +675,12 @@ impl Graph {
         let thread = &mut self.threads[event.thread.index()];
         debug_assert_eq!(thread.events.last(), Some(&slot));
         thread.events.pop();
+        if event.order == MemoryOrder::SeqCst {
+            thread.sc.pop();
+            if event.kind == Kind::Fence {
+                thread.sc_fences.pop();
+            }
+        }
         thread.changed = true;
         thread.intact = thread.intact.min(event.index);
         if event.kind == Kind::Spawn {

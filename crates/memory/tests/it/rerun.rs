@@ -194,3 +194,74 @@ fn limits_end_the_search() {
     assert_eq!(found.bounds, [Bound::MaxDepth(3)]);
     assert!(!found.is_exhaustive() && found.counts.complete == 0);
 }
+
+/// Gives up after a number of answers, those of repeated runs included, and then fails.
+struct GivesUp {
+    program: Litmus,
+    answers_left: u32,
+}
+
+impl Program for GivesUp {
+    fn initial_threads(&self) -> u32 {
+        self.program.initial_threads()
+    }
+
+    fn initial_value(&self, loc: Loc) -> Value {
+        self.program.initial_value(loc)
+    }
+
+    fn pending(&mut self, thread: ThreadId) -> Action {
+        match self.answers_left {
+            0 => Action::Fail(0),
+            _ => self.program.pending(thread),
+        }
+    }
+
+    fn modify(&mut self, thread: ThreadId, read: Value) -> Effect {
+        match self.answers_left {
+            0 => Effect::Keep,
+            _ => self.program.modify(thread, read),
+        }
+    }
+
+    fn answer(&mut self, thread: ThreadId, value: Value) {
+        if self.answers_left > 0 {
+            self.answers_left -= 1;
+            self.program.answer(thread, value);
+        }
+    }
+
+    fn gives_up(&self) -> Option<u32> {
+        (self.answers_left == 0).then_some(7)
+    }
+
+    fn rewind(&mut self, answers: &mut [u32]) {
+        answers.fill(0);
+        self.program.rewind(answers);
+    }
+
+    fn differs(&mut self, _: ThreadId) {
+        assert_eq!(self.answers_left, 0, "the program does the same again");
+    }
+}
+
+#[test]
+fn a_program_may_give_up_at_any_answer() {
+    let mut gave_up = 0;
+    for seed in 0..60 {
+        let program = sketch(&mut Random::new(seed)).program();
+        for answers_left in 1..200 {
+            let program = GivesUp {
+                program: program.clone(),
+                answers_left,
+            };
+            let found = visit(program, Memory::Rc11, &Limits::default(), &mut CountOnly);
+            if found.given_up.is_none() {
+                break;
+            }
+            assert_eq!(found.given_up, Some(7), "seed {seed}");
+            gave_up += 1;
+        }
+    }
+    assert!(gave_up > 1000, "it gave up {gave_up} times");
+}

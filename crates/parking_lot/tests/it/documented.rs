@@ -79,7 +79,7 @@ fn attempts_beside_a_writer_that_waits() {
     });
     assert_eq!((found, deadlocks), (vec![(false, true), (true, true)], 0));
     let (found, _) = outcomes(move || {
-        let looks = |lock: &RwLock<u32>| {
+        let attempts = |lock: &RwLock<u32>| {
             let _held = lock.read();
             (
                 lock.is_locked(),
@@ -87,7 +87,7 @@ fn attempts_beside_a_writer_that_waits() {
                 lock.try_write().is_some(),
             )
         };
-        both(RwLock::new(0), looks, write).0
+        both(RwLock::new(0), attempts, write).0
     });
     assert_eq!(found, [(true, false, false), (true, true, false)]);
 }
@@ -443,7 +443,7 @@ fn locks_order_what_they_protect() {
 }
 
 #[test]
-fn a_deadlock_of_a_reader_says_who_waits() {
+fn a_deadlock_of_a_reader_names_the_waiting_threads() {
     let panic = catch_unwind(|| {
         mazurka_rt::model(|| {
             let twice = |lock: &RwLock<u32>| {

@@ -67,9 +67,9 @@ fn an_attempt_succeeds_or_not() {
     assert_eq!(seen, (vec![false, true], 0));
 }
 
-/// Asking whether a lock is held does not take it: the asking thread never makes others wait.
+/// `is_locked` does not take the lock: the calling thread never makes others wait.
 #[test]
-fn is_locked_is_seen_by_nobody() {
+fn is_locked_does_not_take_the_lock() {
     let (found, deadlocks) = outcomes(|| both(Mutex::new(()), |m| m.is_locked(), Mutex::is_locked));
     assert_eq!((found, deadlocks), (vec![(false, false)], 0));
     let tries = |m: &Mutex<()>| m.try_lock().is_some();

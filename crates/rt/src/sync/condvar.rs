@@ -100,8 +100,8 @@ impl Condvar {
             world.take_turn(cell, MemoryOrder::Relaxed, pending);
             world.enlist_in_turn(cell, wakes::NOTIFY);
             world.unlock(lock, dirty, pending);
-            let (mutex, real) = guard.give_up();
-            mutex.let_go(real, false);
+            let (mutex, real) = guard.release_to_wait();
+            mutex.drop_real_guard(real, false);
             world.inner.borrow_mut().give(lock, dirty);
             return cell;
         }
@@ -110,8 +110,8 @@ impl Condvar {
             wakes: wakes::STATE | content,
             ..Pending::lock(AccessKind::Release, lock, (KIND, verb), place)
         });
-        let (mutex, real) = guard.give_up();
-        mutex.let_go(real, false);
+        let (mutex, real) = guard.release_to_wait();
+        mutex.drop_real_guard(real, false);
         let mut inner = world.inner.borrow_mut();
         inner.give(lock, dirty);
         inner.enlist(cell, wakes::NOTIFY);
@@ -124,7 +124,7 @@ impl Condvar {
         let place = Location::caller();
         let mutex = guard.mutex();
         let Some(held) = Held::by(&guard) else {
-            let (_, real) = guard.give_up();
+            let (_, real) = guard.release_to_wait();
             let result = self.real.wait(real);
             return map(result, |real| MutexGuard::with(mutex, real, place));
         };
@@ -168,7 +168,7 @@ impl Condvar {
         let place = Location::caller();
         let mutex = guard.mutex();
         let Some(held) = Held::by(&guard) else {
-            let (_, real) = guard.give_up();
+            let (_, real) = guard.release_to_wait();
             let result = self.real.wait_timeout(real, duration);
             return map(result, |(real, result)| {
                 let guard = MutexGuard::with(mutex, real, place);

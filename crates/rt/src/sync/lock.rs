@@ -26,7 +26,7 @@ pub(crate) fn wakes_by(dirty: bool) -> u8 {
 }
 
 /// Returns a guard or data, as an error if the lock is poisoned.
-pub(super) fn judged<G>(poisoned: bool, guard: G) -> LockResult<G> {
+pub(super) fn with_poison<G>(poisoned: bool, guard: G) -> LockResult<G> {
     if poisoned {
         Err(PoisonError::new(guard))
     } else {
@@ -35,12 +35,12 @@ pub(super) fn judged<G>(poisoned: bool, guard: G) -> LockResult<G> {
 }
 
 /// Returns the guard in a result of std, and ignores whether std considers the lock poisoned.
-pub(super) fn unjudged<G>(result: LockResult<G>) -> G {
+pub(super) fn ignore_poison<G>(result: LockResult<G>) -> G {
     result.unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the guard in a result of an attempt, likewise; `None` if the lock is held.
-pub(super) fn try_unjudged<G>(result: TryLockResult<G>) -> Option<G> {
+pub(super) fn try_ignore_poison<G>(result: TryLockResult<G>) -> Option<G> {
     match result {
         Ok(guard) => Some(guard),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -66,7 +66,7 @@ macro_rules! lock {
             /// Returns the data, consuming the lock.
             pub fn into_inner(self) -> LockResult<T> {
                 let poisoned = self.poisons();
-                judged(poisoned, unjudged(self.inner.into_inner()))
+                with_poison(poisoned, ignore_poison(self.inner.into_inner()))
             }
         }
 
@@ -122,7 +122,7 @@ macro_rules! lock {
 
             /// Drops std's guard. `poisons` tells whether this poisons the lock: std cannot tell,
             /// because it takes a panic of any thread of the model for one of this thread.
-            pub(super) fn let_go<G>(&self, guard: G, poisons: bool) {
+            pub(super) fn drop_real_guard<G>(&self, guard: G, poisons: bool) {
                 let given_up = |world: &World| world.inner.borrow().given_up.is_some();
                 let poisoned = self.poisons() || (poisons && !world().is_some_and(given_up));
                 drop(guard);
@@ -139,7 +139,7 @@ macro_rules! lock {
             /// Returns the data. The exclusive borrow excludes all other threads.
             pub fn get_mut(&mut self) -> LockResult<&mut T> {
                 let poisoned = self.poisons();
-                judged(poisoned, unjudged(self.inner.get_mut()))
+                with_poison(poisoned, ignore_poison(self.inner.get_mut()))
             }
         }
 

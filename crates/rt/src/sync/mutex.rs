@@ -8,7 +8,7 @@ use std::sync::{self, LockResult, TryLockError, TryLockResult};
 
 use mazurka_core::AccessKind;
 
-use super::lock::{judged, try_unjudged, unjudged, wakes_by};
+use super::lock::{ignore_poison, try_ignore_poison, wakes_by, with_poison};
 use crate::freed::OwnedMeta;
 use crate::thread::panicking;
 use crate::world::{Pending, Place, Until, World, wakes, world};
@@ -88,8 +88,8 @@ impl<T: ?Sized> Mutex<T> {
     pub(crate) fn lock_at(&self, place: Place) -> LockResult<MutexGuard<'_, T>> {
         let this = self.here();
         let cell = world().map(|world| this.acquire(world, place));
-        let inner = unjudged(this.inner.lock());
-        judged(this.poisons(), this.guard(inner, cell, place))
+        let inner = ignore_poison(this.inner.lock());
+        with_poison(this.poisons(), this.guard(inner, cell, place))
     }
 
     /// Takes the lock if it is free.
@@ -117,9 +117,9 @@ impl<T: ?Sized> Mutex<T> {
             inner.take(cell, place);
             taken = Some(cell);
         }
-        let inner = try_unjudged(this.inner.try_lock()).ok_or(TryLockError::WouldBlock)?;
+        let inner = try_ignore_poison(this.inner.try_lock()).ok_or(TryLockError::WouldBlock)?;
         let guard = this.guard(inner, taken, place);
-        judged(this.poisons(), guard).map_err(TryLockError::Poisoned)
+        with_poison(this.poisons(), guard).map_err(TryLockError::Poisoned)
     }
 }
 
@@ -162,7 +162,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     }
 
     /// Releases the lock to wait for something. Returns the mutex and std's guard.
-    pub(crate) fn give_up(mut self) -> (&'a Mutex<T>, sync::MutexGuard<'a, T>) {
+    pub(crate) fn release_to_wait(mut self) -> (&'a Mutex<T>, sync::MutexGuard<'a, T>) {
         let inner = self.inner.take().expect("the guard holds the lock");
         (self.lock, inner)
     }
@@ -196,7 +196,8 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
             None => world.turn(pending),
             Some(_) => world.unlock(cell, self.dirty, pending),
         }
-        self.lock.let_go(inner, !self.unwinding && panicking());
+        self.lock
+            .drop_real_guard(inner, !self.unwinding && panicking());
         world.inner.borrow_mut().give(cell, self.dirty);
     }
 }

@@ -33,7 +33,7 @@ pub struct Once {
 pub struct OnceState {
     poisoned: bool,
     /// As in std, it is not `Sync`.
-    stays: PhantomData<Cell<()>>,
+    not_sync: PhantomData<Cell<()>>,
 }
 
 impl OnceState {
@@ -43,8 +43,8 @@ impl OnceState {
     }
 
     fn new(poisoned: bool) -> Self {
-        let stays = PhantomData;
-        Self { poisoned, stays }
+        let not_sync = PhantomData;
+        Self { poisoned, not_sync }
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::{self, LockResult, TryLockError, TryLockResult};
 use mazurka_core::Access;
 use mazurka_memory::{Effect, MemoryOrder, Value};
 
-use super::lock::{judged, try_unjudged, unjudged, wakes_by};
+use super::lock::{ignore_poison, try_ignore_poison, wakes_by, with_poison};
 use crate::freed::OwnedMeta;
 use crate::thread::panicking;
 use crate::world::{Inner, Pending, Place, Until, World, wakes, world};
@@ -254,8 +254,8 @@ impl<T: ?Sized> RwLock<T> {
         };
         let this = self.here();
         let cell = this.acquire(pending, |inner, cell| inner.take_to_read(cell, place));
-        let guard = this.read_guard(unjudged(this.inner.read()), cell, place);
-        judged(this.poisons(), guard)
+        let guard = this.read_guard(ignore_poison(this.inner.read()), cell, place);
+        with_poison(this.poisons(), guard)
     }
 
     /// Waits for write access.
@@ -268,8 +268,8 @@ impl<T: ?Sized> RwLock<T> {
         };
         let this = self.here();
         let cell = this.acquire(pending, |inner, cell| inner.take(cell, place));
-        let guard = this.write_guard(unjudged(this.inner.write()), cell, place);
-        judged(this.poisons(), guard)
+        let guard = this.write_guard(ignore_poison(this.inner.write()), cell, place);
+        with_poison(this.poisons(), guard)
     }
 
     /// Takes the lock for reading if that is possible now.
@@ -281,9 +281,9 @@ impl<T: ?Sized> RwLock<T> {
         let cell = this.try_acquire(Until::Read, pending, |inner, cell| {
             inner.take_to_read(cell, place);
         })?;
-        let inner = try_unjudged(this.inner.try_read()).ok_or(TryLockError::WouldBlock)?;
+        let inner = try_ignore_poison(this.inner.try_read()).ok_or(TryLockError::WouldBlock)?;
         let guard = this.read_guard(inner, cell, place);
-        judged(this.poisons(), guard).map_err(TryLockError::Poisoned)
+        with_poison(this.poisons(), guard).map_err(TryLockError::Poisoned)
     }
 
     /// Takes the lock for writing if that is possible now.
@@ -295,9 +295,9 @@ impl<T: ?Sized> RwLock<T> {
         let cell = this.try_acquire(Until::Write, pending, |inner, cell| {
             inner.take(cell, place);
         })?;
-        let inner = try_unjudged(this.inner.try_write()).ok_or(TryLockError::WouldBlock)?;
+        let inner = try_ignore_poison(this.inner.try_write()).ok_or(TryLockError::WouldBlock)?;
         let guard = this.write_guard(inner, cell, place);
-        judged(this.poisons(), guard).map_err(TryLockError::Poisoned)
+        with_poison(this.poisons(), guard).map_err(TryLockError::Poisoned)
     }
 }
 
@@ -366,7 +366,8 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
             )
         };
         let give_back = || {
-            self.lock.let_go(inner, !self.unwinding && panicking());
+            self.lock
+                .drop_real_guard(inner, !self.unwinding && panicking());
             world.inner.borrow_mut().give(cell, self.dirty);
         };
         match world.memory {

@@ -8,12 +8,12 @@ use mazurka_core::Bound;
 use mazurka_memory::schedule::Schedule;
 use mazurka_memory::{Ending, Failure, Memory, Replay, replay_graph};
 
+use super::describe;
 use super::inputs;
 use super::program::WeakProgram;
-use super::search::{Explored, Fault, Way};
-use super::tell;
+use super::search::{Explored, Fault, SearchPlan};
 use crate::builder::{Builder, Summary, explain};
-use crate::check::{Outcomes, Results, too_long};
+use crate::check::{Outcomes, Results, fail_if_too_long};
 use crate::hook;
 use crate::report::{self, About, Report};
 use crate::simulate::SearchAbort;
@@ -46,36 +46,36 @@ impl Builder {
     fn explore_and_judge(
         &self,
         program: &mut WeakProgram,
-        way: &Way,
+        plan: &SearchPlan,
         about: &About,
     ) -> Result<Explored, Refused> {
         if self.max_preemptions.is_some() {
             return Err(Refused("a bound on preemptions".into()));
         }
         let explored = loop {
-            let explored = self.explore_weakly(program, way).map_err(Refused)?;
+            let explored = self.explore_weakly(program, plan).map_err(Refused)?;
             let Some(fault) = &explored.fault else {
                 break explored;
             };
             // The reported run may show something that the search must know from its start.
-            let Some(mut report) = tell_fault(program, way.memory, fault) else {
+            let Some(mut report) = report_fault(program, plan.memory, fault) else {
                 continue;
             };
-            if way.random.is_none() {
-                let forbids = self.forbidding(program.body(), way.memory);
+            if plan.random.is_none() {
+                let forbids = self.forbidding(program.body(), plan.memory);
                 report.weak.extend(forbids);
             }
             let before = self.drawn.unwrap_or(0);
             report.end(before + explored.executions.max(1), about);
         };
-        self.few_decisions(&explored.bounds, explored.executions);
+        self.fail_if_decisions_cut(&explored.bounds, explored.executions);
         if self.max_depth.is_none() {
             let mut bounds = explored.bounds.iter();
             let long = bounds.find(|bound| matches!(bound, Bound::MaxDepth(_)));
             if let (None, Some(&bound)) = (self.memory, long) {
                 return Err(Refused(explain(bound)));
             }
-            too_long(&explored.bounds, explored.executions);
+            fail_if_too_long(&explored.bounds, explored.executions);
         }
         Ok(explored)
     }
@@ -84,14 +84,14 @@ impl Builder {
     pub(crate) fn check_weakly(
         &self,
         body: Rc<dyn Fn()>,
-        way: &Way,
+        plan: &SearchPlan,
         about: &About,
     ) -> Result<Summary, Refused> {
-        let mut program = self.weak_program(body, way.memory);
-        let explored = self.explore_and_judge(&mut program, way, about)?;
-        let drawn = way.random.is_some();
-        let summary = self.weak_findings(&program, way.memory, &explored, drawn);
-        let earlier = way.checkpoint.as_ref();
+        let mut program = self.weak_program(body, plan.memory);
+        let explored = self.explore_and_judge(&mut program, plan, about)?;
+        let drawn = plan.random.is_some();
+        let summary = self.weak_findings(&program, plan.memory, &explored, drawn);
+        let earlier = plan.checkpoint.as_ref();
         Ok(self.say(match earlier {
             Some(checkpoint) => checkpoint.add_earlier(summary),
             None => summary,
@@ -110,14 +110,14 @@ impl Builder {
         let all = results.clone();
         program.observe = Some(Rc::new(move || all.number()));
         inputs::compare(&program);
-        let way = Way {
+        let plan = SearchPlan {
             compares: true,
-            ..Way::new(memory)
+            ..SearchPlan::new(memory)
         };
-        let explored = self.explore_and_judge(&mut program, &way, about)?;
+        let explored = self.explore_and_judge(&mut program, &plan, about)?;
         if explored.results.len() > 1 {
             let text = |number: usize| results.text(number);
-            let report = tell::differ(&mut program, memory, &explored.results, &text);
+            let report = describe::differ(&mut program, memory, &explored.results, &text);
             drop(program);
             end_test!("{report}");
         }
@@ -134,11 +134,11 @@ impl Builder {
         let mut program = self.weak_program(body, memory);
         let all = results.clone();
         program.observe = Some(Rc::new(move || all.number()));
-        let way = Way {
+        let plan = SearchPlan {
             everything: true,
-            ..Way::new(memory)
+            ..SearchPlan::new(memory)
         };
-        let explored = self.explore_weakly(&mut program, &way).map_err(Refused)?;
+        let explored = self.explore_weakly(&mut program, &plan).map_err(Refused)?;
         drop(program);
         Ok(Outcomes {
             rounds_left_out: None,
@@ -180,7 +180,7 @@ impl Builder {
             blocked: explored.blocked,
             bounds,
             random,
-            met: explored.met.clone(),
+            execution_counts: explored.execution_counts.clone(),
             memory,
             weak_orderings: false,
             ..program.inner(|inner| Summary::new(inner))
@@ -195,7 +195,7 @@ impl Builder {
         about: &About,
     ) -> Summary {
         let mut program = self.weak_program(body, memory);
-        let schedule = match tell::read(&mut program, text) {
+        let schedule = match describe::read(&mut program, text) {
             Ok(schedule) => schedule,
             Err(error) => end_test!("mazurka: {error}"),
         };
@@ -214,7 +214,7 @@ impl Builder {
                 Ok(Ok(replay)) => match fault_of(&replay, program.unnoticed()) {
                     Some(fault) => {
                         let fault = (fault, schedule.clone());
-                        if let Some(report) = tell_fault(&mut program, memory, &fault) {
+                        if let Some(report) = report_fault(&mut program, memory, &fault) {
                             report.end(1, about);
                         }
                     }
@@ -248,20 +248,20 @@ pub(super) fn fault_of(replay: &Replay, unnoticed: Option<u32>) -> Option<Fault>
 
 /// Reports a fault. Returns `None` if the search must start again, because the run has shown
 /// something that it must know from its start.
-pub(super) fn tell_fault(
+pub(super) fn report_fault(
     program: &mut WeakProgram,
     memory: Memory,
     fault: &(Fault, Schedule),
 ) -> Option<Report> {
     let given = inputs::are_given(program);
-    let told = catch_unwind(AssertUnwindSafe(|| {
+    let reported = catch_unwind(AssertUnwindSafe(|| {
         let fault = inputs::settle(program, memory, fault)?;
-        tell::report(program, memory, &fault)
+        describe::report(program, memory, &fault)
     }));
     if !given {
         inputs::forget(program);
     }
-    match told {
+    match reported {
         Ok(Ok(report)) => return Some(report),
         Ok(Err(error)) => end_test!("{}", report::divergence(&error)),
         Err(payload) => match payload.downcast::<SearchAbort>().map(|stop| *stop) {

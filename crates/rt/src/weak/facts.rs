@@ -69,7 +69,7 @@ pub(super) fn learned(program: &WeakProgram) -> Vec<String> {
         for (thread, number) in inner.names.regions.weakly_counted_regions() {
             facts.push(format!("weak={}#{number}", inner.names.paths[thread]));
         }
-        facts.extend(inner.names.blocks.are_noted().then(|| "heap".into()));
+        facts.extend(inner.names.blocks.are_recorded().then(|| "heap".into()));
         let mut sites: Vec<String> = inner.names.registered_sites().collect();
         sites.sort();
         sites.dedup();
@@ -109,7 +109,7 @@ pub(super) fn give(program: &mut WeakProgram, facts: &str) -> Result<(), String>
                     _ => inner.names.regions.count_weak_references(region),
                 });
             }
-            "heap" => program.inner(|inner| _ = inner.names.blocks.start_noting()),
+            "heap" => program.inner(|inner| _ = inner.names.blocks.start_recording()),
             "names" => program.inner(|inner| inner.names.shared_sites.push(value.into())),
             _ if name.contains('#') => given.push((name, value)),
             _ if program.inner(|inner| inner.spurious.give(name, value)) => {}

@@ -55,9 +55,9 @@ mod known {
 
     /// Compares nothing.
     #[derive(Default)]
-    pub(crate) struct Rivals {}
+    pub(crate) struct DifferingRuns {}
 
-    impl Rivals {
+    impl DifferingRuns {
         pub fn are_asked(&self, _: &WeakProgram) -> bool {
             false
         }
@@ -78,7 +78,7 @@ mod known {
     use mazurka_smt::Term;
     use rustc_hash::FxHashMap;
 
-    use crate::inputs::Ends;
+    use crate::inputs::EndedRuns;
     use crate::unknowns::Unknowns;
     use crate::weak::Rule;
     use crate::weak::check::fault_of;
@@ -308,9 +308,9 @@ mod known {
 
     /// Looks for two executions with different results that the same inputs can reach.
     #[derive(Default)]
-    pub(crate) struct Rivals(Ends<Schedule>);
+    pub(crate) struct DifferingRuns(EndedRuns<Schedule>);
 
-    impl Rivals {
+    impl DifferingRuns {
         /// Whether results are compared for equal inputs only.
         pub fn are_asked(&self, program: &WeakProgram) -> bool {
             program.inner(|inner| inner.unknowns.compared)
@@ -337,7 +337,7 @@ mod known {
     }
 }
 
+pub(crate) use known::{DifferingRuns, compare, decide, decisions_cut, forget, give, settle};
 #[cfg(feature = "symbolic")]
 pub(crate) use known::{Question, Questions};
-pub(crate) use known::{Rivals, compare, decide, decisions_cut, forget, give, settle};
 pub(crate) use known::{are_given, are_incomplete};

@@ -28,12 +28,13 @@
 //! | `readers.rs` | locks that several threads may read |
 //! | `search.rs` | searches and their findings |
 //! | `check.rs` | verdicts |
-//! | `tell.rs` | reports and replays |
+//! | `describe.rs` | reports and replays |
 //! | `orders.rs` | orderings that are too weak, or stronger than needed |
 //! | `facts.rs` | facts that a replay must know from the start |
 //! | `inputs.rs` | unknown values |
 
 mod check;
+mod describe;
 mod facts;
 mod inputs;
 mod orders;
@@ -42,7 +43,6 @@ mod program;
 mod readers;
 mod search;
 mod spin;
-mod tell;
 mod wait;
 
 use std::sync::atomic::Ordering;
@@ -52,21 +52,22 @@ use mazurka_memory::{Action, Effect, Known, Loc, MemoryOrder, Value};
 
 use crate::world::{Inner, Life, Pending, Until, World};
 pub(crate) use check::Refused;
+pub(crate) use describe::split;
 #[cfg(feature = "symbolic")]
 pub(crate) use inputs::{Question, Questions};
 pub(crate) use orders::Chosen;
 pub use orders::{OrderingPlace, Orderings, orderings};
 pub(crate) use readers::Readers;
-pub(crate) use search::Way;
+pub(crate) use search::SearchPlan;
 use spin::{Round, Seen};
-pub(crate) use tell::split;
 
 /// The value of the initial write of an atomic.
 pub(crate) const INITIAL: Value = 0;
 
-/// The part of a thread's state that only a memory model needs.
+/// The state of a thread for the graph engine, and its clock of spawn and join, which interleavings
+/// use, too.
 #[derive(Default)]
-pub(crate) struct Asking {
+pub(crate) struct EngineState {
     /// The access that it has announced.
     action: Option<Action>,
     rule: Rule,
@@ -83,8 +84,9 @@ pub(crate) struct Asking {
     round: Round,
     /// Number of its waits for a token.
     waits: u32,
-    /// For each thread, how many of its drops of an `Arc` happen before by spawn and join alone.
-    pub family: Vec<u32>,
+    /// A vector clock of spawn and join alone: for each thread, how many of its uses of `Arc`s
+    /// happen before.
+    pub spawn_join_clock: Vec<u32>,
 }
 
 /// What a pending update or await does with the value that it reads.
@@ -124,7 +126,7 @@ fn write_name(thread: ProcessId, number: usize) -> Value {
     (Value::from(thread.0) + 1) << 32 | number as Value
 }
 
-impl Asking {
+impl EngineState {
     /// Prepares for a new thread.
     pub fn reset(&mut self) {
         (self.action, self.rule) = (None, Rule::Nothing);
@@ -132,7 +134,7 @@ impl Asking {
         self.bits.clear();
         self.known.clear();
         self.round.reset();
-        self.family.clear();
+        self.spawn_join_clock.clear();
     }
 
     /// Sets the bits of the next write.
@@ -150,13 +152,13 @@ impl Inner {
         }
         let thread = (write >> 32) as usize - 1;
         let number = write as u32 as usize;
-        self.threads[thread].asking.bits[number]
+        self.threads[thread].engine.bits[number]
     }
 
     /// Returns what the pending update or await of a thread does if it reads this value.
     fn effect(&mut self, thread: ProcessId, read: Value) -> Effect {
-        let asking = &self.threads[thread.index()].asking;
-        match asking.rule {
+        let engine = &self.threads[thread.index()].engine;
+        match engine.rule {
             Rule::Nothing => Effect::Keep,
             Rule::Number(rule) => {
                 // SAFETY: `act` keeps the rule alive on the stack of the suspended thread until it
@@ -175,9 +177,9 @@ impl Inner {
                 match new {
                     _ if !changes && rule.stale == Some(old) => Effect::Wait,
                     Some(bits) => {
-                        let asking = &mut self.threads[thread.index()].asking;
-                        let name = write_name(thread, asking.made);
-                        asking.announce(bits);
+                        let engine = &mut self.threads[thread.index()].engine;
+                        let name = write_name(thread, engine.made);
+                        engine.announce(bits);
                         Effect::Write(name)
                     }
                     None => Effect::Keep,
@@ -192,19 +194,19 @@ impl World {
     fn act(&self, pending: Pending, action: Action, rule: Rule) -> Value {
         let known = {
             let mut inner = self.inner.borrow_mut();
-            let asking = &mut inner.me().asking;
-            (asking.action, asking.rule) = (Some(action), rule);
-            asking.known.pop_if(|known| known.fits(action))
+            let engine = &mut inner.me().engine;
+            (engine.action, engine.rule) = (Some(action), rule);
+            engine.known.pop_if(|known| known.fits(action))
         };
         match known {
             Some(known) => self.act_again(pending, known),
             None => self.suspend(pending),
         }
         let mut inner = self.inner.borrow_mut();
-        let asking = &mut inner.me().asking;
-        (asking.action, asking.rule) = (None, Rule::Nothing);
-        asking.answers += 1;
-        asking.answer
+        let engine = &mut inner.me().engine;
+        (engine.action, engine.rule) = (None, Rule::Nothing);
+        engine.answers += 1;
+        engine.answer
     }
 
     /// Repeats an access whose answer is known from an earlier run.
@@ -215,7 +217,7 @@ impl World {
             if known.is_written_update() {
                 inner.effect(current, known.value);
             }
-            inner.me().asking.answer = known.value;
+            inner.me().engine.answer = known.value;
         }
         self.step_on(pending);
     }
@@ -249,9 +251,9 @@ impl World {
         let value = {
             let mut inner = self.inner.borrow_mut();
             let current = inner.current;
-            let asking = &mut inner.me().asking;
-            asking.announce(bits);
-            write_name(current, asking.made)
+            let engine = &mut inner.me().engine;
+            engine.announce(bits);
+            write_name(current, engine.made)
         };
         let loc = Loc(cell);
         self.act(pending, Action::Write { loc, order, value }, Rule::Nothing);
@@ -289,7 +291,7 @@ impl World {
         let old = self.inner.borrow().bits_of(read, initial);
         let new = change(old);
         if let Some(bits) = new {
-            self.inner.borrow_mut().me().asking.announce(bits);
+            self.inner.borrow_mut().me().engine.announce(bits);
             self.wrote();
         }
         let seen = Seen::Bits { bits: old, initial };
@@ -311,7 +313,7 @@ impl World {
     /// Returns the bits that the next read of an atomic must differ from, if the
     /// thread spins on it.
     fn stale_bits(&self, cell: u32) -> Option<u64> {
-        match self.inner.borrow_mut().me().asking.round.stale(cell)? {
+        match self.inner.borrow_mut().me().engine.round.stale(cell)? {
             Seen::Bits { bits, .. } => Some(bits),
             Seen::Number(_) => None,
         }
@@ -319,7 +321,7 @@ impl World {
 
     /// Counts a write of the current thread to an atomic.
     fn wrote(&self) {
-        self.inner.borrow_mut().me().asking.made += 1;
+        self.inner.borrow_mut().me().engine.made += 1;
     }
 
     /// Updates a location of a primitive. Returns the value that it read.
@@ -374,7 +376,7 @@ impl World {
     /// Reads a location of a primitive.
     pub fn read_value(&self, cell: u32, order: MemoryOrder, pending: Pending) -> Value {
         let loc = Loc(cell);
-        let stale = self.inner.borrow_mut().me().asking.round.stale(cell);
+        let stale = self.inner.borrow_mut().me().engine.round.stale(cell);
         let read = match stale {
             Some(Seen::Number(known)) => {
                 let pending = Pending {
@@ -412,7 +414,7 @@ impl World {
     pub fn try_lock(&self, cell: u32, pending: Pending) -> bool {
         /// The value of a lock that is held.
         const HELD: Value = 1;
-        let stale = self.inner.borrow_mut().me().asking.round.stale(cell);
+        let stale = self.inner.borrow_mut().me().engine.round.stale(cell);
         let taken = match stale {
             Some(_) => {
                 self.act(pending, Action::Lock { loc: Loc(cell) }, Rule::Nothing);
@@ -446,7 +448,7 @@ impl World {
 
     /// Records that the current thread has taken a lock, or its turn.
     pub fn took_lock(&self) {
-        self.inner.borrow_mut().me().asking.round.locked();
+        self.inner.borrow_mut().me().engine.round.locked();
     }
 
     /// Makes a fence.
@@ -474,15 +476,15 @@ impl World {
         self.act(pending, Action::Join { child }, Rule::Nothing);
         self.progress();
         let mut inner = self.inner.borrow_mut();
-        let ended = std::mem::take(&mut inner.threads[process.index()].asking.family);
-        let family = &mut inner.me().asking.family;
-        if family.len() < ended.len() {
-            family.resize(ended.len(), 0);
+        let ended = std::mem::take(&mut inner.threads[process.index()].engine.spawn_join_clock);
+        let spawn_join_clock = &mut inner.me().engine.spawn_join_clock;
+        if spawn_join_clock.len() < ended.len() {
+            spawn_join_clock.resize(ended.len(), 0);
         }
-        for (mine, theirs) in family.iter_mut().zip(&ended) {
+        for (mine, theirs) in spawn_join_clock.iter_mut().zip(&ended) {
             *mine = (*mine).max(*theirs);
         }
-        inner.threads[process.index()].asking.family = ended;
+        inner.threads[process.index()].engine.spawn_join_clock = ended;
     }
 
     /// Announces that a thread is about to be started.
@@ -503,18 +505,18 @@ impl World {
     /// a memory model.
     pub fn refuse(&self, what: String) -> ! {
         self.inner.borrow_mut().refused.get_or_insert(what);
-        self.rest_for_ever()
+        self.suspend_for_ever()
     }
 
     /// Halts the current thread and discards the execution.
     pub fn discard(&self) -> ! {
-        self.inner.borrow_mut().me().asking.action = Some(Action::Discard);
-        self.rest_for_ever()
+        self.inner.borrow_mut().me().engine.action = Some(Action::Discard);
+        self.suspend_for_ever()
     }
 
     /// Returns how many answers the current thread has received.
     pub fn answers(&self) -> u32 {
-        self.inner.borrow_mut().me().asking.answers
+        self.inner.borrow_mut().me().engine.answers
     }
 }
 

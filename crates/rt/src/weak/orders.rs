@@ -18,10 +18,10 @@ use mazurka_memory::Memory;
 use mazurka_memory::orders::{OrderedPlace, strengthened, weakened};
 use rustc_hash::FxHashMap;
 
-use super::check::{Refused, tell_fault};
+use super::check::{Refused, report_fault};
 use super::inputs;
 use super::program::WeakProgram;
-use super::search::{Explored, Way};
+use super::search::{Explored, SearchPlan};
 use crate::builder::{Builder, explain};
 use crate::check::test_body;
 use crate::verdict::at_caller;
@@ -144,16 +144,16 @@ const MOST_EXECUTIONS: u64 = 5000;
 const MOST_TIME: Duration = Duration::from_secs(2);
 
 /// A call that a search has met.
-struct Met {
+struct OrderedCall {
     place: Place,
     what: (&'static str, &'static str),
     does: Ordered,
     written: AccessOrder,
 }
 
-impl Met {
+impl OrderedCall {
     fn is(&self, other: &Self) -> bool {
-        let source = |met: &Self| (met.place.file(), met.place.line(), met.place.column());
+        let source = |call: &Self| (call.place.file(), call.place.line(), call.place.column());
         source(self) == source(other) && self.what == other.what && self.written == other.written
     }
 }
@@ -161,7 +161,7 @@ impl Met {
 /// The calls that were met, and their orderings in the current search.
 #[derive(Default)]
 pub(crate) struct Chosen {
-    met: Vec<Met>,
+    calls: Vec<OrderedCall>,
     orders: Vec<AccessOrder>,
     /// The index of each call, by the address of its place, its verb and its orderings.
     known: FxHashMap<(usize, &'static str, AccessOrder), usize>,
@@ -170,27 +170,27 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    fn order(&mut self, met: Met) -> AccessOrder {
+    fn order(&mut self, call: OrderedCall) -> AccessOrder {
         let key = (
-            std::ptr::from_ref(met.place) as usize,
-            met.what.1,
-            met.written,
+            std::ptr::from_ref(call.place) as usize,
+            call.what.1,
+            call.written,
         );
         if let Some(&at) = self.known.get(&key) {
             return self.orders[at];
         }
         // One place may have several addresses.
-        let at = match self.met.iter().position(|known| known.is(&met)) {
+        let at = match self.calls.iter().position(|known| known.is(&call)) {
             Some(at) => at,
             None => {
                 let strongest = AccessOrder::from(MemoryOrder::SeqCst);
                 self.orders.push(if self.strongest {
                     strongest
                 } else {
-                    met.written
+                    call.written
                 });
-                self.met.push(met);
-                self.met.len() - 1
+                self.calls.push(call);
+                self.calls.len() - 1
             }
         };
         self.known.insert(key, at);
@@ -209,7 +209,7 @@ impl World {
     ) -> AccessOrder {
         match &mut self.inner.borrow_mut().chosen {
             None => written,
-            Some(chosen) => chosen.order(Met {
+            Some(chosen) => chosen.order(OrderedCall {
                 place,
                 what,
                 does,
@@ -232,7 +232,7 @@ enum NoAnswer {
 struct Advisor<'a> {
     builder: &'a Builder,
     program: WeakProgram,
-    way: Way,
+    plan: SearchPlan,
     start: Instant,
     searches: u64,
     bounds: Vec<Bound>,
@@ -247,7 +247,7 @@ impl Advisor<'_> {
     fn explore(&mut self) -> Result<Explored, NoAnswer> {
         self.searches += 1;
         let builder = self.builder.after(self.start.elapsed());
-        let explored = builder.explore_weakly(&mut self.program, &self.way);
+        let explored = builder.explore_weakly(&mut self.program, &self.plan);
         explored.map_err(|why| NoAnswer::Refused(Refused(why)))
     }
 
@@ -265,14 +265,14 @@ impl Advisor<'_> {
     /// can be chosen.
     fn places(&self) -> (Vec<usize>, Vec<OrderedPlace>) {
         self.chosen(|chosen| {
-            let mut order: Vec<usize> = (0..chosen.met.len()).collect();
+            let mut order: Vec<usize> = (0..chosen.calls.len()).collect();
             order.sort_by_key(|&at| {
-                let Met { place, what, .. } = &chosen.met[at];
+                let OrderedCall { place, what, .. } = &chosen.calls[at];
                 (place.file(), place.line(), place.column(), *what, at)
             });
             let place = |&at: &usize| OrderedPlace {
-                does: chosen.met[at].does,
-                written: chosen.met[at].written,
+                does: chosen.calls[at].does,
+                written: chosen.calls[at].written,
             };
             let places = order.iter().map(place).collect();
             (order, places)
@@ -287,7 +287,7 @@ impl Advisor<'_> {
             }
         });
         let explored = self.explore()?;
-        if self.chosen(|chosen| chosen.met.len()) > order.len() {
+        if self.chosen(|chosen| chosen.calls.len()) > order.len() {
             Err(NoAnswer::Grown)
         } else {
             self.verdict(explored)
@@ -341,23 +341,23 @@ impl Advisor<'_> {
     }
 
     /// Returns the calls with their advised orderings, as far as they are known.
-    fn told(&self, advised: &[AccessOrder]) -> Vec<OrderingPlace> {
+    fn advised_places(&self, advised: &[AccessOrder]) -> Vec<OrderingPlace> {
         let (order, _) = self.places();
         let tell = |(rank, &at): (usize, &usize)| {
             self.chosen(|chosen| {
-                let met = &chosen.met[at];
+                let call = &chosen.calls[at];
                 let advised = advised.get(rank).copied();
-                let apart = met.does == Ordered::CompareExchange;
+                let apart = call.does == Ordered::CompareExchange;
                 let failure = |order: AccessOrder| apart.then(|| ordering_of(order.failure));
-                let (kind, verb) = met.what;
+                let (kind, verb) = call.what;
                 OrderingPlace {
-                    place: met.place.to_string(),
+                    place: call.place.to_string(),
                     call: match kind {
                         "" => verb.to_owned(),
                         kind => format!("{kind}.{verb}"),
                     },
-                    written: ordering_of(met.written.order),
-                    written_failure: failure(met.written),
+                    written: ordering_of(call.written.order),
+                    written_failure: failure(call.written),
                     advised: advised.map(|order| ordering_of(order.order)),
                     advised_failure: advised.and_then(failure),
                 }
@@ -420,7 +420,7 @@ impl Builder {
         let advisor = Advisor {
             builder: self,
             program,
-            way: Way::new(memory),
+            plan: SearchPlan::new(memory),
             start: Instant::now(),
             searches: 0,
             bounds: Vec::new(),
@@ -440,7 +440,7 @@ impl Advisor<'_> {
             };
             let failure = match &explored.fault {
                 None => None,
-                Some(fault) => match tell_fault(&mut self.program, self.way.memory, fault) {
+                Some(fault) => match report_fault(&mut self.program, self.plan.memory, fault) {
                     Some(report) => Some(report.what),
                     None => continue,
                 },
@@ -454,7 +454,7 @@ impl Advisor<'_> {
         Ok(Orderings {
             advice,
             failure,
-            places: self.told(&advised),
+            places: self.advised_places(&advised),
             searches: self.searches,
             bounds: self.bounds,
         })

@@ -28,7 +28,7 @@ pub(super) struct InParts<'a> {
 }
 
 /// The state of a search that is saved.
-struct Rest<'p> {
+struct SavedState<'p> {
     executions: u64,
     blocked: u64,
     bounds: Vec<Bound>,
@@ -53,7 +53,7 @@ impl InParts<'_> {
         let save = |program: &WeakProgram, done: &(u64, u64, Vec<Bound>), left: usize| {
             let (executions, blocked, bounds) = done.clone();
             let parts = &parts[left..];
-            let rest = Rest {
+            let rest = SavedState {
                 executions,
                 blocked,
                 bounds,
@@ -61,7 +61,7 @@ impl InParts<'_> {
             };
             self.save(program, &rest);
         };
-        while left < parts.len() && !is_over(&found) {
+        while left < parts.len() && !is_cut_off(&found) {
             let counts = found.counts;
             let limits = Limits {
                 steps: self
@@ -84,7 +84,7 @@ impl InParts<'_> {
                 &parts[left],
                 watch,
             ));
-            if is_over(&found) {
+            if is_cut_off(&found) {
                 break;
             }
             left += 1;
@@ -126,7 +126,7 @@ impl InParts<'_> {
             program.reset();
             let before = watch.forget();
             let (found, parts) = split(&mut *program, self.memory, self.limits, depth, &mut *watch);
-            if is_over(&found) && !found.stopped {
+            if is_cut_off(&found) && !found.stopped {
                 let Some(coarser) = coarser else {
                     return (found, Vec::new());
                 };
@@ -173,7 +173,7 @@ impl InParts<'_> {
         Some((executions, blocked, (found, parts)))
     }
 
-    fn save(&self, program: &WeakProgram, rest: &Rest<'_>) {
+    fn save(&self, program: &WeakProgram, rest: &SavedState<'_>) {
         let parts: Vec<&[u32]> = rest.parts.iter().map(Part::ways).collect();
         let written = json!({
             "executions": rest.executions,
@@ -189,7 +189,7 @@ impl InParts<'_> {
 }
 
 /// Whether a search ended before everything was explored.
-fn is_over(found: &Found) -> bool {
+fn is_cut_off(found: &Found) -> bool {
     // A limit on the length of executions cuts off single executions only.
     let limited = |bound: &Bound| !matches!(bound, Bound::MaxDepth(_));
     found.stopped || found.bounds.iter().any(limited)

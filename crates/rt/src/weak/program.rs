@@ -18,12 +18,12 @@ use crate::simulate::{RecordedStep, SearchAbort, Stage, Table, diverged};
 use crate::world::{Inner, Life, Until};
 
 /// Number of futile rounds after which a thread is taken to spin for ever.
-const PATIENCE: u32 = 200;
+const MAX_FUTILE_ROUNDS: u32 = 200;
 /// Number of accesses after which a thread is taken to spin for ever.
 const MOST_STEPS: u32 = 20_000;
 
 /// Number of steps to spend on finishing an abandoned run.
-const FAREWELL: usize = 1000;
+const MAX_FINISHING_STEPS: usize = 1000;
 
 /// A closure and its threads, as a program of the graph engine.
 ///
@@ -43,13 +43,13 @@ pub(crate) struct WeakProgram {
 }
 
 impl WeakProgram {
-    pub fn new(body: Rc<dyn Fn()>, wishes: &Builder, memory: Memory) -> Self {
+    pub fn new(body: Rc<dyn Fn()>, settings: &Builder, memory: Memory) -> Self {
         Self {
-            stage: Stage::new(body, wishes, Some(memory)),
+            stage: Stage::new(body, settings, Some(memory)),
             table: ProcessTable::new(1),
             log: Vec::new(),
             begun: false,
-            spins: wishes.spins,
+            spins: settings.spins,
             observe: None,
         }
     }
@@ -108,12 +108,12 @@ impl WeakProgram {
             if first.is_written_update() {
                 inner.effect(process, first.value);
             }
-            let asking = &mut inner.threads[process.index()].asking;
-            asking.known.clear();
-            asking.known.extend(rest.iter().rev());
+            let engine = &mut inner.threads[process.index()].engine;
+            engine.known.clear();
+            engine.known.extend(rest.iter().rev());
         });
         self.answer(thread, first.value);
-        if self.inner(|inner| !inner.threads[process.index()].asking.known.is_empty()) {
+        if self.inner(|inner| !inner.threads[process.index()].engine.known.is_empty()) {
             self.diverged(thread);
         }
         self.log
@@ -126,7 +126,7 @@ impl WeakProgram {
         {
             let mut inner = self.stage.world.inner.borrow_mut();
             inner.begin_step(process, &[]);
-            inner.threads[process.index()].asking.answer = value;
+            inner.threads[process.index()].engine.answer = value;
         }
         self.stage.run(process, &mut Table::Known(&self.table))
     }
@@ -136,7 +136,7 @@ impl WeakProgram {
     fn next_alone(&mut self, process: ProcessId, last: &mut Vec<Option<Value>>) -> Option<Value> {
         let mut inner = self.stage.world.inner.borrow_mut();
         let state = inner.threads.get(process.index())?;
-        let action = state.asking.action.filter(|_| state.life == Life::Alive)?;
+        let action = state.engine.action.filter(|_| state.life == Life::Alive)?;
         let (loc, write) = match action {
             Action::Read { order, .. } | Action::Write { order, .. } if !order.is_atomic() => {
                 return None;
@@ -220,7 +220,7 @@ impl WeakProgram {
         let inner = self.stage.world.inner.borrow();
         let threads = inner.threads.iter().enumerate();
         let spinning = threads.filter(|(_, thread)| {
-            thread.life == Life::Alive && thread.asking.round.waits_for().is_some()
+            thread.life == Life::Alive && thread.engine.round.waits_for().is_some()
         });
         spinning.map(|(at, _)| ThreadId(at as u32)).collect()
     }
@@ -229,7 +229,7 @@ impl WeakProgram {
     /// choice covers this wait. `last` returns the last write of a location.
     pub fn has_seen_all(&self, thread: ThreadId, last: impl Fn(Loc) -> Value) -> bool {
         let inner = self.stage.world.inner.borrow();
-        let round = &inner.threads[thread.index()].asking.round;
+        let round = &inner.threads[thread.index()].engine.round;
         let unchanged = |(cell, seen)| match seen {
             Seen::Bits { bits, initial } => inner.bits_of(last(Loc(cell)), initial) == bits,
             Seen::Number(value) => last(Loc(cell)) == value,
@@ -247,7 +247,7 @@ impl WeakProgram {
             let inner = program.stage.world.inner.borrow();
             let thread = &inner.threads[thread.index()];
             let spins = thread.pending.until == Until::Spin;
-            (thread.asking.round.yields, spins)
+            (thread.engine.round.yields, spins)
         };
         let (before, _) = state(self);
         self.inner(|inner| inner.probing = true);
@@ -270,7 +270,7 @@ impl WeakProgram {
                 _ => break Some(yields - before),
             };
             steps += 1;
-            if yields - before > PATIENCE || steps > MOST_STEPS {
+            if yields - before > MAX_FUTILE_ROUNDS || steps > MOST_STEPS {
                 break None;
             }
             let length = self.log.len();
@@ -313,7 +313,7 @@ impl Program for WeakProgram {
             Life::Failed => Action::Fail(Self::failure(&inner, process)),
             #[cfg(feature = "symbolic")]
             Life::Lost => Action::Discard,
-            Life::Alive => match state.asking.action {
+            Life::Alive => match state.engine.action {
                 Some(Action::Spawn { .. }) => {
                     let child = self.table.child(process, state.children);
                     let child = ThreadId(child.0);
@@ -342,7 +342,7 @@ impl Program for WeakProgram {
         {
             let mut inner = self.stage.world.inner.borrow_mut();
             inner.begin_step(process, &[]);
-            inner.threads[process.index()].asking.answer = value;
+            inner.threads[process.index()].engine.answer = value;
         }
         self.stage
             .run(process, &mut Table::Growing(&mut self.table));
@@ -372,7 +372,7 @@ impl Program for WeakProgram {
             for thread in (0..threads).map(|thread| ProcessId(thread as u32)) {
                 while let Some(value) = self.next_alone(thread, &mut last) {
                     steps += 1;
-                    if steps > FAREWELL || !self.step_alone(thread, value) {
+                    if steps > MAX_FINISHING_STEPS || !self.step_alone(thread, value) {
                         return;
                     }
                     goes_on = true;

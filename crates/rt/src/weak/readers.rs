@@ -13,7 +13,7 @@
 //! matters only where threads wait for ever. Such a writer would not keep any other thread from
 //! reading, and it is irrelevant which of several writers has come that far. So only those of these
 //! executions count in which no reader waits for the writer, and in which the writer is the first
-//! of the waiting ones ([`WeakProgram::waits_in_vain`]).
+//! of the waiting ones ([`WeakProgram::is_covered_wait`]).
 //!
 //! An attempt (`try_read`, `try_write`) would see such a writer, and a `downgrade` has to let other
 //! readers in. In a program that uses one of them, each `RwLock` is one location with the number of
@@ -56,7 +56,7 @@ impl World {
             inner.readers.counted = true;
             inner.restart = true;
             drop(inner);
-            self.rest_for_ever()
+            self.suspend_for_ever()
         }
         !inner.readers.counted
     }
@@ -119,7 +119,7 @@ impl World {
             inner.readers.threads.push(thread);
             inner.restart = true;
             drop(inner);
-            self.rest_for_ever()
+            self.suspend_for_ever()
         }
         let first = inner.times_read(cell) == 0;
         first.then(|| inner.reading_part(cell, thread))
@@ -137,11 +137,11 @@ impl World {
 
 impl WeakProgram {
     /// Whether another execution covers this one, in which a thread waits to write.
-    pub fn waits_in_vain(&self) -> bool {
+    pub fn is_covered_wait(&self) -> bool {
         self.inner(|inner| {
             let waiting = (0..inner.threads.len()).filter_map(|number| {
                 let thread = &inner.threads[number];
-                match thread.asking.action {
+                match thread.engine.action {
                     Some(Action::Lock { loc }) if thread.life == Life::Alive => {
                         Some((number, thread.pending.until, loc))
                     }

@@ -12,10 +12,10 @@ use mazurka_memory::{
     Drawing, End, Ending, Failure, Found, Memory, ThreadId, Visitor, sample, visit,
 };
 
-use super::inputs::{self, Rivals};
+use super::inputs::{self, DifferingRuns};
 use super::parts::InParts;
 use super::program::WeakProgram;
-use crate::batches::Met;
+use crate::batches::ExecutionCounts;
 use crate::builder::Builder;
 use crate::checkpoint::Checkpoint;
 use crate::report;
@@ -49,7 +49,7 @@ pub(crate) struct Explored {
     pub blocked: u64,
     pub bounds: Vec<Bound>,
     /// How often each execution was met, if executions are drawn at random.
-    pub met: Met,
+    pub execution_counts: ExecutionCounts,
 }
 
 /// Examines each execution.
@@ -65,11 +65,11 @@ pub(super) struct Watch {
     /// The rounds after which a loop gives up that seemed to wait for ever.
     rounds: Option<u32>,
     /// Executions whose results are compared for equal inputs.
-    rivals: Rivals,
+    differing_runs: DifferingRuns,
 }
 
 /// The kind of a search.
-pub(crate) struct Way {
+pub(crate) struct SearchPlan {
     pub memory: Memory,
     /// Whether the search continues after a fault.
     pub everything: bool,
@@ -81,7 +81,7 @@ pub(crate) struct Way {
     pub checkpoint: Option<Rc<Checkpoint>>,
 }
 
-impl Way {
+impl SearchPlan {
     /// Describes a search that ends at the first fault.
     pub fn new(memory: Memory) -> Self {
         Self {
@@ -99,23 +99,23 @@ impl Builder {
     pub(crate) fn explore_weakly(
         &self,
         program: &mut WeakProgram,
-        way: &Way,
+        plan: &SearchPlan,
     ) -> Result<Explored, String> {
         let start = Instant::now();
         loop {
             let limits = self.after(start.elapsed()).limits();
             let mut watch = Watch {
-                everything: way.everything,
-                compares: way.compares,
-                draws: way.random.is_some(),
+                everything: plan.everything,
+                compares: plan.compares,
+                draws: plan.random.is_some(),
                 ..Watch::default()
             };
             program.reset();
-            let search = AssertUnwindSafe(|| match (&way.random, &way.checkpoint) {
-                (None, None) => visit(&mut *program, way.memory, &limits, &mut watch),
+            let search = AssertUnwindSafe(|| match (&plan.random, &plan.checkpoint) {
+                (None, None) => visit(&mut *program, plan.memory, &limits, &mut watch),
                 (None, Some(checkpoint)) => {
                     let parts = InParts {
-                        memory: way.memory,
+                        memory: plan.memory,
                         checkpoint,
                         start: Instant::now(),
                         limits: &limits,
@@ -124,14 +124,14 @@ impl Builder {
                 }
                 (Some(random), _) => {
                     let random = random.clone();
-                    sample(&mut *program, way.memory, &limits, random, &mut watch)
+                    sample(&mut *program, plan.memory, &limits, random, &mut watch)
                 }
             });
             let found = match catch_unwind(search) {
                 Ok(found) => found,
                 Err(payload) => match payload.downcast::<SearchAbort>().map(|stop| *stop) {
                     Ok(SearchAbort::Restart | SearchAbort::Weak) => {
-                        self.look_at_spins(program)?;
+                        self.check_spins(program)?;
                         continue;
                     }
                     Ok(SearchAbort::Refused(what)) => return Err(what),
@@ -148,25 +148,25 @@ impl Builder {
             };
             match watch.rounds {
                 None => {
-                    let rivals = std::mem::take(&mut watch.rivals);
+                    let differing_runs = std::mem::take(&mut watch.differing_runs);
                     let mut explored = watch.conclude(found);
                     explored.bounds = self.as_asked(explored.bounds);
                     let cut = inputs::decisions_cut(program).map(Bound::MaxLocal);
                     explored.bounds.extend(cut);
-                    rivals.settle(program, way.memory, &mut explored);
+                    differing_runs.settle(program, plan.memory, &mut explored);
                     return Ok(explored);
                 }
                 // Allow more futile rounds each time.
                 Some(rounds) => {
                     program.inner(|inner| inner.spins += rounds.max(1));
-                    self.look_at_spins(program)?;
+                    self.check_spins(program)?;
                 }
             }
         }
     }
 
     /// Fails if the loops of a program do not give up soon enough.
-    fn look_at_spins(&self, program: &WeakProgram) -> Result<(), String> {
+    fn check_spins(&self, program: &WeakProgram) -> Result<(), String> {
         let spins = program.inner(|inner| inner.spins);
         if spins > self.spins + MOST_ROUNDS {
             Err(format!("a spin loop that gives up after {spins} rounds"))
@@ -208,7 +208,7 @@ impl Watch {
     }
 
     /// Counts an execution with a fault, which ends the search unless it explores everything.
-    fn faulty(&mut self) -> ControlFlow<()> {
+    fn count_fault(&mut self) -> ControlFlow<()> {
         self.explored.executions += 1;
         if self.everything {
             ControlFlow::Continue(())
@@ -221,7 +221,7 @@ impl Watch {
     /// covers it. A loop that gives up ends the search.
     fn is_deadlock(&mut self, end: &mut End<'_, &mut WeakProgram>) -> ControlFlow<(), bool> {
         let (graph, program) = end.graph_and_program();
-        if program.waits_in_vain() {
+        if program.is_covered_wait() {
             return ControlFlow::Continue(false);
         }
         let last = |loc| graph.final_value(loc);
@@ -264,13 +264,13 @@ impl<'p> Visitor<&'p mut WeakProgram> for Watch {
                 self.explored.blocked += 1;
                 ControlFlow::Continue(())
             }
-            Ending::Failed if end.program().waits_in_vain() => {
+            Ending::Failed if end.program().is_covered_wait() => {
                 self.explored.blocked += 1;
                 ControlFlow::Continue(())
             }
             Ending::Race | Ending::Failed => {
                 self.explored.failures += 1;
-                self.faulty()
+                self.count_fault()
             }
             Ending::Deadlock => {
                 if !self.is_deadlock(end)? {
@@ -280,27 +280,29 @@ impl<'p> Visitor<&'p mut WeakProgram> for Watch {
                 self.explored.deadlocks += 1;
                 let fault = (Fault::Deadlock, end.schedule());
                 self.explored.fault.get_or_insert(fault);
-                self.faulty()
+                self.count_fault()
             }
             Ending::Complete => {
                 if let Some(site) = end.program().unnoticed() {
                     self.explored.failures += 1;
                     let fault = (Fault::Panic(site), end.schedule());
                     self.explored.fault.get_or_insert(fault);
-                    return self.faulty();
+                    return self.count_fault();
                 }
                 self.explored.executions += 1;
                 if self.draws {
                     let (graph, program) = end.graph_and_program();
-                    self.explored.met.add(fingerprint(graph, program));
+                    self.explored
+                        .execution_counts
+                        .add(fingerprint(graph, program));
                 }
                 let Some(observe) = end.program().observe.clone() else {
                     return ControlFlow::Continue(());
                 };
                 let result = observe();
-                if self.compares && self.rivals.are_asked(end.program()) {
+                if self.compares && self.differing_runs.are_asked(end.program()) {
                     let schedule = end.schedule();
-                    return if self.rivals.add(end.program(), result, schedule) {
+                    return if self.differing_runs.add(end.program(), result, schedule) {
                         ControlFlow::Break(())
                     } else {
                         ControlFlow::Continue(())

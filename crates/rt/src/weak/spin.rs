@@ -42,7 +42,7 @@ const MOST_IN_LOCKS: u32 = 4;
 
 /// A location of a futile round.
 #[derive(Clone, Copy, Debug)]
-struct Spun {
+struct SpunLocation {
     cell: u32,
     seen: Seen,
     /// Whether the next round has read it.
@@ -59,11 +59,11 @@ pub(super) struct Round {
     /// Whether it has taken a lock.
     locked: bool,
     /// Number of futile rounds in a row.
-    vain: u32,
+    futile: u32,
     /// Number of futile rounds in a row that took locks.
     in_locks: u32,
     /// What the previous round read, if it was futile: one of these reads has to differ.
-    spun: Vec<Spun>,
+    spun: Vec<SpunLocation>,
     /// The index of the first one that differs.
     chosen: usize,
     /// Whether the thread has not yet read that one again.
@@ -83,7 +83,7 @@ impl Round {
         self.start();
         self.spun.clear();
         self.before.clear();
-        (self.vain, self.in_locks) = (0, 0);
+        (self.futile, self.in_locks) = (0, 0);
         (self.open, self.hopeless) = (false, false);
         (self.yields, self.timeouts) = (0, 0);
     }
@@ -123,7 +123,7 @@ impl Round {
     }
 
     /// Whether the chosen location represents all that the round has not read.
-    fn stands_for_unread(&self) -> bool {
+    fn represents_unread(&self) -> bool {
         self.spun.iter().position(|spun| !spun.again) == Some(self.chosen)
     }
 
@@ -138,7 +138,8 @@ impl Round {
 
     /// Takes the round that ends as the loop.
     fn shorten(&mut self) {
-        let left_out = |spun: &&Spun| self.watched.iter().all(|(cell, _)| *cell != spun.cell);
+        let left_out =
+            |spun: &&SpunLocation| self.watched.iter().all(|(cell, _)| *cell != spun.cell);
         let left_out = self.spun.iter().filter(left_out);
         self.before
             .extend(left_out.map(|spun| (spun.cell, spun.seen)));
@@ -149,7 +150,7 @@ impl Round {
     /// Requires the next round to differ from the one that ends.
     fn spin_on(&mut self) {
         self.spun.clear();
-        let spun = |&(cell, seen)| Spun {
+        let spun = |&(cell, seen)| SpunLocation {
             cell,
             seen,
             again: false,
@@ -188,7 +189,7 @@ impl World {
     pub(crate) fn progress(&self) {
         self.leave_loop();
         let mut inner = self.inner.borrow_mut();
-        let round = &mut inner.me().asking.round;
+        let round = &mut inner.me().engine.round;
         (round.progress, round.open, round.timeouts) = (true, false, 0);
     }
 
@@ -197,8 +198,8 @@ impl World {
         {
             let mut inner = self.inner.borrow_mut();
             let probing = inner.probing;
-            let round = &inner.me().asking.round;
-            if probing || !round.open || (round.stands_for_unread() && !round.hopeless) {
+            let round = &inner.me().engine.round;
+            if probing || !round.open || (round.represents_unread() && !round.hopeless) {
                 return;
             }
             if round.hopeless {
@@ -213,7 +214,7 @@ impl World {
     /// Records what the current thread has read, without changing anything.
     pub(super) fn saw(&self, cell: u32, seen: Seen) {
         self.check_spun(cell, seen);
-        self.inner.borrow_mut().me().asking.round.watch(cell, seen);
+        self.inner.borrow_mut().me().engine.round.watch(cell, seen);
     }
 
     /// Discards the execution if a read contradicts the choice of this round.
@@ -223,7 +224,7 @@ impl World {
             if inner.probing {
                 return;
             }
-            inner.me().asking.round.read_again(cell, seen)
+            inner.me().engine.round.read_again(cell, seen)
         };
         if wrong {
             self.discard();
@@ -235,7 +236,7 @@ impl World {
         let (watched, locked) = {
             let mut inner = self.inner.borrow_mut();
             let (spins, probing) = (inner.spins, inner.probing);
-            let round = &mut inner.me().asking.round;
+            let round = &mut inner.me().engine.round;
             round.yields += 1;
             if probing {
                 return;
@@ -246,23 +247,23 @@ impl World {
                 if !repeats {
                     return;
                 }
-                if round.stands_for_unread() {
+                if round.represents_unread() {
                     return round.shorten();
                 }
                 drop(inner);
                 self.discard();
             }
             if round.progress {
-                (round.vain, round.in_locks) = (0, 0);
+                (round.futile, round.in_locks) = (0, 0);
             }
             let (progress, locked) = (round.progress, round.locked);
             let count = round.watched.len();
             if progress || (count == 0 && !locked) {
                 return round.start();
             }
-            round.vain += 1;
+            round.futile += 1;
             round.in_locks += u32::from(locked);
-            if round.vain <= spins || (locked && round.in_locks < MOST_IN_LOCKS) {
+            if round.futile <= spins || (locked && round.in_locks < MOST_IN_LOCKS) {
                 return round.start();
             }
             round.spin_on();
@@ -282,7 +283,7 @@ impl World {
             }
         };
         let mut inner = self.inner.borrow_mut();
-        let round = &mut inner.me().asking.round;
+        let round = &mut inner.me().engine.round;
         (round.chosen, round.open, round.hopeless) = (chosen, true, false);
         round.before.clear();
     }

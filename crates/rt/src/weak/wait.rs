@@ -48,8 +48,8 @@ impl World {
     pub(crate) fn enlist_in_turn(&self, cell: u32, wakes: u8) {
         let mut inner = self.inner.borrow_mut();
         let thread = inner.current.0;
-        inner.me().asking.waits += 1;
-        let round = inner.me().asking.waits;
+        inner.me().engine.waits += 1;
+        let round = inner.me().engine.waits;
         let tokens = inner.me().cells[TOKEN];
         inner.new_part(tokens, round, "token");
         inner.cells[cell as usize].waiters.push(Waiter {
@@ -65,7 +65,7 @@ impl World {
         let token = {
             let inner = self.inner.borrow();
             let me = &inner.threads[inner.current.index()];
-            inner.part(me.cells[TOKEN], me.asking.waits)
+            inner.part(me.cells[TOKEN], me.engine.waits)
         };
         let token = token.expect("it was made when the thread enlisted");
         let pending = Pending {
@@ -177,7 +177,7 @@ impl World {
     pub(crate) fn timed_out(&self, verb: &'static str, place: Place) {
         let timeouts = {
             let mut inner = self.inner.borrow_mut();
-            let round = &mut inner.me().asking.round;
+            let round = &mut inner.me().engine.round;
             round.timeouts += 1;
             round.timeouts
         };

@@ -206,7 +206,7 @@ fn spinning_a_hundred_times_and_then_giving_up() {
 }
 
 #[test]
-fn rounds_in_vain_can_be_asked_for() {
+fn futile_rounds_can_be_explored() {
     let run = |spins| {
         let builder = Builder {
             spins,

@@ -89,7 +89,7 @@ fn execution_graphs_go_on_to_the_end() {
 }
 
 /// A limit may end a search under a memory model before it is cut into parts: then the next one
-/// starts again, or goes on from a coarser cut.
+/// starts again, or continues from a coarser cut.
 #[test]
 fn a_limit_that_ends_the_cut_does_no_harm() {
     let model = || _ = adds(3, 3, Ordering::AcqRel);

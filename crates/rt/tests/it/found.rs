@@ -479,7 +479,7 @@ fn a_lock_is_held_while_its_holder_panics() {
 
 /// A panic poisons the locks of the panicking thread and no others, whatever else is unwinding.
 #[test]
-fn who_panics_poisons() {
+fn a_panic_poisons_only_its_own_locks() {
     let (_, seen) = results(|| {
         let locks = Arc::new((Mutex::new(0), RwLock::new(0), Mutex::new(0)));
         let (one, other) = (locks.clone(), locks.clone());
@@ -569,9 +569,10 @@ fn sorted<T: Ord + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> Vec<T>
     results
 }
 
-/// Where the program asks, it is explored whether another thread still has its reference.
+/// Where the program reads the count, both cases are explored: another thread has dropped its
+/// reference, or not.
 #[test]
-fn counts_of_references_that_are_asked_for() {
+fn counts_of_references_that_are_read() {
     let shared = || {
         let one = Arc::new(7);
         let other = one.clone();
@@ -674,7 +675,7 @@ fn references_that_are_only_dropped_cost_nothing() {
 
 /// A loop that waits until the other references are dropped.
 #[test]
-fn a_loop_that_asks_for_a_count() {
+fn a_loop_that_reads_a_count() {
     let found = Builder::new().check(|| {
         let one = Arc::new(AtomicU32::new(0));
         let other = one.clone();

@@ -1,4 +1,4 @@
-//! Objects in blocks of the heap and on stacks can be told apart without a step.
+//! Objects in blocks of the heap and on stacks can be distinguished without a step.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32 as Real, Ordering::Relaxed};

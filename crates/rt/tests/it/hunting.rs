@@ -42,7 +42,7 @@ pub fn for_store(order: Ordering) -> Ordering {
 }
 
 /// Returns a guard, and whether the lock is poisoned.
-pub fn judged<G>(result: Result<G, PoisonError<G>>) -> (G, bool) {
+pub fn with_poison<G>(result: Result<G, PoisonError<G>>) -> (G, bool) {
     match result {
         Ok(guard) => (guard, false),
         Err(error) => (error.into_inner(), true),
@@ -50,7 +50,7 @@ pub fn judged<G>(result: Result<G, PoisonError<G>>) -> (G, bool) {
 }
 
 /// Does the same if the lock is free.
-pub fn tried<G>(result: Result<G, TryLockError<G>>) -> Option<(G, bool)> {
+pub fn try_with_poison<G>(result: Result<G, TryLockError<G>>) -> Option<(G, bool)> {
     match result {
         Ok(guard) => Some((guard, false)),
         Err(TryLockError::Poisoned(error)) => Some((error.into_inner(), true)),
@@ -118,8 +118,8 @@ pub trait Hunt {
     }
 }
 
-/// Returns the seed and the number of programs that the environment asks for.
-pub fn asked() -> (u64, u64) {
+/// Returns the seed and the number of programs that the environment variables set.
+pub fn requested_programs() -> (u64, u64) {
     let variable = |name| std::env::var(name).ok()?.parse().ok();
     (
         variable("MAZURKA_SEED").unwrap_or(1),

@@ -69,11 +69,11 @@ fn a_loop_that_gives_up_late() {
     assert!(!found.is_complete());
     let text = found.to_string();
     assert!(text.contains("gives up after 20 rounds"), "{text}");
-    let asked = Builder {
+    let requested_programs = Builder {
         spins: 20,
         ..Builder::new()
     };
-    let check = move || asked.check(spins_then_parks(20, false));
+    let check = move || requested_programs.check(spins_then_parks(20, false));
     let text = *catch_unwind(check)
         .unwrap_err()
         .downcast::<String>()

@@ -1,4 +1,4 @@
-//! What is said, and that it can be used.
+//! Messages: their content, and that their commands and tests work.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
@@ -217,7 +217,7 @@ fn the_printed_test_compiles() {
     // The same with a name for the body.
     let named = panic_of(|| model(lost_update));
     let (_, named) = named.split_once("or as a test:\n\n").expect("a test");
-    // Both are compiled as they are printed, but for the attribute and the comment.
+    // Both are compiled as they are printed, except for the attribute and the comment.
     for (printed, compiled) in [
         (test, include_str!("printed/closure.rs")),
         (named, include_str!("printed/named.rs")),
@@ -413,7 +413,7 @@ fn a_model_within_a_model() {
     assert!(message.contains("there is a model within a model"));
 }
 
-/// Runs a test of this file that kills its process: what it says.
+/// Runs a test of this file that kills its process. Returns its output.
 fn last_words(test: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--ignored", "--nocapture"])
@@ -424,7 +424,7 @@ fn last_words(test: &str) -> String {
 }
 
 #[test]
-fn deaths_come_with_words() {
+fn aborts_are_explained() {
     let words = last_words("messages::dies_of_two_panics");
     assert!(
         words.contains("mazurka: panic in a destructor during cleanup"),
@@ -519,7 +519,8 @@ fn dies_of_two_panics() {
     });
 }
 
-/// Objects of one type are told apart by where they were made, and by numbers if that is one place.
+/// Objects of one type are distinguished by where they were made, and by numbers if that is one
+/// place.
 #[test]
 fn objects_have_names() {
     let locks = || {
@@ -552,7 +553,7 @@ fn objects_have_names() {
     assert!(message.contains(" AtomicU32.load"), "{message}");
 }
 
-/// Addresses are another in each run: pointers are told by numbers.
+/// Addresses differ in each run, so pointers are shown as numbers.
 #[test]
 fn pointers_have_names() {
     let message = panic_of(|| {
@@ -575,7 +576,7 @@ fn pointers_have_names() {
     assert!(!message.contains("0x"), "{message}");
 }
 
-/// A stack has room for what real threads have room for.
+/// A stack is as large as that of a real thread.
 #[test]
 fn a_large_local() {
     fn large() -> u64 {
@@ -598,7 +599,7 @@ fn a_large_local() {
     });
 }
 
-/// What CI keeps of tests whose output is captured.
+/// The report folder, which CI keeps for tests whose output is captured.
 #[test]
 fn a_folder_has_what_was_found() {
     if std::env::var_os("MAZURKA_REPORT").is_some() {
@@ -697,7 +698,7 @@ fn a_replay_is_for_one_model() {
     assert!(elsewhere.contains("an update was lost"), "{elsewhere}");
 }
 
-/// The panic that ends a test is at the line of the test that calls us.
+/// The panic that ends a test is at the line of the call in the test.
 #[test]
 fn the_panic_is_at_the_line_of_the_call() {
     use std::panic::{Location, catch_unwind};

@@ -1,4 +1,4 @@
-//! Reports show the panic of the thread that broke, not that of a join.
+//! Reports show the panic of the failed thread, not that of a join.
 
 use mazurka_rt::{Builder, thread};
 
@@ -14,7 +14,7 @@ fn told(body: fn()) -> String {
 
 /// The panic of a thread is reported, not the failed join.
 #[test]
-fn the_first_panic_is_told() {
+fn the_first_panic_is_reported() {
     let joined = told(|| thread::spawn(|| panic!("the worker broke")).join().unwrap());
     assert!(joined.starts_with("the worker broke\n"), "{joined}");
     assert!(joined.contains("noticed at "), "{joined}");
@@ -34,7 +34,7 @@ fn the_first_panic_is_told() {
 
 /// The message appears once; the row of the step has its first line.
 #[test]
-fn a_long_message_is_told_once() {
+fn a_long_message_is_printed_once() {
     let text = told(|| {
         let x = mazurka_rt::sync::atomic::AtomicU32::new(0);
         x.store(1, mazurka_rt::sync::atomic::Ordering::SeqCst);

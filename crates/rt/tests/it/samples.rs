@@ -1,4 +1,4 @@
-//! Random schedules: a seed stands for the same ones in every version.
+//! Random schedules: a seed gives the same ones in every version.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

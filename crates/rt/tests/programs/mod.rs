@@ -2,7 +2,7 @@
 // benchmark (`peers/`) under others as well. The final joins and asserts are part of them.
 //
 // To be included where `sync` and `thread` are those of the tool. (A macro would make all objects
-// at one place, and objects made at one place have to be told apart.)
+// at one place, and objects made at one place have to be distinguished.)
 
 use sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use sync::{Arc, Mutex};

@@ -49,8 +49,8 @@ impl Shared {
     }
 }
 
-/// A thread writes and signals; the other one waits or looks. Having seen the signal, it reads
-/// without a race, and the value is there.
+/// A thread writes and signals; the other one waits or looks. If it has seen the signal, its read
+/// does not race, and it reads the value.
 #[track_caller]
 fn orders<S: Send + Sync + 'static>(make: fn() -> S, signal: fn(&S), seen: fn(&S) -> bool) {
     let found = builder().memory(Memory::Rc11).check(move || {
@@ -189,7 +189,7 @@ fn a_thread_is_woken_twice() {
 }
 
 #[test]
-fn who_gets_a_notification_is_a_choice() {
+fn the_notified_thread_is_a_choice() {
     let body = || {
         let shared = Arc::new((Mutex::new(0), Condvar::new(), AtomicU32::new(0)));
         let waiting: Vec<_> = (1..=2)
@@ -430,7 +430,7 @@ fn the_variable_names_the_model() {
 }
 
 #[test]
-fn a_resumed_panic_is_told() {
+fn a_resumed_panic_is_reported() {
     let report = failure(|| {
         mazurka_rt::model(|| {
             let (mine, theirs) = buffering(Relaxed);

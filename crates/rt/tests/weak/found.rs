@@ -529,7 +529,7 @@ fn a_deque_needs_its_fence() {
 }
 
 #[test]
-fn a_deadlock_says_who_waits() {
+fn a_deadlock_names_the_waiting_threads() {
     let report = fails("deadlock: no thread can go on", || {
         let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
         let (a2, b2) = (a.clone(), b.clone());

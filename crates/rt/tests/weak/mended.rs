@@ -1,4 +1,4 @@
-//! Bugs of earlier versions.
+//! Bugs of earlier versions that have been fixed.
 
 use std::panic::catch_unwind;
 use std::sync::atomic::AtomicU64 as Count;

@@ -111,7 +111,7 @@ fn long_executions_and_the_time_limit() {
     assert!(start.elapsed() < Duration::from_millis(1300));
 }
 
-/// In a loop it changes only the number of rounds, whether or not the loop yields.
+/// A spurious failure in a loop changes only the number of rounds, whether or not the loop yields.
 #[test]
 fn a_loop_of_exchanges() {
     for memory in [Memory::Sc, Memory::Rc11] {

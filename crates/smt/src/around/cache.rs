@@ -3,21 +3,29 @@
 use rustc_hash::FxHashMap;
 
 use crate::embedded::MANY;
-use crate::{Answer, Solver, Statistics, Term, Terms};
+use crate::{Answer, Solver, Statistics, Term, Terms, Why};
 
-/// Remembers the answers of a solver, by the set of constraints. Queries that it could not decide
-/// are asked again.
+/// Stores the answers of a solver, by the set of constraints. A query that reached a limit of the
+/// solver is not repeated; a query that was broken off or failed is.
 pub struct Cache<S> {
     inner: S,
     answers: FxHashMap<Box<[Term]>, Answer>,
     hits: u64,
 }
 
-/// When there are this many answers, all are forgotten.
+/// When there are this many answers, all of them are dropped.
 const MOST: usize = 1 << 16;
 
+/// Whether the solver would give an answer again.
+fn lasts(answer: &Answer) -> bool {
+    match answer {
+        Answer::Sat(_) | Answer::Unsat => true,
+        Answer::Unknown(why) => matches!(why, Why::Limit(_) | Why::OnlyWithin { .. }),
+    }
+}
+
 impl<S: Solver> Cache<S> {
-    /// Wraps a solver; the cache is empty.
+    /// Wraps a solver, with an empty cache.
     pub fn new(inner: S) -> Self {
         Cache {
             inner,
@@ -41,7 +49,7 @@ impl<S: Solver> Solver for Cache<S> {
             return answer.clone();
         }
         let answer = self.inner.check(terms, constraints);
-        if !matches!(answer, Answer::Unknown(_)) {
+        if lasts(&answer) {
             if self.answers.len() >= MOST {
                 self.answers.clear();
             }

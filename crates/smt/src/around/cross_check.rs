@@ -3,14 +3,14 @@
 use crate::{Answer, Solver, Statistics, Term, Terms, Why};
 
 /// Passes every query to two solvers. If one finds a solution and the other proves that there is
-/// none, the answer is a defect.
+/// none, the answer is `Unknown` with a defect.
 pub struct CrossCheck<A, B> {
     first: A,
     second: B,
 }
 
 impl<A: Solver, B: Solver> CrossCheck<A, B> {
-    /// Makes a solver of two. If both find a solution, the model of the first is used.
+    /// Combines two solvers. If both find a solution, the model of the first is used.
     pub fn new(first: A, second: B) -> Self {
         CrossCheck { first, second }
     }

@@ -2,15 +2,15 @@
 
 use crate::{Answer, Solver, Statistics, Term, Terms, Why};
 
-/// Passes queries that the first solver could not decide to the second. A defect of the first is
-/// not hidden.
+/// Passes queries that the first solver could not decide to the second. A defect of the first
+/// solver is not hidden.
 pub struct Fallback<A, B> {
     first: A,
     second: B,
 }
 
 impl<A: Solver, B: Solver> Fallback<A, B> {
-    /// Makes a solver of two; the first is asked first.
+    /// Combines two solvers; `first` is called first.
     pub fn new(first: A, second: B) -> Self {
         Fallback { first, second }
     }
@@ -26,7 +26,7 @@ impl<A: Solver, B: Solver> Solver for Fallback<A, B> {
             return first;
         }
         match self.second.check(terms, constraints) {
-            // The answer of the first may still be useful, for example a range.
+            // The answer of the first solver may still be useful, for example a range.
             Answer::Unknown(Why::Failed(_) | Why::Limit(_)) => first,
             second => second,
         }

@@ -19,7 +19,7 @@ pub struct Log<S> {
 }
 
 impl<S: Solver> Log<S> {
-    /// Wraps a solver; its queries go to the sink.
+    /// Wraps a solver and passes its queries to the sink.
     pub fn new(inner: S, sink: Box<dyn FnMut(Logged) + Send>) -> Self {
         Log {
             inner,

@@ -1,5 +1,5 @@
-//! Decorators of solvers, which save queries or watch them. Each wraps another solver and knows
-//! nothing else about it.
+//! Decorators of solvers, which avoid queries or observe them. Each wraps another solver and uses
+//! only the interface of that solver.
 
 mod cache;
 mod cross_check;

@@ -1,26 +1,26 @@
-//! Recent models: they are tried first, because a path condition that has grown by a constraint
-//! often keeps its solution.
+//! Recent models. They are tried first, because a solution of a path condition often still holds
+//! after a constraint was added.
 
 use crate::embedded::MANY;
 use crate::{Answer, Evaluator, Solver, Statistics, Term, Terms};
 
-/// Tries the last few models before it asks the inner solver.
+/// Tries the last few models before it calls the inner solver.
 pub struct Reuse<S> {
     inner: S,
-    /// The most recently used one comes first.
+    /// The models, the most recently used one first.
     recent: Vec<Evaluator>,
     asked: u64,
     hits: u64,
 }
 
-/// Limit on the models that are kept.
+/// Limit on the number of models that are kept.
 const MOST: usize = 8;
 
-/// An evaluator that remembers more parts than this forgets them.
+/// An evaluator that stores the values of more parts than this drops them.
 const LARGE: usize = 1 << 16;
 
 impl<S: Solver> Reuse<S> {
-    /// Wraps a solver; no models are known.
+    /// Wraps a solver, with no models.
     pub fn new(inner: S) -> Self {
         Reuse {
             inner,

@@ -16,7 +16,7 @@ pub struct Slice<S> {
 }
 
 impl<S: Solver> Slice<S> {
-    /// Wraps a solver; its queries are split.
+    /// Wraps a solver whose queries are split.
     pub fn new(inner: S) -> Self {
         Slice {
             inner,
@@ -33,7 +33,7 @@ impl<S: Solver> Slice<S> {
 
     /// Returns the groups, in the order of their first constraints.
     fn groups(&mut self, terms: &Terms, conjuncts: &[Term]) -> Vec<Vec<Term>> {
-        // The group of each variable; groups that share a variable point to the earlier one.
+        // The group of each variable; groups that share a variable point to the earlier group.
         let mut group_of: FxHashMap<Term, usize> = FxHashMap::default();
         let mut leader: Vec<usize> = Vec::with_capacity(conjuncts.len());
         fn find(leader: &mut [usize], mut group: usize) -> usize {

@@ -1,12 +1,12 @@
-//! The solver as commands use it, together with other solvers.
+//! The solver that commands use, compared with other solvers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::{boolean, cases};
 use mazurka_smt::{
-    Answer, Assembly, Cache, Choice, CrossCheck, Effort, Embedded, External, Kind, Program, Reuse,
-    Slice, Solver, Sort, Statistics, Term, Terms, Why, assemble,
+    Answer, Assembly, Cache, Choice, CrossCheck, Deadline, Effort, Embedded, External, Kind,
+    Program, Reuse, Slice, Solver, Sort, Statistics, Term, Terms, Why, assemble,
 };
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ fn z3() -> Option<External> {
     Some(External::new(Program::Z3, Duration::from_secs(5)))
 }
 
-/// All sorts; products and quotients of wider ones take too long for any solver.
+/// All sorts. Products and quotients of wider sorts take too long for any solver.
 fn sorts() -> impl Strategy<Value = Sort> {
     prop::sample::select(vec![
         Sort::Int,
@@ -93,7 +93,7 @@ proptest! {
     }
 }
 
-/// `p0 < 5`, `p1 < 5`, … over separate variables.
+/// Returns `p0 < 5`, `p1 < 5`, … over separate variables.
 fn independent(terms: &mut Terms, count: i64) -> Vec<Term> {
     let sort = Sort::Signed(32);
     let below = |k: i64| {
@@ -113,7 +113,7 @@ fn models_groups_and_the_cache_save_searches() {
         let answer = solver.check(&mut terms, &constraints[..count]);
         assert!(matches!(answer, Answer::Sat(_)));
     }
-    // One search for each group; the nine others of the last query were in the cache.
+    // One search for each group; the nine other groups of the last query were in the cache.
     let before = solver.statistics();
     assert_eq!(
         (before.queries, before.searches, before.cached),
@@ -173,7 +173,7 @@ fn queries_are_logged_as_smt_lib() {
     );
 }
 
-/// Two factors of a product of primes: hard for any solver.
+/// Returns the question for two factors of a product of primes, which is hard for every solver.
 fn factors(terms: &mut Terms) -> Vec<Term> {
     let sort = Sort::Unsigned(64);
     let x = terms.variable(Kind::Input, "x", sort);
@@ -187,6 +187,42 @@ fn factors(terms: &mut Terms) -> Vec<Term> {
         terms.less(x, y),
         terms.less(y, most),
     ]
+}
+
+#[test]
+fn a_query_that_reached_a_limit_is_not_asked_again() {
+    let mut terms = Terms::new();
+    let hard = factors(&mut terms);
+    let effort = Effort {
+        conflicts: 10,
+        ..Effort::default()
+    };
+    let mut solver = Cache::new(Embedded::new(effort));
+    let first = solver.check(&mut terms, &hard);
+    assert!(matches!(first, Answer::Unknown(Why::Limit(_))), "{first:?}");
+    let searches = solver.statistics().searches;
+    let mut other_order = hard.clone();
+    other_order.reverse();
+    assert_eq!(solver.check(&mut terms, &other_order), first);
+    let statistics = solver.statistics();
+    assert_eq!((statistics.searches, statistics.cached), (searches, 1));
+}
+
+#[test]
+fn a_query_that_was_broken_off_is_asked_again() {
+    let mut terms = Terms::new();
+    let constraints = independent(&mut terms, 1);
+    let deadline = Deadline::after(Duration::ZERO);
+    let effort = Effort {
+        deadline: deadline.clone(),
+        ..Effort::default()
+    };
+    let mut solver = Cache::new(Embedded::new(effort));
+    let answer = solver.check(&mut terms, &constraints);
+    assert_eq!(answer, Answer::Unknown(Why::Time));
+    deadline.put_off(Duration::from_secs(1000));
+    let answer = solver.check(&mut terms, &constraints);
+    assert!(matches!(answer, Answer::Sat(_)), "{answer:?}");
 }
 
 #[test]
@@ -278,7 +314,7 @@ impl Solver for QuerySizes {
     }
 }
 
-/// A formula of many constraints is passed on whole, every time: slicing and caching it would take
+/// A formula of many constraints is always passed on as a whole: slicing and caching it would take
 /// longer than a limit allows.
 #[test]
 fn a_large_query_reaches_the_solver_whole() {

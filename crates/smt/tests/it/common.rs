@@ -1,4 +1,4 @@
-//! Random expressions with an independent evaluator, to compare that of the crate with.
+//! Random expressions with an independent evaluator, which is compared with that of the crate.
 
 // Not every test uses all of it.
 #![allow(dead_code)]
@@ -19,10 +19,10 @@ pub enum Expr {
     If(Box<Expr>, Box<Expr>, Box<Expr>),
 }
 
-/// How many variables each sort has.
+/// The number of variables of each sort.
 pub const VARIABLES: usize = 2;
 
-/// The number of cases of a property: `MAZURKA_CASES`, or this default.
+/// Returns the number of cases of a property: `MAZURKA_CASES`, or this default.
 pub fn cases(usually: u32) -> ProptestConfig {
     let wanted = std::env::var("MAZURKA_CASES").ok();
     ProptestConfig {
@@ -58,7 +58,7 @@ fn number(sort: Sort, depth: u32) -> BoxedStrategy<Expr> {
     .boxed()
 }
 
-/// A formula over numbers of one sort and a few booleans.
+/// Generates a formula over numbers of one sort and a few booleans.
 pub fn boolean(sort: Sort, depth: u32) -> BoxedStrategy<Expr> {
     let leaf = (0..VARIABLES).prop_map(|v| Expr::Variable(Sort::Bool, v));
     if depth == 0 {
@@ -97,15 +97,15 @@ fn mathematical(sort: Sort, value: i64) -> i128 {
     }
 }
 
-/// An operation on the bits of two numbers, in two's complement of any width.
+/// Computes an operation on the bits of two numbers, in two's complement of any width.
 fn bit_by_bit(x: i128, y: i128, of: impl Fn(bool, bool) -> bool) -> i128 {
     let bits = (0..127).filter(|at| of(x >> at & 1 == 1, y >> at & 1 == 1));
     let low: i128 = bits.map(|at| 1 << at).sum();
     low + if of(x < 0, y < 0) { i128::MIN } else { 0 }
 }
 
-/// 2 to the power of the shift amount; none if no bits are left. A negative amount counts as a
-/// large one.
+/// Returns 2 to the power of the shift amount, or `None` if no bits are left. A negative amount
+/// counts as a large one.
 fn power(sort: Sort, amount: i128) -> Option<i128> {
     let (Sort::Signed(bits) | Sort::Unsigned(bits)) = sort else {
         return None;
@@ -125,8 +125,8 @@ impl Expr {
         }
     }
 
-    /// Its value, by the definition of every operator on mathematical numbers; `None` if an `int`
-    /// leaves 64 bits anywhere.
+    /// Returns the value, by the definition of every operator on mathematical numbers. Returns
+    /// `None` if some `int` exceeds 64 bits.
     pub fn eval(&self, of: &dyn Fn(Sort, usize) -> i64) -> Option<i64> {
         let wrapped = wrap;
         Some(match self {
@@ -148,8 +148,8 @@ impl Expr {
                     "*" => x.wrapping_mul(y),
                     "/" => x.checked_div(y).unwrap_or(0),
                     "%" => x.checked_rem(y).unwrap_or(x),
-                    // Bit by bit; shifts are products and quotients, so that a large amount leaves
-                    // 0 or the sign.
+                    // Computed bit by bit. Shifts are products and quotients, so a large amount
+                    // leaves 0 or the sign.
                     "&" => bit_by_bit(x, y, |a, b| a && b),
                     "|" => bit_by_bit(x, y, |a, b| a || b),
                     "^" => bit_by_bit(x, y, |a, b| a != b),
@@ -173,7 +173,7 @@ impl Expr {
         })
     }
 
-    /// The term for it.
+    /// Returns the term for the expression.
     pub fn term(&self, terms: &mut Terms) -> Term {
         match self {
             Expr::Variable(sort, v) => variable(terms, *sort, *v),
@@ -218,7 +218,7 @@ impl Expr {
     }
 }
 
-/// The term of a variable.
+/// Returns the term of a variable.
 pub fn variable(terms: &mut Terms, sort: Sort, number: usize) -> Term {
     let letter = if sort == Sort::Bool { 'p' } else { 'x' };
     terms.variable(Kind::Input, &format!("{letter}{number}"), sort)

@@ -4,7 +4,7 @@ use crate::common::{Expr, VARIABLES, boolean, cases, variable};
 use mazurka_smt::{Answer, Embedded, Kind, Model, Solver, Sort, Term, Terms, Why};
 use proptest::prelude::*;
 
-/// Every value of a small sort; for `int`, a small range.
+/// Returns every value of a small sort; for `int`, a small range.
 fn domain(sort: Sort) -> std::ops::Range<i64> {
     match sort {
         Sort::Bool => 0..2,
@@ -30,7 +30,7 @@ fn brute(formulas: &[Expr], sort: Sort) -> bool {
     })
 }
 
-/// `-4 <= x < 5` for the variables of sort `int`.
+/// Returns `-4 <= x < 5` for the variables of sort `int`.
 fn within_domain(terms: &mut Terms) -> Vec<Term> {
     let range = domain(Sort::Int);
     let low = terms.constant(Sort::Int, range.start);
@@ -58,7 +58,7 @@ fn small_sorts() -> impl Strategy<Value = Sort> {
 proptest! {
     #![proptest_config(cases(600))]
 
-    /// Asks one solver about growing prefixes, so that it works incrementally.
+    /// Passes growing prefixes to one solver, so that it works incrementally.
     #[test]
     fn the_embedded_solver_agrees_with_brute_force(
         (formulas, sort) in small_sorts().prop_flat_map(|sort| {
@@ -84,7 +84,7 @@ proptest! {
     }
 }
 
-/// `x*y == 1452 && x > y && x/2 == 5` over `i32`.
+/// Returns `x*y == 1452 && x > y && x/2 == 5` over `i32`.
 fn thesis(terms: &mut Terms) -> (Term, Term, [Term; 3]) {
     let sort = Sort::Signed(32);
     let x = terms.variable(Kind::Input, "x", sort);
@@ -116,8 +116,8 @@ fn the_example_of_the_thesis_has_one_solution() {
     assert_eq!(solver.check(&mut terms, &again), Answer::Unsat);
 }
 
-/// Division by a constant guesses quotient and remainder and multiplies: each dividend has exactly
-/// one such pair.
+/// Division by a constant guesses quotient and remainder and multiplies: for each dividend there is
+/// exactly one such pair.
 #[test]
 fn a_number_divides_every_word_in_one_way() {
     let divisors = [1, 2, 3, 5, 6, 12, 48, 100, 127, -1, -3, -48, -127];
@@ -162,7 +162,7 @@ fn a_number_divides_every_word_in_one_way() {
     }
 }
 
-/// A query of thousands of constraints takes another path than a small one.
+/// A query of thousands of constraints is handled differently from a small one.
 #[test]
 fn a_chain_of_thousands_of_implications_is_followed() {
     const LINKS: usize = 6000;
@@ -207,7 +207,7 @@ fn differences_of_integers_are_decided_for_all_integers() {
         panic!("there is a solution");
     };
     assert!(model.get(z).unwrap() > 2001);
-    // The same with the boolean structure in between.
+    // The same query, with a boolean structure in between.
     let choice = terms.ite(below[0], x, y);
     let least = [terms.less(x, choice), terms.less(y, choice)];
     assert_eq!(solver.check(&mut terms, &least), Answer::Unsat);
@@ -278,7 +278,7 @@ fn thousands_of_queries_leave_little_behind() {
 
 #[test]
 fn a_search_ends_at_its_limit() {
-    // Two 30-bit factors of a product of primes: hard for any number of conflicts that we allow.
+    // Two 30-bit factors of a product of primes: hard for any allowed number of conflicts.
     let sort = Sort::Unsigned(64);
     let mut terms = Terms::new();
     let x = terms.variable(Kind::Input, "x", sort);

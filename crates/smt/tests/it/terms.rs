@@ -4,7 +4,7 @@ use crate::common::{Expr, VARIABLES, boolean, cases, variable};
 use mazurka_smt::{Kind, Model, Sort, Term, Terms};
 use proptest::prelude::*;
 
-/// Every sort in the tests.
+/// Every sort that the tests use.
 fn sorts() -> impl Strategy<Value = Sort> {
     prop::sample::select(vec![
         Sort::Int,
@@ -18,7 +18,7 @@ fn sorts() -> impl Strategy<Value = Sort> {
     ])
 }
 
-/// Values for the variables of a sort: small ones, and the extreme ones.
+/// Generates values for the variables of a sort: small values, and the extreme ones.
 fn values(sort: Sort) -> impl Strategy<Value = Vec<i64>> {
     let any = prop_oneof![3 => -4i64..5, 1 => any::<i64>()];
     let fit = move |v: i64| match sort {
@@ -67,7 +67,8 @@ proptest! {
     }
 }
 
-/// Comparisons of few numbers with few constants, so that many imply or contradict each other.
+/// Generates comparisons of few numbers with few constants, so that many imply or contradict each
+/// other.
 fn dense(sort: Sort) -> impl Strategy<Value = Expr> {
     let constant = move || (0i64..4).prop_map(move |value| Expr::Constant(sort, value));
     let x = move |v| Expr::Variable(sort, v);
@@ -194,7 +195,7 @@ fn large_constants_are_terms_of_their_own() {
     assert_eq!(terms.show(max), "18446744073709551615");
     let most = terms.constant(Sort::Int, i64::MAX);
     assert_eq!(terms.value(most), Some(i64::MAX));
-    // Beyond 64 bits there is no value, rather than a wrong one.
+    // Beyond 64 bits there is no value instead of a wrong one.
     let one = terms.constant(Sort::Int, 1);
     let beyond = terms.add(most, one);
     assert_eq!(terms.value(beyond), None);
@@ -240,8 +241,8 @@ fn terms_may_be_deep() {
     assert_eq!(terms.value(closed), Some(200_001));
 }
 
-/// The path condition of the guarded-command paper's traces over `flag` and `x`: a label's guard is
-/// evaluated in the state after the labels before it.
+/// Returns the path condition of the guarded-command paper's traces over `flag` and `x`: the guard
+/// of a label is evaluated in the state after the previous labels.
 fn path(terms: &mut Terms, labels: &[&str]) -> String {
     let mut flag = terms.variable(Kind::Initial, "flag", Sort::Bool);
     let mut x = terms.variable(Kind::Initial, "x", Sort::Int);

@@ -9,7 +9,9 @@ use mazurka_core::{
     Execution, Fingerprint, Limits, MishapKind, Narrator, Schedule, ScheduledStep, StopReason,
     TraceHasher, ending,
 };
-use mazurka_explore::{Algorithm, Goal, Observer, Search, Variant};
+use mazurka_explore::{
+    Algorithm, Findings, Goal, Observer, Parts, Search, Stateless, Variant, Workers,
+};
 use mazurka_lang::{Code, Machine, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
 use mazurka_testkit::{Config, Limit, Visit, assert_right, every_run, generate, variants};
@@ -355,6 +357,100 @@ fn every_algorithm_finds_what_brute_force_finds() {
     assert!(
         compared * 3 > programs() && several * 3 > inputs,
         "the programs are worth little"
+    );
+}
+
+/// Returns what the parts of the space show, explored by several workers; none if that is not
+/// certain.
+fn explored_in_parts(
+    code: &Arc<Code>,
+    algorithm: Stateless,
+    parts: usize,
+    workers: usize,
+) -> Option<(Findings, Vec<BTreeSet<ShownRun>>)> {
+    let machines = || {
+        let solver = assemble(Assembly {
+            choice: Choice::Embedded,
+            ..Assembly::default()
+        });
+        SymbolicMachine::new(code.clone(), 1_000_000, Some(solver.expect("a solver")))
+    };
+    let search = Search {
+        algorithm,
+        limits: Limits {
+            steps: Some(200_000),
+            ..Limits::default()
+        },
+        goal: Goal::Everything,
+    };
+    let observers = || All {
+        code,
+        shown: BTreeSet::new(),
+        failed: BTreeSet::new(),
+        lost: false,
+    };
+    let workers = Workers {
+        count: workers,
+        programs: &machines,
+    };
+    let watch = &mut |_: &_| ControlFlow::Continue(());
+    let mut parts = Parts::at_least(parts, machines(), search);
+    let (found, seen) = parts.run_observed(&workers, watch, &observers);
+    let sure = found.stopped == StopReason::Complete && seen.iter().all(|all| !all.lost);
+    sure.then(|| (found, seen.into_iter().map(|all| all.shown).collect()))
+}
+
+/// Whatever the number of parts and of workers; and no trace is in two parts.
+#[test]
+fn parts_find_what_brute_force_finds() {
+    let config = Config {
+        inputs: true,
+        choose: false,
+        interleavings: 150.0,
+        ..Config::default()
+    };
+    let (mut compared, mut in_parts) = (0, 0);
+    for seed in 0..programs() {
+        let text = generate(seed, &config).to_string();
+        let Some((code, truth)) = with_truth(&text) else {
+            continue;
+        };
+        let mut counted = BTreeSet::new();
+        for (algorithm, parts, workers) in [
+            (Stateless::Optimal, 1, 1),
+            (Stateless::Optimal, 4, 1),
+            (Stateless::Optimal, 4, 2),
+            (Stateless::Optimal, 30, 3),
+            (Stateless::Source, 10, 2),
+            (Stateless::Naive, 10, 2),
+        ] {
+            let found = explored_in_parts(&code, algorithm, parts, workers);
+            let Some((found, seen)) = found else {
+                continue;
+            };
+            let together: BTreeSet<ShownRun> = seen.iter().flatten().cloned().collect();
+            if let Some(wrong) = truth.symmetric_difference(&together).next() {
+                panic!("seed {seed}, {algorithm}, {parts} parts: {wrong:?} of\n{text}");
+            }
+            if algorithm != Stateless::Naive {
+                let all = found.counts;
+                counted.insert((
+                    all.executions,
+                    all.discarded,
+                    all.failures,
+                    all.deadlocks,
+                    all.final_states,
+                ));
+            }
+            compared += 1;
+            in_parts += u64::from(seen.len() > 1);
+        }
+        assert!(counted.len() <= 1, "seed {seed}: {counted:?} in\n{text}");
+    }
+    println!("{compared} comparisons, {in_parts} in several parts");
+    assert!(
+        compared > programs() && in_parts * 2 > compared,
+        "the programs are worth little: {compared} {in_parts}"
     );
 }
 

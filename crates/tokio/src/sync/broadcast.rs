@@ -94,12 +94,12 @@ impl<T: Clone> Message<T> {
     }
 }
 
-type Kept<T> = std::sync::Arc<Message<T>>;
+type SharedMessage<T> = std::sync::Arc<Message<T>>;
 
 /// A slot of the buffer.
 struct Slot<T> {
     /// `None` after all receivers have received it.
-    message: Option<Kept<T>>,
+    message: Option<SharedMessage<T>>,
     /// The number of receivers that have not received it.
     left: usize,
 }
@@ -118,7 +118,7 @@ struct State<T> {
 
 impl<T> State<T> {
     /// Takes the message at a position for one receiver, and advances its position.
-    fn take(&mut self, at: &mut u64) -> Result<Kept<T>, TryRecvError> {
+    fn take(&mut self, at: &mut u64) -> Result<SharedMessage<T>, TryRecvError> {
         let oldest = self.next - self.slots.len() as u64;
         if *at == self.next {
             return Err(match self.senders {
@@ -217,7 +217,7 @@ impl<T> Sender<T> {
             let full = state.slots.len() == state.capacity;
             let old = if full { state.slots.pop_front() } else { None };
             state.slots.push_back(Slot {
-                message: Some(Kept::new(Message {
+                message: Some(SharedMessage::new(Message {
                     lock: Mutex::new(()),
                     value,
                 })),

@@ -186,7 +186,7 @@ impl<T> OnceCell<T> {
                 Ok(())
             }
             Err(Refusal::Closed) => Err(SetError::AlreadyInitializedError(value)),
-            Err(Refusal::Lacking) => Err(SetError::InitializingError(value)),
+            Err(Refusal::NotEnough) => Err(SetError::InitializingError(value)),
         }
     }
 

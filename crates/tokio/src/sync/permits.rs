@@ -56,7 +56,7 @@ impl Ticket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Closed,
-    Lacking,
+    NotEnough,
 }
 
 /// The permits are closed.
@@ -83,7 +83,7 @@ impl Permits {
                 self.available = left;
                 Ok(())
             }
-            None => Err(Refusal::Lacking),
+            None => Err(Refusal::NotEnough),
         }
     }
 

@@ -52,7 +52,7 @@ impl From<Refusal> for TryAcquireError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Closed => Self::Closed,
-            Refusal::Lacking => Self::NoPermits,
+            Refusal::NotEnough => Self::NoPermits,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The life of a task.
 //!
-//! Other tasks act on a task through two objects: `control` cancels it, and `end` is for
-//! awaiting it. A task that panics ends its thread by that panic; so `mazurka-rt` knows whether
-//! it is ever joined.
+//! Other tasks act on a task through two objects: `control` cancels it, and `end` is for awaiting
+//! it. A panic of a task is also the panic of its thread; so `mazurka-rt` knows whether a task that
+//! panicked is ever joined.
 
 use std::any::Any;
 use std::future::Future;
@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use mazurka_rt::facade::{Bell, Monitor, in_model};
+use mazurka_rt::facade::{Monitor, ThreadWaker, in_model};
 use mazurka_rt::{sync, thread};
 
 use super::error::{Id, JoinError};
@@ -30,21 +30,21 @@ enum Outcome<T> {
     Panicked,
 }
 
-/// Cancels a task.
+/// The state by which a task is cancelled.
 struct Control {
     cancelled: bool,
     waker: Option<Waker>,
 }
 
-/// Tells when a task has ended.
+/// The end of a task: its outcome, and the wakers to call.
 struct End<T> {
-    over: bool,
+    ended: bool,
     outcome: Option<Outcome<T>>,
     joiner: Option<Waker>,
-    /// Whether no task will ask for the result.
+    /// Whether no task will take the result.
     detached: bool,
     /// Wakes the thread that shuts the runtime down.
-    reaper: Option<Waker>,
+    shutdown_waker: Option<Waker>,
 }
 
 /// The shared state of a task.
@@ -54,7 +54,7 @@ pub(crate) struct Core<T> {
     control: Monitor<Control>,
     end: Monitor<End<T>>,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
-    family: sync::Arc<Family>,
+    children: sync::Arc<ChildTasks>,
 }
 
 impl<T> Core<T> {
@@ -70,14 +70,14 @@ impl<T> Core<T> {
     }
 
     /// Whether the task has ended.
-    pub fn is_over(&self, place: Place) -> bool {
-        self.end.look("is_finished", place, |end| end.over)
+    pub fn has_ended(&self, place: Place) -> bool {
+        self.end.look("is_finished", place, |end| end.ended)
     }
 
     /// Returns the result of the task, once it has ended.
     pub fn poll_join(&self, waker: &Waker, place: Place) -> Poll<Result<T, JoinError>> {
         let outcome = self.end.update("join", place, |end| {
-            if end.over {
+            if end.ended {
                 (Some(end.outcome.take()), true)
             } else {
                 end.joiner = Some(waker.clone());
@@ -114,7 +114,7 @@ impl<T> Core<T> {
     }
 
     /// Ends the task.
-    fn ends(&self, outcome: Outcome<T>, set: Option<&InSet>) {
+    fn ends(&self, outcome: Outcome<T>, set: Option<&SetMembership>) {
         let (wakers, unwanted) = self.end.update("end", self.place, |end| {
             let unwanted = if end.detached {
                 Some(outcome)
@@ -122,8 +122,11 @@ impl<T> Core<T> {
                 end.outcome = Some(outcome);
                 None
             };
-            end.over = true;
-            (([end.joiner.take(), end.reaper.take()], unwanted), true)
+            end.ended = true;
+            (
+                ([end.joiner.take(), end.shutdown_waker.take()], unwanted),
+                true,
+            )
         });
         drop(unwanted);
         for waker in wakers.into_iter().flatten() {
@@ -136,16 +139,16 @@ impl<T> Core<T> {
 }
 
 /// The set that a task belongs to, and its number there.
-pub(crate) type InSet = (sync::Arc<Finished>, u64);
+pub(crate) type SetMembership = (sync::Arc<Finished>, u64);
 
 /// A task, whatever the type of its result.
 pub(crate) trait Supervised: Send + Sync {
     fn abort(&self, place: Place);
-    fn is_over(&self, place: Place) -> bool;
-    /// Whether the task has ended; makes no step, for use outside a model.
-    fn was_over(&self) -> bool;
+    fn has_ended(&self, place: Place) -> bool;
+    /// Whether the task has ended. It makes no step, and is for use outside a model.
+    fn has_ended_without_step(&self) -> bool;
     fn await_end(&self, place: Place);
-    fn family(&self) -> &Family;
+    fn children(&self) -> &ChildTasks;
     fn id(&self) -> Id;
 }
 
@@ -154,33 +157,33 @@ impl<T: Send> Supervised for sync::Arc<Core<T>> {
         Core::abort(self, place);
     }
 
-    fn is_over(&self, place: Place) -> bool {
-        Core::is_over(self, place)
+    fn has_ended(&self, place: Place) -> bool {
+        Core::has_ended(self, place)
     }
 
-    fn was_over(&self) -> bool {
-        self.end.peek(|end| end.over)
+    fn has_ended_without_step(&self) -> bool {
+        self.end.peek(|end| end.ended)
     }
 
     fn await_end(&self, place: Place) {
-        let bell = Bell::new(place);
-        let waker = Waker::from(bell.clone());
+        let thread_waker = ThreadWaker::new(place);
+        let waker = Waker::from(thread_waker.clone());
         loop {
-            let over = self.end.update("wait for its end", place, |end| {
-                if !end.over {
-                    end.reaper = Some(waker.clone());
+            let ended = self.end.update("wait for its end", place, |end| {
+                if !end.ended {
+                    end.shutdown_waker = Some(waker.clone());
                 }
-                (end.over, false)
+                (end.ended, false)
             });
-            if over {
+            if ended {
                 return;
             }
-            bell.wait();
+            thread_waker.wait();
         }
     }
 
-    fn family(&self) -> &Family {
-        &self.family
+    fn children(&self) -> &ChildTasks {
+        &self.children
     }
 
     fn id(&self) -> Id {
@@ -191,12 +194,12 @@ impl<T: Send> Supervised for sync::Arc<Core<T>> {
 type Member = std::sync::Arc<dyn Supervised>;
 
 /// The tasks that a task has started.
-pub(crate) struct Family {
+pub(crate) struct ChildTasks {
     parent: Option<Id>,
     members: Monitor<(u64, Vec<Member>)>,
 }
 
-impl Family {
+impl ChildTasks {
     #[track_caller]
     pub fn new(parent: Option<Id>) -> sync::Arc<Self> {
         sync::Arc::new(Self {
@@ -209,7 +212,7 @@ impl Family {
     fn next(&self, place: Place) -> Id {
         let number = self.members.update("spawn", place, |(next, members)| {
             if !in_model() {
-                members.retain(|member| !member.was_over());
+                members.retain(|member| !member.has_ended_without_step());
             }
             *next += 1;
             (*next - 1, true)
@@ -225,10 +228,10 @@ impl Family {
     /// Cancels the tasks, and those that they have started.
     pub fn abort_all(&self, place: Place) {
         for member in self.all(place) {
-            if !member.is_over(place) {
+            if !member.has_ended(place) {
                 member.abort(place);
             }
-            member.family().abort_all(place);
+            member.children().abort_all(place);
         }
     }
 
@@ -237,20 +240,20 @@ impl Family {
         for member in self.all(place) {
             member.await_end(place);
             // It may have started tasks before it noticed its cancellation.
-            member.family().abort_all(place);
-            member.family().await_ends(place);
+            member.children().abort_all(place);
+            member.children().await_ends(place);
         }
     }
 }
 
 /// Describes a task to start.
-pub(crate) struct Starts<'a> {
+pub(crate) struct TaskStart<'a> {
     runtime: &'a std::sync::Arc<Shared>,
-    set: Option<InSet>,
+    set: Option<SetMembership>,
     place: Place,
 }
 
-impl<'a> Starts<'a> {
+impl<'a> TaskStart<'a> {
     pub fn task(runtime: &'a std::sync::Arc<Shared>, place: Place) -> Self {
         let set = None;
         Self {
@@ -261,7 +264,7 @@ impl<'a> Starts<'a> {
     }
 
     /// Describes a task of a set.
-    pub fn in_set(self, set: InSet) -> Self {
+    pub fn in_set(self, set: SetMembership) -> Self {
         Self {
             set: Some(set),
             ..self
@@ -270,17 +273,17 @@ impl<'a> Starts<'a> {
 
     /// Makes a task, and starts the thread that runs it.
     #[track_caller]
-    fn start<T, L>(self, live: L) -> JoinHandle<T>
+    fn start<T, L>(self, body: L) -> JoinHandle<T>
     where
         T: Send + 'static,
-        L: FnOnce(Life<T>) + Send + 'static,
+        L: FnOnce(TaskThread<T>) + Send + 'static,
     {
         let place = self.place;
         let here = current().filter(|c| std::sync::Arc::ptr_eq(&c.runtime, self.runtime));
         let now = current().map_or(Duration::ZERO, |context| context.now.get());
         let parent = match here {
-            Some(context) => context.family.clone(),
-            None => self.runtime.family.clone(),
+            Some(context) => context.children.clone(),
+            None => self.runtime.children.clone(),
         };
         let id = parent.next(place);
         let core = sync::Arc::new(Core {
@@ -296,31 +299,31 @@ impl<'a> Starts<'a> {
             end: Monitor::new(
                 "task",
                 End {
-                    over: false,
+                    ended: false,
                     outcome: None,
                     joiner: None,
                     detached: false,
-                    reaper: None,
+                    shutdown_waker: None,
                 },
             ),
             thread: Mutex::default(),
-            family: Family::new(Some(id)),
+            children: ChildTasks::new(Some(id)),
         });
         // In a model no other thread reads the list before this one makes its next step.
         let member: Member = std::sync::Arc::new(core.clone());
         parent.members.peek(|(_, members)| members.push(member));
-        let life = Life {
+        let thread_state = TaskThread {
             core: core.clone(),
             runtime: self.runtime.clone(),
             set: self.set,
             now,
         };
-        let thread = thread::spawn(move || live(life));
+        let thread = thread::spawn(move || body(thread_state));
         *core.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
         JoinHandle::new(core)
     }
 
-    /// Starts a task.
+    /// TaskStart a task.
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
     where
@@ -328,33 +331,33 @@ impl<'a> Starts<'a> {
         F::Output: Send + 'static,
     {
         let future = Box::pin(future);
-        self.start(move |life| life.poll_to_the_end(future))
+        self.start(move |thread_state| thread_state.poll_to_the_end(future))
     }
 
-    /// Starts a thread for a blocking function.
+    /// TaskStart a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F, T>(self, f: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.start(move |life| life.call(f))
+        self.start(move |thread_state| thread_state.call(f))
     }
 }
 
 /// The state of a task's thread.
-struct Life<T> {
+struct TaskThread<T> {
     core: sync::Arc<Core<T>>,
     runtime: std::sync::Arc<Shared>,
-    set: Option<InSet>,
+    set: Option<SetMembership>,
     now: Duration,
 }
 
-impl<T> Life<T> {
+impl<T> TaskThread<T> {
     fn context(&self, waker: Waker) -> Rc<Context> {
         let runtime = self.runtime.clone();
-        let family = self.core.family.clone();
-        let context = Context::new(runtime, Some(self.core.id), family, waker);
+        let children = self.core.children.clone();
+        let context = Context::new(runtime, Some(self.core.id), children, waker);
         context.now.set(self.now);
         Rc::new(context)
     }
@@ -377,8 +380,8 @@ impl<T> Life<T> {
 
     fn poll_to_the_end<F: Future<Output = T>>(self, future: Pin<Box<F>>) {
         let place = self.core.place;
-        let bell = Bell::new(place);
-        let waker = Waker::from(bell.clone());
+        let thread_waker = ThreadWaker::new(place);
+        let waker = Waker::from(thread_waker.clone());
         let context = self.context(waker.clone());
         let mut future = Some(future);
         let mut started = false;
@@ -400,7 +403,7 @@ impl<T> Life<T> {
             let outcome = match polled {
                 Ok(Poll::Pending) if !cancelled => {
                     self.runtime.leave("wait", place);
-                    context.wait(&bell);
+                    context.wait(&thread_waker);
                     continue;
                 }
                 Ok(Poll::Pending) => Ok(Outcome::Cancelled),

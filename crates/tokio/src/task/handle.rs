@@ -48,7 +48,7 @@ impl<T> JoinHandle<T> {
     /// Whether the task has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        self.core.is_over(Location::caller())
+        self.core.has_ended(Location::caller())
     }
 
     /// Returns the identifier of the task.
@@ -107,7 +107,7 @@ impl AbortHandle {
     /// Whether the task has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        self.0.is_over(Location::caller())
+        self.0.has_ended(Location::caller())
     }
 
     /// Returns the identifier of the task.

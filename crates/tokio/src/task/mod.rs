@@ -11,7 +11,7 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-pub(crate) use self::core::{Family, Starts};
+pub(crate) use self::core::{ChildTasks, TaskStart};
 pub use self::error::{Id, JoinError};
 pub use self::handle::{AbortHandle, JoinHandle};
 pub use self::local::{AccessError, LocalKey, TaskLocalFuture};
@@ -20,7 +20,7 @@ pub use self::set::JoinSet;
 use crate::drive::{self, Place};
 use crate::runtime::{Handle, on_current_thread, task_id};
 
-/// Starts a task in the runtime of this thread.
+/// TaskStart a task in the runtime of this thread.
 ///
 /// # Panics
 ///
@@ -34,7 +34,7 @@ where
     Handle::current().spawn(future)
 }
 
-/// Starts a thread for a blocking function.
+/// TaskStart a thread for a blocking function.
 ///
 /// # Panics
 ///
@@ -102,7 +102,7 @@ impl Future for YieldNow {
             return Poll::Ready(());
         }
         let context = drive::current();
-        if !context.is_some_and(|context| context.yields(cx.waker(), self.place)) {
+        if !context.is_some_and(|context| context.record_yield(cx.waker(), self.place)) {
             cx.waker().wake_by_ref();
         }
         Poll::Pending

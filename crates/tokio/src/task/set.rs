@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use mazurka_rt::facade::Monitor;
 use mazurka_rt::sync::Arc;
 
-use super::core::Starts;
+use super::core::TaskStart;
 use super::error::{Id, JoinError};
 use super::handle::{AbortHandle, JoinHandle};
 use crate::drive::Place;
@@ -92,7 +92,7 @@ impl<T: 'static> JoinSet<T> {
         abort
     }
 
-    /// Starts a task in the runtime of this thread.
+    /// TaskStart a task in the runtime of this thread.
     #[track_caller]
     pub fn spawn<F>(&mut self, task: F) -> AbortHandle
     where
@@ -102,7 +102,7 @@ impl<T: 'static> JoinSet<T> {
         self.spawn_on(task, &Handle::current())
     }
 
-    /// Starts a task in a runtime.
+    /// TaskStart a task in a runtime.
     #[track_caller]
     pub fn spawn_on<F>(&mut self, task: F, handle: &Handle) -> AbortHandle
     where
@@ -110,10 +110,14 @@ impl<T: 'static> JoinSet<T> {
         T: Send,
     {
         let place = Location::caller();
-        self.add(|set| Starts::task(&handle.shared, place).in_set(set).spawn(task))
+        self.add(|set| {
+            TaskStart::task(&handle.shared, place)
+                .in_set(set)
+                .spawn(task)
+        })
     }
 
-    /// Starts a thread for a blocking function.
+    /// TaskStart a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
     where
@@ -123,7 +127,7 @@ impl<T: 'static> JoinSet<T> {
         self.spawn_blocking_on(f, &Handle::current())
     }
 
-    /// Starts a thread for a blocking function, in a runtime.
+    /// TaskStart a thread for a blocking function, in a runtime.
     #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
     where
@@ -132,7 +136,7 @@ impl<T: 'static> JoinSet<T> {
     {
         let place = Location::caller();
         self.add(|set| {
-            Starts::task(&handle.shared, place)
+            TaskStart::task(&handle.shared, place)
                 .in_set(set)
                 .spawn_blocking(f)
         })

@@ -45,10 +45,7 @@ fn watch_tells_each_value_once() {
         assert!(!receiver.has_changed().unwrap());
         sender.send(2).unwrap();
         let late = sender.subscribe();
-        assert!(
-            !late.has_changed().unwrap(),
-            "what was there before is seen"
-        );
+        assert!(!late.has_changed().unwrap(), "the initial value is seen");
         drop(sender);
         assert!(
             receiver.changed().await.is_ok(),

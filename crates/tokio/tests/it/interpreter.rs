@@ -44,12 +44,14 @@ pub fn message(task: usize, op: usize) -> i32 {
     10 * (task as i32 + 1) + op as i32
 }
 
-/// Units that tasks queue for: in `line` the task, how many it wants, and how many it has.
+/// Units that tasks queue for. `line` has for each waiting task how many it wants and how many it
+/// has.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Queue {
     free: u8,
     line: Vec<(usize, u8, u8)>,
-    /// Tasks that have all they want and have not noticed yet, and how many units that is.
+    /// Tasks that have got all their units and have not noticed it yet, each with the number of
+    /// units.
     served: Vec<(usize, u8)>,
     closed: bool,
 }
@@ -72,7 +74,7 @@ impl Queue {
     }
 
     /// Joins the line, taking all free units.
-    fn ask(&mut self, task: usize, wants: u8) {
+    fn request(&mut self, task: usize, wants: u8) {
         let free = std::mem::take(&mut self.free);
         self.line.push((task, wants, free));
     }
@@ -103,8 +105,8 @@ impl Queue {
 struct Task {
     at: usize,
     phase: u8,
-    /// What it remembers within an operation.
-    noted: i32,
+    /// A value that it keeps within an operation.
+    remembered: i32,
     results: Vec<i32>,
 }
 
@@ -116,11 +118,12 @@ struct State {
     number: i32,
     room: Queue,
     messages: Vec<i32>,
-    /// Whether a notification is left; the waiting tasks; the notified tasks, each with whether it
-    /// alone was notified; and the number of notifications of all.
+    /// `left`: whether a notification is stored. `waits`: the waiting tasks. `notified`: the
+    /// notified tasks, each with whether `notify_one` notified it. `calls`: the number of calls of
+    /// `notify_waiters`.
     left: bool,
     waits: Vec<usize>,
-    told: Vec<(usize, bool)>,
+    notified: Vec<(usize, bool)>,
     calls: i32,
 }
 
@@ -130,204 +133,205 @@ impl State {
             self.left = true
         } else {
             let first = self.waits.remove(0);
-            self.told.push((first, true));
+            self.notified.push((first, true));
         }
     }
 
-    fn was_told(&self, task: usize) -> Option<bool> {
-        let told = self.told.iter().find(|(one, _)| *one == task);
-        told.map(|(_, alone)| *alone)
+    fn notification_of(&self, task: usize) -> Option<bool> {
+        let notified = self.notified.iter().find(|(one, _)| *one == task);
+        notified.map(|(_, alone)| *alone)
     }
 
     /// Stops waiting. If the task alone was notified and has not noticed, the next one is notified.
     fn stop_waiting(&mut self, task: usize) {
         self.waits.retain(|one| *one != task);
-        let alone = self.was_told(task);
-        self.told.retain(|(one, _)| *one != task);
+        let alone = self.notification_of(task);
+        self.notified.retain(|(one, _)| *one != task);
         if alone == Some(true) {
             self.notify_one();
         }
     }
 
     /// Ends an operation.
-    fn ends(mut self, task: usize, result: i32) -> Vec<Self> {
+    fn finish(mut self, task: usize, result: i32) -> Vec<Self> {
         let one = &mut self.tasks[task];
         one.results.push(result);
-        (one.at, one.phase, one.noted) = (one.at + 1, 0, 0);
+        (one.at, one.phase, one.remembered) = (one.at + 1, 0, 0);
         vec![self]
     }
 
     /// Continues within an operation.
-    fn goes(mut self, task: usize, phase: u8) -> Vec<Self> {
+    fn advance(mut self, task: usize, phase: u8) -> Vec<Self> {
         self.tasks[task].phase = phase;
         vec![self]
     }
 
     /// Returns the states after a step of a task; none if it has to wait.
-    fn after(&self, task: usize, op: Op) -> Vec<Self> {
+    fn successors(&self, task: usize, op: Op) -> Vec<Self> {
         let mut next = self.clone();
         let (phase, at) = (self.tasks[task].phase, self.tasks[task].at);
         match (op, phase) {
             (Op::Acquire(_) | Op::AcquireInTime(_) | Op::TryAcquire(_), 0)
                 if self.semaphore.closed =>
             {
-                next.ends(task, -1)
+                next.finish(task, -1)
             }
             (Op::Acquire(n) | Op::AcquireInTime(n) | Op::TryAcquire(n), 0)
                 if self.semaphore.free >= n =>
             {
                 next.semaphore.free -= n;
-                next.ends(task, 1)
+                next.finish(task, 1)
             }
-            (Op::TryAcquire(_), _) => next.ends(task, 0),
+            (Op::TryAcquire(_), _) => next.finish(task, 0),
             (Op::Acquire(n) | Op::AcquireInTime(n), 0) => {
-                next.semaphore.ask(task, n);
-                next.goes(task, 1)
+                next.semaphore.request(task, n);
+                next.advance(task, 1)
             }
             // A task whose time is over stays in the line until it leaves.
             (Op::AcquireInTime(_), 2) => {
                 next.semaphore.leave(task);
-                next.ends(task, 0)
+                next.finish(task, 0)
             }
             (Op::Acquire(_) | Op::AcquireInTime(_), _) if self.semaphore.closed => {
                 next.semaphore.leave(task);
-                next.ends(task, -1)
+                next.finish(task, -1)
             }
             (Op::Acquire(_) | Op::AcquireInTime(_), _) if self.semaphore.is_served(task) => {
                 next.semaphore.keep(task);
-                next.ends(task, 1)
+                next.finish(task, 1)
             }
             (Op::Acquire(_), _) => vec![],
-            (Op::AcquireInTime(_), _) => next.goes(task, 2),
+            (Op::AcquireInTime(_), _) => next.advance(task, 2),
             (Op::Add(n), _) => {
                 next.semaphore.add(n);
-                next.ends(task, 0)
+                next.finish(task, 0)
             }
             (Op::Close, _) => {
                 next.semaphore.closed = true;
-                next.ends(task, 0)
+                next.finish(task, 0)
             }
             (Op::Increment, 0) if self.mutex.free == 1 => {
                 next.mutex.free = 0;
-                next.goes(task, 2)
+                next.advance(task, 2)
             }
             (Op::Increment, 0) => {
-                next.mutex.ask(task, 1);
-                next.goes(task, 1)
+                next.mutex.request(task, 1);
+                next.advance(task, 1)
             }
             (Op::Increment, 1) if self.mutex.is_served(task) => {
                 next.mutex.keep(task);
-                next.goes(task, 2)
+                next.advance(task, 2)
             }
             (Op::Increment, 1) => vec![],
             (Op::Increment, 2) => {
-                next.tasks[task].noted = self.number;
-                next.goes(task, 3)
+                next.tasks[task].remembered = self.number;
+                next.advance(task, 3)
             }
             (Op::Increment, _) => {
-                let noted = self.tasks[task].noted;
-                next.number = noted + 1;
+                let remembered = self.tasks[task].remembered;
+                next.number = remembered + 1;
                 next.mutex.add(1);
-                next.ends(task, noted)
+                next.finish(task, remembered)
             }
             (Op::Send | Op::TrySend, 0) if self.room.free > 0 => {
                 next.room.free -= 1;
                 next.messages.push(message(task, at));
-                next.ends(task, 1)
+                next.finish(task, 1)
             }
-            (Op::TrySend, _) => next.ends(task, 0),
+            (Op::TrySend, _) => next.finish(task, 0),
             (Op::Send, 0) => {
-                next.room.ask(task, 1);
-                next.goes(task, 1)
+                next.room.request(task, 1);
+                next.advance(task, 1)
             }
             (Op::Send, _) if self.room.is_served(task) => {
                 next.room.keep(task);
                 next.messages.push(message(task, at));
-                next.ends(task, 1)
+                next.finish(task, 1)
             }
             (Op::Send, _) => vec![],
             (Op::Recv | Op::TryRecv, _) if !self.messages.is_empty() => {
                 let message = next.messages.remove(0);
                 next.room.add(1);
-                next.ends(task, message)
+                next.finish(task, message)
             }
             (Op::Recv, _) => vec![],
-            (Op::TryRecv, _) => next.ends(task, 0),
+            (Op::TryRecv, _) => next.finish(task, 0),
             (Op::NotifyOne, _) => {
                 next.notify_one();
-                next.ends(task, 0)
+                next.finish(task, 0)
             }
             (Op::NotifyWaiters, _) => {
                 next.calls += 1;
                 let waits = std::mem::take(&mut next.waits);
-                next.told.extend(waits.into_iter().map(|one| (one, false)));
-                next.ends(task, 0)
+                next.notified
+                    .extend(waits.into_iter().map(|one| (one, false)));
+                next.finish(task, 0)
             }
             // A notification of all counts from the call of `notified` on.
             (Op::Wait | Op::Either, 0) => {
-                next.tasks[task].noted = self.calls;
-                next.goes(task, 1)
+                next.tasks[task].remembered = self.calls;
+                next.advance(task, 1)
             }
             (Op::Wait | Op::Either, 1) if self.left => {
                 next.left = false;
-                next.ends(task, 2)
+                next.finish(task, 2)
             }
-            (Op::Wait | Op::Either, 1) if self.calls != self.tasks[task].noted => {
-                next.ends(task, 2)
+            (Op::Wait | Op::Either, 1) if self.calls != self.tasks[task].remembered => {
+                next.finish(task, 2)
             }
             (Op::Wait | Op::Either, 1) => {
                 next.waits.push(task);
-                next.goes(task, 2)
+                next.advance(task, 2)
             }
-            (Op::Wait, _) => match self.was_told(task) {
+            (Op::Wait, _) => match self.notification_of(task) {
                 Some(_) => {
-                    next.told.retain(|(one, _)| *one != task);
-                    next.ends(task, 2)
+                    next.notified.retain(|(one, _)| *one != task);
+                    next.finish(task, 2)
                 }
                 None => vec![],
             },
             // It looks at the semaphore, and then waits for either.
-            (Op::Either, 2) if self.semaphore.closed => next.goes(task, 7),
+            (Op::Either, 2) if self.semaphore.closed => next.advance(task, 7),
             (Op::Either, 2) if self.semaphore.free > 0 => {
                 next.semaphore.free -= 1;
-                next.goes(task, 6)
+                next.advance(task, 6)
             }
             (Op::Either, 2) => {
-                next.semaphore.ask(task, 1);
-                next.goes(task, 3)
+                next.semaphore.request(task, 1);
+                next.advance(task, 3)
             }
             (Op::Either, 3) => {
-                let told = self.was_told(task).is_some();
+                let notified = self.notification_of(task).is_some();
                 let served = self.semaphore.is_served(task) || self.semaphore.closed;
-                if told || served {
-                    next.goes(task, 4)
+                if notified || served {
+                    next.advance(task, 4)
                 } else {
                     vec![]
                 }
             }
-            (Op::Either, 4) => match self.was_told(task) {
+            (Op::Either, 4) => match self.notification_of(task) {
                 Some(_) => {
-                    next.told.retain(|(one, _)| *one != task);
-                    next.goes(task, 8)
+                    next.notified.retain(|(one, _)| *one != task);
+                    next.advance(task, 8)
                 }
-                None => next.goes(task, 5),
+                None => next.advance(task, 5),
             },
             (Op::Either, 5) if self.semaphore.closed => {
                 next.semaphore.leave(task);
-                next.goes(task, 7)
+                next.advance(task, 7)
             }
             (Op::Either, 5) if self.semaphore.is_served(task) => {
                 next.semaphore.keep(task);
-                next.goes(task, 6)
+                next.advance(task, 6)
             }
-            (Op::Either, 5) => next.goes(task, 3),
+            (Op::Either, 5) => next.advance(task, 3),
             (Op::Either, 6 | 7) => {
                 next.stop_waiting(task);
-                next.ends(task, if phase == 6 { 1 } else { -1 })
+                next.finish(task, if phase == 6 { 1 } else { -1 })
             }
             (Op::Either, _) => {
                 next.semaphore.leave(task);
-                next.ends(task, 2)
+                next.finish(task, 2)
             }
         }
     }
@@ -348,7 +352,7 @@ pub fn run(program: &Program) -> (BTreeSet<Vec<Vec<i32>>>, bool) {
         messages: vec![],
         left: false,
         waits: vec![],
-        told: vec![],
+        notified: vec![],
         calls: 0,
     };
     let (mut results, mut deadlock) = (BTreeSet::new(), false);
@@ -362,7 +366,7 @@ pub fn run(program: &Program) -> (BTreeSet<Vec<Vec<i32>>>, bool) {
                 continue;
             };
             all_ended = false;
-            for next in state.after(task, op) {
+            for next in state.successors(task, op) {
                 stuck = false;
                 if seen.insert(next.clone()) {
                     open.push(next);

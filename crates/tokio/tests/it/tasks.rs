@@ -77,7 +77,8 @@ fn a_panic_is_an_error_for_the_task_that_awaits() {
         let payload = error.into_panic();
         assert_eq!(payload.downcast_ref::<&str>(), Some(&"on purpose"));
     });
-    // It heads the report if the error is unwrapped, and is a failure if it is never awaited.
+    // The panic begins the report if the error is unwrapped, and is a failure if the task is never
+    // awaited.
     let message = fails(|| async {
         spawn(async { panic!("headline") }).await.unwrap();
     });

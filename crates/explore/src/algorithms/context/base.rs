@@ -1,5 +1,5 @@
-//! The search below context-sensitive DPOR, which cuts its runs: `source`, or `optimal` with its
-//! wakeup trees.
+//! The search on which context-sensitive DPOR is built and whose runs it cuts: `source`, or
+//! `optimal` with its wakeup trees.
 
 use mazurka_core::{Event, Execution, ProcessId};
 
@@ -10,12 +10,12 @@ use crate::relations::catalogue::{Catalogue, single};
 use crate::relations::order::Order;
 use crate::relations::set::Set;
 
-/// The order in which processes are tried, given the position of each by name; the least is first.
+/// The order in which processes are tried, given the index of each by name; the least comes first.
 pub(crate) type Rank<'a> = &'a dyn Fn(usize, ProcessId) -> (u32, usize);
 
 /// The interface of this search. States are numbered by their depth.
 pub(crate) trait Base<S: Set> {
-    /// Whether `mark_rivals` does something.
+    /// Whether `mark_rivals` has an effect.
     const MARKS_RIVALS: bool;
 
     fn new() -> Self;
@@ -29,7 +29,7 @@ pub(crate) trait Base<S: Set> {
     /// Returns the number of an event's claims in the catalogue.
     fn number_of(&mut self, event: &Event) -> u32;
 
-    /// Whether a run has more events than the sets have room for.
+    /// Whether a run has more events than the sets can hold.
     fn overflowed(&self) -> bool;
 
     /// Adds the state that a step has led to.
@@ -38,23 +38,23 @@ pub(crate) trait Base<S: Set> {
     /// Removes the last state; its step is about to be undone.
     fn leave(&mut self, event: &Event);
 
-    /// Whether another process must be run from the last state, from which one has been run.
+    /// Whether another process must be run from the last state, after one was run.
     fn has_more(&self) -> bool;
 
-    /// Whether a process sleeps in a state, or has been run from there.
+    /// Whether a process sleeps in a state or has been run from it.
     fn is_tried(&self, node: usize, process: ProcessId) -> bool;
 
-    /// Whether a process is ready in a state, awake, and has not been run from there.
+    /// Whether a process is ready and awake in a state and has not been run from it.
     fn is_untried(&self, node: usize, process: ProcessId) -> bool;
 
-    /// Returns the ready processes that are awake and outside the backtrack set of a state.
+    /// Returns the processes of a state that are ready, awake and outside its backtrack set.
     fn idle(&self, node: usize) -> impl Iterator<Item = ProcessId>;
 
     /// Adds these idle processes to the backtrack set of the last state.
     fn want<E: Execution>(&mut self, program: &E, who: impl Fn(ProcessId) -> bool);
 
-    /// Whether a process can be run from the last state, from which none has been run.
-    fn goes_on(&self) -> bool;
+    /// Whether a process can be run from the last state, from which no process has been run.
+    fn can_continue(&self) -> bool;
 
     /// Whether no process has been run from the last state.
     fn is_fresh(&self) -> bool;
@@ -62,12 +62,12 @@ pub(crate) trait Base<S: Set> {
     /// Whether several processes could be the next to run from the last state.
     fn is_contested(&self) -> bool;
 
-    /// Runs a process from the last state, and no other process after it. The process is awake and
-    /// was not run there.
+    /// Runs a process from the last state, and no other process from it. The process is awake and
+    /// has not been run from the last state.
     fn take_only(&mut self, process: ProcessId) -> Option<ProcessId>;
 
-    /// Returns the process to run next from the last state. The rank decides if several are
-    /// possible.
+    /// Returns the process to run next from the last state. `rank` decides between several
+    /// candidates.
     fn next<E: Execution>(
         &mut self,
         program: &E,
@@ -84,10 +84,10 @@ pub(crate) trait Base<S: Set> {
     /// Called where a run is cut.
     fn cut<E: Execution>(&mut self, program: &E);
 
-    /// Marks the events that conflict with a step which could follow a cut.
+    /// Marks the events that conflict with a step that could follow a cut.
     fn mark_rivals(&mut self, events: &S);
 
-    /// Estimates the part of the search that is done.
+    /// Estimates the finished fraction of the search.
     fn progress(&self) -> f64;
 }
 
@@ -146,7 +146,7 @@ impl<S: Set> Base<S> for Source<S> {
         self.path.want_where(program.events().len(), who);
     }
 
-    fn goes_on(&self) -> bool {
+    fn can_continue(&self) -> bool {
         self.path.has_idle()
     }
 
@@ -182,7 +182,7 @@ impl<S: Set> Base<S> for Source<S> {
         Policy::leaf(self, program, end);
     }
 
-    /// Races were analysed when their second event was made.
+    /// Nothing to do: races were analysed when their second event was made.
     fn cut<E: Execution>(&mut self, _program: &E) {}
 
     fn mark_rivals(&mut self, _events: &S) {}

@@ -1,9 +1,9 @@
 //! Context-sensitive DPOR: orders of steps that lead to equal states are tried once.
 //!
 //! Albert, Arenas, García de la Banda, Gómez-Zamalloa, Stuckey, "Context-Sensitive Dynamic Partial
-//! Order Reduction", CAV 2017, section 5, Algorithm 1, on top of `source` or `optimal`. As printed
-//! it loses states (errata E1; [`Printed`] is the paper to the letter), so this is another
-//! algorithm with the same idea.
+//! Order Reduction", CAV 2017, section 5, Algorithm 1, on top of `source` or `optimal`. The
+//! algorithm as printed loses states (errata E1; [`Printed`] implements it literally), so this is a
+//! different algorithm with the same idea.
 //!
 //! | paper | here |
 //! |---|---|
@@ -17,55 +17,57 @@
 //! | anticipating cuts, guiding | [`Variant::anticipate`], [`Variant::guide`] |
 //!
 //! In v.u the steps that happen after e come last. The states of line 13 are compared when the
-//! steps of the sequence have been made, as in section 6.2. If something left of a sequence
+//! steps of the sequence have been made, as in section 6.2. If a remaining step of a sequence
 //! conflicts with p, `look_around` makes the steps and compares.
 //!
 //! When a step p races with an earlier event e, a sleep sequence is stored with the state E' before
 //! e: p with its past, and e. The state after e and p, in the order in which they were made, is
-//! stored with it as a sum of parts ([`Meter`]), or rather as the difference to the sum of E'. If
-//! another run makes the steps of the sequence and reaches that state, it is *cut*: everything that
-//! follows has been explored. A critical section is swapped with the one before it as if both were
-//! steps, because locks always race and their order seldom matters.
+//! stored with it: as a sum of parts ([`Meter`]), more precisely as the difference from the sum of
+//! E'. If another run makes the steps of the sequence and reaches that state, it is *cut*:
+//! everything after that state has been explored. A critical section is swapped with the one before
+//! it as if each were one step, because acquisitions of a lock always race and their order seldom
+//! matters.
 //!
 //! # Why nothing is lost
 //!
 //! Every reachable complete state (final, deadlocked, failed) is met, and every location that
-//! fails. The proof is in docs/proofs/context.md. The code relies on it in three places:
+//! fails. The proof is in docs/proofs/context.md. The code relies on these rules:
 //!
-//! - A sequence is followed only after E'.e has been left for good, so that a cut run ends in a
-//!   state that was left before.
+//! - A sequence is followed only when the search has finished E'.e, so that a cut run ends in a
+//!   state that was finished before.
 //! - At a cut, every event that conflicts with a possible future step of some process (and is not
 //!   in its program past) adds enough processes to the backtrack set of its state ([`Wants`]).
-//! - After a false `assume` nothing is swapped, because whether a failure counts depends on its
+//! - After a false `assume` no events are swapped, because whether a failure counts depends on its
 //!   past.
 //!
 //! The proof covers steps that need not wait. Locks and guards are treated as in `source`, and the
-//! futures of a cut include waiting steps. That this is enough is tested, not proved: on the corpus
-//! and on tens of thousands of random programs, with all switches (testkit/tests/it/context.rs).
-//! The same tests check that the language keeps the promises of `Promises::future`,
-//! `Semantics::cell` and `Semantics::process`. Two states with the same sum would be taken for one;
-//! `stateful` gives the probability of that.
+//! futures of a cut include waiting steps. Tests, not a proof, show that this is enough: on the
+//! corpus and on tens of thousands of random programs, with all switches
+//! (testkit/tests/it/context.rs). The same tests check that the language keeps the promises of
+//! `Promises::future`, `Semantics::cell` and `Semantics::process`. Two states with the same sum
+//! count as one state; `stateful` computes the probability of such a collision.
 //!
 //! # Where it deviates
 //!
 //! - The repair of E1 (make the last step of a sequence, analyse its races, then cut) is included;
-//!   the futures make it provable. They cannot be left out here, where the last step of a sequence
-//!   may be the only one that is run from a state: the corpus has `found-context-future`.
+//!   the futures make it provable. The futures cannot be left out here, because the last step of a
+//!   sequence may be the only one that is run from a state: the corpus has `found-context-future`.
 //! - A sequence has only the steps that happen before p, not all between e and p: the others are
 //!   independent of the swapped steps. So sequences are short, and equal ones are recognised. Their
 //!   steps may be made in any order.
 //! - *Anticipating*: if the last step of a sequence is independent of everything that other
-//!   processes may still do, no other process is run there. The step itself is made: it tells
-//!   whether the state is the expected one. *Guiding*: lines 3 and 5, not line 10.
+//!   processes may still do, no other process is run there. The step itself is made, to check that
+//!   it leads to the expected state. *Guiding*: lines 3 and 5, not line 10.
 //! - *On wakeup trees* ([`Variant::wakeup`], the authors' open problem): the search below is
-//!   `optimal`. A step that could follow a cut is treated as a guarded step is there.
-//! - `traces` is unknown. `deadlocks` and `failures` count what was met: fewer than in other
-//!   engines, but 0 only if there is none.
-//! - One worker explores: a part of the space would not know what another part has explored.
+//!   `optimal`. A step that could follow a cut is treated like a guarded step in `optimal`.
+//! - `traces` is unknown. `deadlocks` and `failures` count the met ones: fewer than other engines
+//!   count, but 0 only if there are none.
+//! - Only one worker explores, because a part of the space would not know the explored states of
+//!   another part.
 //!
-//! The cost of a step beyond `source`: the sum, the sequences that the step touches, and a copy of
-//! those that it does not. In states that are cut or end a run, only the sum. Sequences that a step
-//! neither touches nor depends on are unchanged by it.
+//! A step costs more than in `source`: the sum is updated, the sequences that the step touches are
+//! changed, and the others are copied. In states where a run is cut or ends, only the sum is
+//! updated. A step does not change the sequences that it neither touches nor depends on.
 
 use mazurka_core::{
     AccessKind, Claims, Event, Execution, Fingerprint, ProcessId, Semantics, Status, Wait,
@@ -91,14 +93,15 @@ use wants::Wants;
 /// The options of context-sensitive exploration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
-    /// Section 5.3, first optimisation: a run is cut as soon as only the last step of a sleep
+    /// The first optimisation of section 5.3: a run is cut as soon as only the last step of a sleep
     /// sequence matters.
     pub anticipate: bool,
-    /// Section 5.3, second optimisation: the steps of the shortest sleep sequences come first.
+    /// The second optimisation of section 5.3: the steps of the shortest sleep sequences come
+    /// first.
     pub guide: bool,
     /// The algorithm as printed, which loses states.
     pub paper: bool,
-    /// On top of `optimal` with its wakeup trees instead of `source`.
+    /// Whether to build on `optimal` with its wakeup trees instead of `source`.
     pub wakeup: bool,
     /// If several processes can run, the last by name runs first.
     pub last_first: bool,
@@ -115,7 +118,7 @@ impl Variant {
     };
 }
 
-/// The differences from [`Variant::BEST`], as flags.
+/// Prints the differences from [`Variant::BEST`], as flags.
 impl std::fmt::Display for Variant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let flags = [
@@ -144,7 +147,7 @@ pub(crate) struct Context<S, B> {
     made: Vec<SequenceStep>,
     /// Number of events of the run with a false `assume`.
     discards: usize,
-    /// The last state has been met, or can be reached from one that has.
+    /// Whether the last state has been met or can be reached from a state that has been met.
     known: bool,
     /// The positions of the sequence that is being made, kept to reuse the allocation.
     places: Vec<usize>,
@@ -189,7 +192,7 @@ impl<S: Set, B: Base<S>> Context<S, B> {
         self.base.leave(event);
     }
 
-    /// Adds processes to backtrack sets because of the steps that could follow where a run is cut.
+    /// Adds processes to backtrack sets because of the steps that could follow a cut.
     #[inline(never)]
     fn futures(&mut self, program: &impl Execution) {
         // Nothing is run from the last state.
@@ -241,8 +244,8 @@ impl<S: Set, B: Base<S>> Context<S, B> {
     }
 
     fn start_sequence(&mut self, first: usize, last: usize) {
-        // Line 12 of the paper: a sequence whose first step is not made from there any more is not
-        // needed.
+        // Line 12 of the paper: a sequence is not needed if its first step will not be made from
+        // there again.
         if self.base.is_tried(first, self.made[last].process) {
             return;
         }
@@ -279,36 +282,36 @@ impl<S: Set, B: Base<S>> Context<S, B> {
         }
     }
 
-    /// Visits the states where sequences were suspended, and the starts of those whose states must
-    /// be compared, to find out whether the last state is known. Returns the number of steps that
-    /// it took.
+    /// Visits the states where sequences were suspended, and the starts of the sequences whose
+    /// states must be compared, to find out whether the last state is known. Returns the number of
+    /// steps made.
     #[inline(never)]
-    fn look_closer<E: Semantics>(&mut self, program: &mut E) -> u64 {
+    fn check_suspended<E: Semantics>(&mut self, program: &mut E) -> u64 {
         let (here, now) = (self.made.len(), self.meter.sum());
         let state = (!program.sums_say_all()).then(|| program.state());
         let mut trip = Trip::new(program, &mut self.meter);
-        let doubts = self.sequences.doubts();
-        for &doubt in &doubts {
+        let resumable = self.sequences.resumable();
+        for &suspended in &resumable {
             if self.known || trip.is_long() {
                 break;
             }
-            trip.visit(&self.made, doubt.since);
+            trip.visit(&self.made, suspended.since);
             let before = trip.sum();
-            let there = trip.make_all(self.sequences.left(doubt.sequence))
+            let there = trip.make_all(self.sequences.left(suspended.sequence))
                 && self
                     .sequences
-                    .expects(doubt.sequence, trip.sum().without(before))
-                && trip.make_all(&self.made[doubt.since..here - 1]);
+                    .expects(suspended.sequence, trip.sum().without(before))
+                && trip.make_all(&self.made[suspended.since..here - 1]);
             let sum = trip.sum();
-            trip.back_to(doubt.since);
-            if there && self.sequences.go_on(doubt, sum.without(now)) {
+            trip.back_to(suspended.since);
+            if there && self.sequences.resume(suspended, sum.without(now)) {
                 self.known |= sum == now;
             }
-            if doubt.sequence.length() == 1 && !self.known {
-                self.sequences.ended_unlike(doubt.sequence);
+            if suspended.sequence.length() == 1 && !self.known {
+                self.sequences.record_mismatch(suspended.sequence);
             }
         }
-        self.sequences.no_doubts(doubts);
+        self.sequences.clear_resumable(resumable);
         if let Some(state) = state.filter(|_| !self.known) {
             self.known = covered(&mut self.sequences, &mut trip, &self.made, &state);
         }
@@ -316,7 +319,7 @@ impl<S: Set, B: Base<S>> Context<S, B> {
     }
 
     /// Returns a process whose step ends a sequence and is independent of everything that other
-    /// processes could ever do: no other process needs to be run here.
+    /// processes could ever do. Then no other process needs to be run here.
     #[inline(never)]
     fn anticipated(&mut self, program: &impl Execution) -> Option<ProcessId> {
         let depth = program.events().len();
@@ -338,8 +341,8 @@ impl<S: Set, B: Base<S>> Context<S, B> {
     }
 }
 
-/// Whether the next step of a process is independent of everything that others could ever do. The
-/// claims are kept to reuse the allocation.
+/// Whether the next step of a process is independent of everything that others could ever do.
+/// `claims` is passed to reuse its allocation.
 fn is_alone(
     program: &impl Execution,
     process: ProcessId,
@@ -366,7 +369,7 @@ fn covered<E: Semantics>(
     made: &[SequenceStep],
     state: &E::State,
 ) -> bool {
-    for one in sequences.unlike() {
+    for one in sequences.mismatched() {
         let home = sequences.home(one);
         if trip.is_long() || made.len() - home > trip::LONG as usize {
             return false;
@@ -422,15 +425,15 @@ impl<E: Semantics, S: Set, B: Base<S>> Policy<E> for Context<S, B> {
         if self.overflowed() || self.known || self.discards > 0 {
             return 0;
         }
-        let doubts = self.sequences.has_doubts();
-        let steps = if doubts || !program.sums_say_all() && self.sequences.has_unlike() {
-            self.look_closer(program)
+        let resumable = self.sequences.has_resumable();
+        let steps = if resumable || !program.sums_say_all() && self.sequences.has_mismatched() {
+            self.check_suspended(program)
         } else {
             0
         };
         // No state follows the end of a run, so no sequences are handed down.
         let depth = self.made.len();
-        if !self.known && self.sequences.can_hand_down() && self.base.goes_on() {
+        if !self.known && self.sequences.can_hand_down() && self.base.can_continue() {
             let made = SummedStep {
                 event: &program.events()[depth - 1],
                 claims: self.made[depth - 1].claims,
@@ -452,7 +455,7 @@ impl<E: Semantics, S: Set, B: Base<S>> Policy<E> for Context<S, B> {
             ..
         } = self.variant;
         self.wants.settle(program, &mut self.base);
-        // A cut that cannot be anticipated at once cannot be anticipated later: sequences that
+        // A cut that cannot be anticipated immediately cannot be anticipated later: sequences that
         // start from here have at least two steps.
         if anticipate
             && self.base.is_fresh()
@@ -463,7 +466,7 @@ impl<E: Semantics, S: Set, B: Base<S>> Policy<E> for Context<S, B> {
         }
         let place = |at: usize| if last_first { usize::MAX - at } else { at };
         let base = &mut self.base;
-        if guide && self.sequences.lead_on() && base.is_contested() {
+        if guide && self.sequences.may_continue() && base.is_contested() {
             self.sequences.shortest(&mut self.lengths);
             let length = |process| self.lengths.get(process);
             base.next(program, outcomes, Some(&|at, p| (length(p), place(at))))

@@ -1,7 +1,7 @@
 //! Context-sensitive DPOR exactly as printed, which loses states: errata E1.
 //!
-//! The paper's Algorithm 1, on top of `source`, to show what goes wrong: the last step of a sleep
-//! sequence is never made, so its races, and those of the steps after it, are never seen.
+//! Implements the paper's Algorithm 1, on top of `source`, to show its error: the last step of a
+//! sleep sequence is never made, so its races, and those of the steps after it, are never found.
 //!
 //! | paper | here |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | guiding with sleep sequences (section 5.3) | `next`: [`shortest`] |
 //! | M (Table 2) | `most_stored`: one state for each sequence, where it starts |
 //!
-//! CDPOR1 of Table 2 has neither optimisation, CDPOR2 the first, CDPOR3 both.
+//! In Table 2, CDPOR1 has neither optimisation, CDPOR2 has the first, and CDPOR3 has both.
 //!
 //! Lines 11 to 14 are outside the `if` of line 9, as Example 1 needs. The paper has no locks,
 //! guards or `choose`: they are treated as in `source`.
@@ -46,7 +46,7 @@ pub(crate) struct Printed<S> {
     ending: Vec<Vec<ProcessId>>,
     /// For each state of the run, the number of sequences that start there.
     added: Vec<usize>,
-    /// Their sum.
+    /// The number of sequences that start in the states of the run.
     stored: usize,
     most_stored: usize,
     claims: Claims,
@@ -71,14 +71,14 @@ impl<S: Set> Printed<S> {
         }
     }
 
-    /// Whether all runs from here are cut sooner or later: the last step of a sequence sleeps, and
+    /// Whether every run from here is cut at some point: the last step of a sequence sleeps, and
     /// nothing that other processes may still do depends on it.
     fn is_cut(&mut self, program: &impl Execution) -> bool {
         let mut ending = self.ending.last().into_iter().flatten();
         ending.any(|&last| is_alone(program, last, &mut self.claims, &mut self.future))
     }
 
-    /// Lines 15 and 16, for the sequences of the state before. A sequence with one step left is a
+    /// Lines 15 and 16, for the sequences of the previous state. A sequence with one step left is a
     /// sleeping process.
     fn sleep_after(&self, event: &Event) -> Vec<Vec<SequenceStep>> {
         let before = self.sleep.last().into_iter().flatten();
@@ -179,7 +179,8 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
         }
         let now = self.meter.sum();
         let mut trip = Trip::new(program, &mut self.meter);
-        // Backwards, so that the path to each is a part of the path to the one before.
+        // In reverse order, so that the path to each state is a prefix of the path to the previous
+        // one.
         for (first, sequence) in wanted.into_iter().rev() {
             trip.back_to(first);
             let equal = trip.make_all(&sequence) && trip.sum() == now;

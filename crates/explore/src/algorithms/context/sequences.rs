@@ -1,16 +1,18 @@
-//! Sleep sequences: steps that lead from a state to one whose future is known already.
+//! Sleep sequences: steps that lead from a state to a state whose future is already known.
 //!
 //! A sequence belongs to the state that it starts from (its *home*), and is handed down to the
-//! states after it. If a step of the sequence is made, it is removed from the sequence. If another
-//! step is made that is independent of all remaining steps, it adds the same amount to the expected
-//! final sum as to the current sum. Any other step *suspends* the sequence: when it continues, the
-//! expected sum is computed by making the rest of the sequence first, and then the steps since.
+//! states after it. If a step of the sequence is made, it is removed from the sequence. If a step
+//! outside the sequence is made and is independent of all remaining steps, it adds the same amount
+//! to the expected final sum as to the current sum. Any other step *suspends* the sequence: when it
+//! continues, the expected sum is computed by making the rest of the sequence first and then the
+//! steps made since the suspension.
 //!
-//! The order of the steps does not matter, only that all of them have been made and which state
-//! they lead to. So a sequence is a set of steps, with an order in which they can be tried.
+//! The order of the steps does not matter. It matters only that all of them have been made and
+//! which state they lead to. So a sequence is a set of steps, with an order in which they can be
+//! tried.
 //!
-//! Only the difference between the expected sum and the current one is stored: then an independent
-//! step does not change a sequence, and most sequences are handed down unchanged.
+//! Only the difference between the expected sum and the current one is stored. Then an independent
+//! step does not change a sequence, so most sequences are handed down unchanged.
 
 use std::ops::Range;
 
@@ -19,11 +21,12 @@ use smallvec::SmallVec;
 
 use crate::relations::catalogue::{Catalogue, single};
 
-/// Longer sequences are not kept, because they are unlikely to be followed to the end.
+/// Longer sequences are discarded, because they are unlikely to be followed to the end.
 pub(super) const MOST_STEPS: usize = 64;
-/// Limit on the sequences that start from a state.
+/// Limit on the number of sequences that start from one state.
 const MOST_SEQUENCES: usize = 256;
-/// A sequence is dropped if it is suspended for more steps than this, or has more steps left.
+/// A sequence is discarded if it is suspended for more steps than this, or if more steps of it
+/// remain.
 const MOST_AHEAD: u32 = 32;
 
 /// A step of a sequence.
@@ -57,15 +60,15 @@ impl SequenceStep {
     }
 }
 
-/// A sequence that starts from a state.
+/// A sequence that starts from a state of the path.
 #[derive(Debug, Default)]
 struct Sequence {
     /// The depth of that state.
     home: usize,
     steps: Vec<SequenceStep>,
-    /// For each step, its position in the run that it was made in.
+    /// For each step, its position in the run in which the sequence was found.
     places: Vec<usize>,
-    /// The sequence with all of its steps left.
+    /// The sequence with all of its steps remaining.
     whole: Followed,
     /// Whether the states themselves have been compared, and differed.
     compared: bool,
@@ -76,12 +79,12 @@ struct Sequence {
 pub(super) struct Followed {
     /// The number of the sequence.
     number: u32,
-    /// The depth of the state from which the sequence was suspended, because a step was made that
-    /// it depends on; `NEVER` if it is not suspended.
+    /// The depth of the state from which the sequence is suspended, because a step was made that it
+    /// depends on; `NEVER` if it is not suspended.
     since: u32,
-    /// The steps that are left, as bits.
+    /// The remaining steps, as bits.
     left: u64,
-    /// Number of steps that are left.
+    /// Number of remaining steps.
     length: u32,
     /// The process of the first remaining step.
     first: ProcessId,
@@ -119,14 +122,14 @@ impl Followed {
         self.length
     }
 
-    /// Whether it is not suspended, or only for a few steps, when the search leaves a state of this
-    /// depth.
+    /// Whether the sequence is not suspended, or suspended only for a few steps, when the search
+    /// leaves a state of depth `from`.
     #[inline]
     fn is_worth_while(&self, from: usize) -> bool {
         self.since == NEVER || self.length + (from as u32 - self.since) < MOST_AHEAD
     }
 
-    /// Sets the steps that are left.
+    /// Sets the remaining steps.
     #[inline]
     fn leave(&mut self, left: u64, steps: &[SequenceStep]) {
         self.left = left;
@@ -168,10 +171,10 @@ pub(super) struct SummedStep<'a> {
 pub(super) struct Sequences {
     /// All sequences, by number.
     all: Vec<Sequence>,
-    /// Numbers that can be reused.
+    /// Free numbers for new sequences.
     free: Vec<u32>,
     /// For each number, whether the sequence led to an unexpected state, because the order of its
-    /// steps matters here.
+    /// steps matters in this program.
     useless: Vec<bool>,
     /// For each state, the sequences that start from it.
     homes: Vec<Vec<u32>>,
@@ -179,11 +182,11 @@ pub(super) struct Sequences {
     followed: Vec<Followed>,
     /// For each state, the index of its first sequence in `followed`.
     starts: Vec<usize>,
-    doubts: Vec<SuspendedSequence>,
-    /// The doubted sequences that continue.
-    went_on: Vec<Followed>,
+    resumable: Vec<SuspendedSequence>,
+    /// The suspended sequences that the last step has continued.
+    continued: Vec<Followed>,
     /// The sequences that the last step completed in a state with an unexpected sum.
-    unlike: Vec<Followed>,
+    mismatched: Vec<Followed>,
     /// Whether a sequence handed down to the last state may have a single step left.
     single: bool,
     most: usize,
@@ -203,9 +206,9 @@ impl Sequences {
         if self.homes.len() < self.starts.len() {
             self.homes.push(Vec::new());
         }
-        self.doubts.clear();
-        self.went_on.clear();
-        self.unlike.clear();
+        self.resumable.clear();
+        self.continued.clear();
+        self.mismatched.clear();
         self.single = false;
     }
 
@@ -227,7 +230,7 @@ impl Sequences {
     }
 
     /// Enters the state that a step has led to. Returns whether the step has ended a sequence in
-    /// the expected state. Nothing is handed down yet.
+    /// the expected state. Does not hand down sequences.
     #[inline]
     pub fn follow(&mut self, made: SummedStep<'_>) -> bool {
         self.enter();
@@ -254,41 +257,41 @@ impl Sequences {
         self.starts[last - 1]..self.starts[last]
     }
 
-    /// Whether the last step completes a sequence as expected. A suspended sequence is added to the
-    /// doubts.
-    fn ends(&mut self, one: Followed, made: SummedStep<'_>) -> bool {
-        let steps = &self.all[one.number as usize].steps;
-        let mine = next_of(made.event.process, &one, steps);
+    /// Whether the last step completes a sequence as expected. A suspended sequence is added to
+    /// `resumable`.
+    fn ends(&mut self, followed: Followed, made: SummedStep<'_>) -> bool {
+        let steps = &self.all[followed.number as usize].steps;
+        let mine = next_of(made.event.process, &followed, steps);
         let Some(at) = mine.filter(|&at| steps[at as usize].is(made.event, made.claims)) else {
             return false;
         };
-        if self.useless[one.number as usize] {
+        if self.useless[followed.number as usize] {
             return false;
         }
-        if one.since != NEVER {
-            self.doubts.push(SuspendedSequence {
-                sequence: one,
-                since: one.since as usize,
+        if followed.since != NEVER {
+            self.resumable.push(SuspendedSequence {
+                sequence: followed,
+                since: followed.since as usize,
                 made: at,
             });
             return false;
         }
-        let known = one.length == 1 && self.expects(one, made.adds);
-        if one.length == 1 && !known {
-            self.ended_unlike(one);
+        let known = followed.length == 1 && self.expects(followed, made.adds);
+        if followed.length == 1 && !known {
+            self.record_mismatch(followed);
         }
         known
     }
 
-    /// Whether there is anything to hand down to the last state.
+    /// Whether sequences must be handed down to the last state.
     #[inline]
     pub fn can_hand_down(&self) -> bool {
         let from = self.starts.len() - 2;
         !self.handed().is_empty() || !self.homes[from].is_empty()
     }
 
-    /// Hands the sequences of the state before the last down to the last one. The doubted sequences
-    /// that continue come after them.
+    /// Hands the sequences of the state before the last down to the last one. The suspended
+    /// sequences that have continued come after them.
     pub fn hand_down(&mut self, made: SummedStep<'_>, catalogue: &Catalogue) {
         let from = self.starts.len() - 2;
         let mine = bit(made.event.process);
@@ -297,19 +300,19 @@ impl Sequences {
         self.followed.extend_from_within(self.handed());
         let mut kept = start;
         for at in start..self.followed.len() {
-            let one = &self.followed[at];
-            if self.useless[one.number as usize] {
+            let followed = &self.followed[at];
+            if self.useless[followed.number as usize] {
                 continue;
             }
-            if one.since == NEVER || one.processes & mine != 0 {
-                let Some(one) = self.next(*one, made, catalogue) else {
+            if followed.since == NEVER || followed.processes & mine != 0 {
+                let Some(followed) = self.next(*followed, made, catalogue) else {
                     continue;
                 };
-                self.followed[kept] = one;
-            } else if !one.is_worth_while(from) {
+                self.followed[kept] = followed;
+            } else if !followed.is_worth_while(from) {
                 continue;
             } else if kept < at {
-                self.followed[kept] = *one;
+                self.followed[kept] = *followed;
             }
             self.single |= self.followed[kept].length == 1;
             kept += 1;
@@ -318,122 +321,122 @@ impl Sequences {
         for at in 0..self.homes[from].len() {
             let number = self.homes[from][at] as usize;
             if !self.useless[number]
-                && let Some(one) = self.next(self.all[number].whole, made, catalogue)
+                && let Some(followed) = self.next(self.all[number].whole, made, catalogue)
             {
-                self.push(one);
+                self.push(followed);
             }
         }
-        for at in 0..self.went_on.len() {
-            self.push(self.went_on[at]);
+        for at in 0..self.continued.len() {
+            self.push(self.continued[at]);
         }
     }
 
-    fn push(&mut self, one: Followed) {
-        self.single |= one.length == 1;
-        self.followed.push(one);
+    fn push(&mut self, followed: Followed) {
+        self.single |= followed.length == 1;
+        self.followed.push(followed);
     }
 
-    /// Returns the sequence after the last step, if anything is left of it.
+    /// Returns the sequence after the last step, if any step of it remains.
     fn next(
         &self,
-        mut one: Followed,
+        mut followed: Followed,
         made: SummedStep<'_>,
         catalogue: &Catalogue,
     ) -> Option<Followed> {
         let Event {
             process, claims, ..
         } = made.event;
-        let steps = &self.all[one.number as usize].steps;
-        if one.processes & bit(*process) != 0
-            && let Some(at) = next_of(*process, &one, steps)
+        let steps = &self.all[followed.number as usize].steps;
+        if followed.processes & bit(*process) != 0
+            && let Some(at) = next_of(*process, &followed, steps)
         {
-            // A suspended sequence is in the doubts.
-            let goes_on = one.since == NEVER
-                && one.length > 1
+            // A suspended sequence is in `resumable`.
+            let can_continue = followed.since == NEVER
+                && followed.length > 1
                 && steps[at as usize].is(made.event, made.claims);
-            one.leave(one.left & !(1 << at), steps);
-            one.adds = one.adds.without(made.adds);
-            return goes_on.then_some(one);
+            followed.leave(followed.left & !(1 << at), steps);
+            followed.adds = followed.adds.without(made.adds);
+            return can_continue.then_some(followed);
         }
         let from = self.starts.len() - 2;
-        if one.since == NEVER && conflict(&one, steps, claims, catalogue) {
-            one.since = from as u32;
+        if followed.since == NEVER && conflict(&followed, steps, claims, catalogue) {
+            followed.since = from as u32;
         }
-        one.is_worth_while(from).then_some(one)
+        followed.is_worth_while(from).then_some(followed)
     }
 
     /// Returns the suspended sequences that the last step continues: first those that it completes,
     /// then those that were suspended last.
-    pub fn doubts(&mut self) -> Vec<SuspendedSequence> {
-        let mut doubts = std::mem::take(&mut self.doubts);
-        doubts.sort_by_key(|doubt| {
-            let ends = doubt.sequence.length == 1;
-            (!ends, std::cmp::Reverse(doubt.since))
+    pub fn resumable(&mut self) -> Vec<SuspendedSequence> {
+        let mut resumable = std::mem::take(&mut self.resumable);
+        resumable.sort_by_key(|suspended| {
+            let ends = suspended.sequence.length == 1;
+            (!ends, std::cmp::Reverse(suspended.since))
         });
-        doubts
+        resumable
     }
 
-    /// Clears the doubts after they have been examined.
-    pub fn no_doubts(&mut self, mut doubts: Vec<SuspendedSequence>) {
-        doubts.clear();
-        self.doubts = doubts;
+    /// Clears the suspended sequences after they have been examined.
+    pub fn clear_resumable(&mut self, mut resumable: Vec<SuspendedSequence>) {
+        resumable.clear();
+        self.resumable = resumable;
     }
 
-    pub fn has_doubts(&self) -> bool {
-        !self.doubts.is_empty()
+    pub fn has_resumable(&self) -> bool {
+        !self.resumable.is_empty()
     }
 
-    /// Returns the remaining steps of a sequence, in an order in which they can be tried.
-    pub fn left(&self, one: Followed) -> impl Iterator<Item = &SequenceStep> {
-        let steps = self.all[one.number as usize].steps.iter().enumerate();
+    /// Returns the remaining steps of a sequence, in a possible order.
+    pub fn left(&self, followed: Followed) -> impl Iterator<Item = &SequenceStep> {
+        let steps = self.all[followed.number as usize].steps.iter().enumerate();
         steps
-            .filter(move |(at, _)| one.left >> at & 1 == 1)
+            .filter(move |(at, _)| followed.left >> at & 1 == 1)
             .map(|(_, step)| step)
     }
 
-    /// Whether the remaining steps add as much as when they were made. If not, the sequence is not
-    /// tried again.
-    pub fn expects(&mut self, one: Followed, adds: Fingerprint) -> bool {
-        self.useless[one.number as usize] |= one.adds != adds;
-        one.adds == adds
+    /// Whether the remaining steps add as much as when the sequence was found. If not, the sequence
+    /// is not tried again.
+    pub fn expects(&mut self, followed: Followed, adds: Fingerprint) -> bool {
+        self.useless[followed.number as usize] |= followed.adds != adds;
+        followed.adds == adds
     }
 
     /// Records that a sequence was completed in a state with an unexpected sum.
-    pub fn ended_unlike(&mut self, one: Followed) {
-        if !self.all[one.number as usize].compared {
-            self.unlike.push(one);
+    pub fn record_mismatch(&mut self, followed: Followed) {
+        if !self.all[followed.number as usize].compared {
+            self.mismatched.push(followed);
         }
     }
 
-    pub fn has_unlike(&self) -> bool {
-        !self.unlike.is_empty()
+    pub fn has_mismatched(&self) -> bool {
+        !self.mismatched.is_empty()
     }
 
     /// Returns the sequences that the last step completed in a state with an unexpected sum, and
     /// that may still lead to the expected state.
-    pub fn unlike(&mut self) -> Vec<Followed> {
-        std::mem::take(&mut self.unlike)
+    pub fn mismatched(&mut self) -> Vec<Followed> {
+        std::mem::take(&mut self.mismatched)
     }
 
     /// Returns the depth of the state that a sequence starts from.
-    pub fn home(&self, one: Followed) -> usize {
-        self.all[one.number as usize].home
+    pub fn home(&self, followed: Followed) -> usize {
+        self.all[followed.number as usize].home
     }
 
-    /// Notes the comparison of the states at the end of a sequence.
-    pub fn compared(&mut self, one: Followed, equal: bool) {
-        self.useless[one.number as usize] = !equal;
-        self.all[one.number as usize].compared = !equal;
+    /// Records the comparison of the states at the end of a sequence.
+    pub fn compared(&mut self, followed: Followed, equal: bool) {
+        self.useless[followed.number as usize] = !equal;
+        self.all[followed.number as usize].compared = !equal;
     }
 
     /// Returns the steps since the home of a completed sequence: first the steps of the sequence,
     /// in the order of the run in which it was found, then the other steps.
     pub fn as_found<'a>(
         &'a self,
-        one: Followed,
+        followed: Followed,
         since: &'a [SequenceStep],
     ) -> Vec<&'a SequenceStep> {
-        let Sequence { steps, places, .. } = &self.all[one.number as usize];
+        let Sequence { steps, places, .. } = &self.all[followed.number as usize];
         let mut own: Vec<usize> = (0..steps.len()).collect();
         own.sort_unstable_by_key(|&at| places[at]);
         let own = own.into_iter().map(|at| &steps[at]);
@@ -448,20 +451,20 @@ impl Sequences {
 
     /// Continues a sequence with the step that was made; the remaining steps add `adds` to the sum.
     /// Returns whether the sequence is completed.
-    pub fn go_on(&mut self, doubt: SuspendedSequence, adds: Fingerprint) -> bool {
-        let mut one = doubt.sequence;
-        let steps = &self.all[one.number as usize].steps;
-        one.leave(one.left & !(1 << doubt.made), steps);
-        one.adds = adds;
-        one.since = NEVER;
-        if one.left != 0 {
-            self.went_on.push(one);
+    pub fn resume(&mut self, suspended: SuspendedSequence, adds: Fingerprint) -> bool {
+        let mut followed = suspended.sequence;
+        let steps = &self.all[followed.number as usize].steps;
+        followed.leave(followed.left & !(1 << suspended.made), steps);
+        followed.adds = adds;
+        followed.since = NEVER;
+        if followed.left != 0 {
+            self.continued.push(followed);
         }
-        one.left == 0
+        followed.left == 0
     }
 
-    /// Adds a sequence that starts from a state of the path and adds `adds` to its sum, unless it
-    /// is known. It consists of the steps at some positions of the run.
+    /// Adds a sequence that starts from a state of the path and adds `adds` to its sum, unless the
+    /// sequence is known. It consists of the steps at `places` of the run.
     pub fn add(&mut self, home: usize, places: &[usize], run: &[SequenceStep], adds: Fingerprint) {
         let here = &mut self.homes[home];
         let steps = places.iter().map(|&at| &run[at]);
@@ -479,20 +482,20 @@ impl Sequences {
         });
         here.push(number);
         self.useless[number as usize] = false;
-        let one = &mut self.all[number as usize];
-        (one.home, one.compared) = (home, false);
-        one.steps.clear();
-        one.steps.extend(steps.cloned());
-        one.places.clear();
-        one.places.extend_from_slice(places);
-        (one.whole.number, one.whole.adds) = (number, adds);
+        let followed = &mut self.all[number as usize];
+        (followed.home, followed.compared) = (home, false);
+        followed.steps.clear();
+        followed.steps.extend(steps.cloned());
+        followed.places.clear();
+        followed.places.extend_from_slice(places);
+        (followed.whole.number, followed.whole.adds) = (number, adds);
         let all = u64::MAX >> (MOST_STEPS - places.len());
-        one.whole.leave(all, &one.steps);
+        followed.whole.leave(all, &followed.steps);
         self.most = self.most.max(self.all.len() - self.free.len());
     }
 
     /// Whether any sequence may continue from the last state.
-    pub fn lead_on(&self) -> bool {
+    pub fn may_continue(&self) -> bool {
         let depth = self.starts.len() - 1;
         self.followed.len() > self.starts[depth] || !self.homes[depth].is_empty()
     }
@@ -507,9 +510,11 @@ impl Sequences {
     /// Returns the processes whose next step would end a sequence.
     pub fn ending(&self) -> impl Iterator<Item = ProcessId> {
         let start = self.starts[self.starts.len() - 1];
-        let singles = self.followed[start..].iter().filter(|one| one.length == 1);
-        let useful = singles.filter(|one| !self.useless[one.number as usize]);
-        useful.map(|one| one.first)
+        let singles = self.followed[start..]
+            .iter()
+            .filter(|followed| followed.length == 1);
+        let useful = singles.filter(|followed| !self.useless[followed.number as usize]);
+        useful.map(|followed| followed.first)
     }
 
     /// For each process, returns the length of the shortest sequence that its step continues from
@@ -517,9 +522,9 @@ impl Sequences {
     pub fn shortest(&self, lengths: &mut ProcessLengths) {
         lengths.clear();
         let depth = self.starts.len() - 1;
-        for one in &self.followed[self.starts[depth]..] {
-            if !self.useless[one.number as usize] {
-                lengths.add(one.first, one.length);
+        for followed in &self.followed[self.starts[depth]..] {
+            if !self.useless[followed.number as usize] {
+                lengths.add(followed.first, followed.length);
             }
         }
         for &number in &self.homes[depth] {
@@ -533,8 +538,8 @@ impl Sequences {
 
 /// Returns the first remaining step of a process in a sequence.
 #[inline]
-fn next_of(process: ProcessId, one: &Followed, steps: &[SequenceStep]) -> Option<u32> {
-    let mut left = one.left;
+fn next_of(process: ProcessId, followed: &Followed, steps: &[SequenceStep]) -> Option<u32> {
+    let mut left = followed.left;
     while left != 0 {
         let at = left.trailing_zeros();
         if steps[at as usize].process == process {
@@ -548,13 +553,13 @@ fn next_of(process: ProcessId, one: &Followed, steps: &[SequenceStep]) -> Option
 /// Whether a remaining step of a sequence conflicts with these claims.
 #[inline]
 fn conflict(
-    one: &Followed,
+    followed: &Followed,
     steps: &[SequenceStep],
     claims: &Claims,
     catalogue: &Catalogue,
 ) -> bool {
     let number = single(claims);
-    let mut left = one.left;
+    let mut left = followed.left;
     while left != 0 {
         let step = &steps[left.trailing_zeros() as usize];
         if catalogue.conflict(step.claims, number, claims) {
@@ -595,7 +600,7 @@ impl ProcessLengths {
         *round = self.round;
     }
 
-    /// Returns the length for a process; the greatest number if it has none.
+    /// Returns the length for a process; the greatest number if the process has no length.
     pub fn get(&self, process: ProcessId) -> u32 {
         let known = self.all.get(process.index());
         let known = known.filter(|(round, _)| *round == self.round);

@@ -1,18 +1,18 @@
-//! Trips: steps made to see where they lead, and then taken back.
+//! Trips: steps that are made to find out which state they lead to, and then taken back.
 
 use mazurka_core::{Event, Fingerprint, MishapKind, Semantics};
 
 use super::sequences::SequenceStep;
 use crate::algorithms::meter::Meter;
 
-/// Limit on the steps of a trip; longer ones are not worth their cost.
+/// Limit on the steps of a trip; longer trips are not worth their cost.
 pub(super) const LONG: u64 = 64;
 
-/// A program on a trip away from its run.
+/// A program on a trip away from the current run.
 pub(super) struct Trip<'a, E> {
     program: &'a mut E,
     meter: &'a mut Meter,
-    /// Number of steps of the run.
+    /// Number of steps of the current run.
     run: usize,
     /// The depth of the state at which the trip left the run.
     at: usize,
@@ -22,7 +22,7 @@ pub(super) struct Trip<'a, E> {
 impl<'a, E: Semantics> Trip<'a, E> {
     pub fn new(program: &'a mut E, meter: &'a mut Meter) -> Self {
         let run = meter.steps();
-        // The steps of a trip are taken back, and steps of the run are made again: none may be
+        // The steps of a trip are taken back, and steps of the run are repeated, so no step may be
         // broken off.
         program.break_off_long_steps(false);
         Self {
@@ -34,7 +34,7 @@ impl<'a, E: Semantics> Trip<'a, E> {
         }
     }
 
-    /// Goes back to a state of the run, at or before the one where the trip left it.
+    /// Goes back to a state of the run, at or before the state where the trip left it.
     pub fn back_to(&mut self, depth: usize) {
         self.program.back_to(depth);
         self.meter.back_to_run(self.run, self.at);

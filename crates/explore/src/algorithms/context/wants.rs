@@ -1,13 +1,13 @@
 //! The processes that must be run from a state because of the steps that could follow a cut.
 //!
-//! A run was cut where some process could still make a step that conflicts with an event d of the
-//! run. Let w be a run from the state E before d in which it makes that step, and let r be that
-//! process, or the process of E that starts it. The steps of w before that step are unknown, but
-//! the processes that can make the first of them are not. A set P of processes that contains r is
-//! *closed* if no process outside P may ever make a step that conflicts with the next step of a
+//! A run was cut in a state where some process could still make a step s that conflicts with an
+//! event d of the run. Let E be the state before d, let w be a run from E that ends with s, and let
+//! r be the process of s, or the process of E that starts it. The steps of w before s are unknown,
+//! but it is known which processes can make the first of them. A set P of processes that contains r
+//! is *closed* if no process outside P may ever make a step that conflicts with the next step of a
 //! process in P, and if a process in P that waits for a process waits for one in P (a stubborn set
 //! of Valmari's: LNCS 483, 1990, section 3). The first step of w by a process of P is then
-//! independent of all steps before it, and possible in E. So a process of P can begin w, and
+//! independent of all earlier steps of w, and possible in E. So a process of P can begin w, and
 //! running all of P from E is enough.
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, Status};
@@ -20,19 +20,19 @@ use crate::relations::set::Set;
 #[derive(Debug, Default)]
 pub(super) struct Wants {
     at: Vec<Vec<ProcessId>>,
-    /// The processes that are live in the state that is being settled.
+    /// The processes that are live in the state that `settle` works on.
     live: Vec<ProcessId>,
-    /// For each of them, everything that it may still do.
+    /// For each live process, everything that it may still do.
     futures: Vec<Claims>,
-    /// For each of them, whether it is in P.
+    /// For each live process, whether it is in P.
     closed: Vec<bool>,
-    /// The members of P that have not been closed yet, as indices into `live`.
+    /// The members of P whose conflicts have not been added yet, as indices into `live`.
     pending: Vec<usize>,
     claims: Claims,
 }
 
 impl Wants {
-    /// Enters the state of this depth.
+    /// Enters the state at this depth.
     pub fn enter(&mut self, depth: usize) {
         match self.at.get_mut(depth) {
             Some(here) => here.clear(),
@@ -40,7 +40,7 @@ impl Wants {
         }
     }
 
-    /// Notes that the future of a process conflicts with the event made from the state of that
+    /// Records that the future of a process conflicts with the event made from the state at a
     /// depth.
     pub fn add(&mut self, depth: usize, process: ProcessId) {
         let here = &mut self.at[depth];
@@ -49,13 +49,14 @@ impl Wants {
         }
     }
 
-    /// Whether processes were noted for the state of this depth since it was settled.
+    /// Whether processes were recorded for the state at this depth since it was settled.
     #[inline]
     pub fn has(&self, depth: usize) -> bool {
         !self.at[depth].is_empty()
     }
 
-    /// Adds the processes that must be run to the backtrack set of a state that the run is back in.
+    /// Adds the processes that must be run to the backtrack set of the state to which the run has
+    /// returned.
     #[inline]
     pub fn settle<S: Set>(&mut self, program: &impl Execution, base: &mut impl Base<S>) {
         if self.has(program.events().len()) {
@@ -81,7 +82,8 @@ impl Wants {
         self.at[depth].clear();
     }
 
-    /// Closes a set of processes; false if no closed set smaller than all processes is known.
+    /// Closes a set of processes. Returns false if the only known closed set consists of all
+    /// processes.
     fn close(&mut self, program: &impl Execution, roots: &[ProcessId]) -> bool {
         self.live.clear();
         self.closed.clear();
@@ -128,7 +130,7 @@ impl Wants {
         true
     }
 
-    /// Adds a process to the set; false if it is not live.
+    /// Adds a process to the set. Returns false if it is not live.
     fn insert(&mut self, process: Option<ProcessId>) -> bool {
         let number = process.and_then(|p| self.live.iter().position(|&live| live == p));
         let Some(number) = number else { return false };
@@ -139,7 +141,7 @@ impl Wants {
     }
 }
 
-/// Returns the process, or its nearest ancestor that has been started.
+/// Returns the process itself, or its nearest ancestor that has been started.
 fn there(program: &impl Execution, process: ProcessId) -> Option<ProcessId> {
     let unborn = |&p: &ProcessId| program.status(p) == Status::Unborn;
     let mut one = Some(process);

@@ -1,9 +1,9 @@
-//! `optimal` below context-sensitive DPOR: runs may be cut, and processes may have to be run
-//! because of what could follow a cut.
+//! `optimal` as the base of context-sensitive DPOR: runs may be cut, and processes may have to be
+//! run because of steps that could follow a cut.
 //!
-//! A step that could follow a cut is treated like a guarded step: the run does not show it, so a
-//! process that was run before it and conflicts with it covers only what starts with that process
-//! (`inherited`). docs/proofs/context.md says why this is enough.
+//! A step that could follow a cut is treated like a guarded step. The run does not contain the
+//! step, so a process that was run earlier and conflicts with it covers only the sequences that
+//! start with that process (`inherited`). docs/proofs/context.md proves that this is enough.
 
 use mazurka_core::{Event, Execution, ProcessId};
 
@@ -37,7 +37,7 @@ impl<S: Set> Optimal<S> {
         false
     }
 
-    /// Whether the last state has no wakeup tree and nothing has been run from it.
+    /// Whether the last state has no wakeup tree and no process was run from it.
     fn is_free(&self) -> bool {
         let last = self.nodes.last();
         last.is_some_and(|node| node.todo == FRESH && node.branches == NONE)
@@ -124,7 +124,7 @@ impl<S: Set> Base<S> for Optimal<S> {
         self.branch_out(program, who);
     }
 
-    fn goes_on(&self) -> bool {
+    fn can_continue(&self) -> bool {
         let last = self.nodes.len() - 1;
         self.nodes[last].branches != NONE || self.idle(last).next().is_some()
     }

@@ -8,15 +8,15 @@ use super::wakeup::{Key, NONE, NextStep};
 use super::{Initial, Optimal, Reversal};
 use crate::relations::set::{Set, for_each};
 
-/// The branch of a wakeup tree that ensures that v is explored.
+/// The branch of a wakeup tree that covers v.
 pub(super) enum Cover {
     /// This branch is a weak initial of v.
     Branch(u32, Initial),
-    /// No branch does: one has to be added after this one.
+    /// No branch covers v: a new branch must be added after this one.
     None { after: u32 },
 }
 
-/// A new branch while it grows: its first and its last node.
+/// A new branch while it is built: its first and its last node.
 struct Chain {
     top: u32,
     bottom: u32,
@@ -32,7 +32,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Returns the first of some siblings in a wakeup tree that v can start with.
+    /// Returns the first of some siblings in a wakeup tree with which v can start.
     #[inline(always)]
     pub(super) fn branch_for(&self, mut at: u32, v: &Reversal<S>) -> Cover {
         let mut after = NONE;
@@ -47,9 +47,9 @@ impl<S: Set> Optimal<S> {
         Cover::None { after }
     }
 
-    /// Inserts v below a branch that is a weak initial of it. `all`: whether v is still the whole
-    /// sequence. Only then may the branch be foreign to it, that is, not a step of v. If a part of
-    /// v is left and the branch is foreign, nothing is inserted and the result is false.
+    /// Inserts v below a branch that is a weak initial of it. `all` says whether v is still the
+    /// whole sequence. Only then may the branch be foreign to v, that is, not a step of v. If a
+    /// part of v is left and the branch is foreign, nothing is inserted and the result is false.
     pub(super) fn insert_below(
         &mut self,
         mut at: u32,
@@ -115,7 +115,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Makes a new branch for v: its events in their order, the reversed one last.
+    /// Creates a new branch for v: its events in order, the reversed event last.
     fn chain(&mut self, v: &Reversal<S>, run: &[Event]) -> u32 {
         let mut chain = Chain {
             top: NONE,

@@ -19,36 +19,37 @@
 //! - Races are analysed when a run is complete. An old race, both of whose events were in the
 //!   previous run, is analysed again only if one of the new events does not happen after its first
 //!   event: otherwise v is unchanged.
-//! - *Short sequences*: only the part of v that e' needs is used, as long as that decides. The
-//!   paper's argument only requires that no sleeping process and no earlier branch is a weak
-//!   initial of what is inserted, and everything that starts with v starts with the part. A weak
-//!   initial of the part that is one of its own steps is a weak initial of v too (all its
-//!   predecessors in v are in the part). One that is foreign to the part may conflict with the rest
-//!   of v, so then all of v is used. For a sleeping process it suffices to check the events that
-//!   come before its own or conflict with it ([`Optimal::leads`]).
+//! - *Short sequences*: only the part of v that e' needs is used, as long as this part decides the
+//!   question. The paper's argument requires only that no sleeping process and no earlier branch is
+//!   a weak initial of the inserted sequence, and every sequence that starts with v also starts
+//!   with this part. A weak initial of the part that is one of its own steps is a weak initial of v
+//!   too (all its predecessors in v are in the part). A weak initial that is foreign to the part
+//!   may conflict with the rest of v, so then all of v is used. For a sleeping process it suffices
+//!   to check the events that come before its own event or conflict with it ([`Optimal::leads`]).
 //! - *The next process* where no wakeup tree decides: see `preference`. The hints from the first
 //!   run can only change the order of the search: every ready process that is not asleep is tried
 //!   after the hints. So a run is blocked only if all its ready processes sleep, which the paper
 //!   excludes for programs without guards and outcomes; `leaf` asserts it.
 //! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its
 //!   program past only (its other predecessors came through the critical section that the reversal
-//!   removes). An acquisition that has to wait at the end of a run is a last event that is not
-//!   made.
-//! - *Guards* (errata E3): the run does not tell whether a guarded step is possible after a
+//!   removes). An acquisition that is still waiting at the end of a run is treated as a last event
+//!   that is not made.
+//! - *Guards* (errata E3): the run does not show whether a guarded step is possible after a
 //!   reversal. So at every event that conflicts with a guarded step, made or waiting, and is not in
 //!   its program past, all ready processes are tried. Sleep sets prevent that a trace is explored
-//!   twice, but some runs may end blocked; for programs without guards none does. Why this is
-//!   enough: let w be a run from E that is missed, p an explored step at E that is not a weak
+//!   twice, but some runs may end blocked; for programs without guards no run does. Why no run is
+//!   missed: let w be a run from E that is missed, p an explored step at E that is not a weak
 //!   initial of w, and q's step in w the first that depends on p. If that step is guarded, every
 //!   run through E·p contains it too, made or waiting, with p not in its program past, and E is
 //!   expanded. If it is not guarded, the paper's argument applies. This cover is by *true* initials
 //!   only. A sleeping process that is a rival of a guarded step, or that still sleeps where a
-//!   wakeup sequence ends (which never happens in the paper), is `inherited`: that v could come
-//!   after it proves nothing.
+//!   wakeup sequence ends (which never happens in the paper), is `inherited`: it proves nothing
+//!   that v could come after its step.
 //! - *Outcomes* of `choose`: a process is explored with all its outcomes, one after the other, and
 //!   then it sleeps. In a wakeup sequence a step keeps the outcomes that the rest of the sequence
-//!   depends on. The other outcomes are explored there too. If none of their steps wakes a sleeping
-//!   process, their run ends blocked: it was explored with the sleeping process first.
+//!   depends on. The other outcomes are explored in the same state. If none of their steps wakes a
+//!   sleeping process, their run ends blocked, because it was explored with the sleeping process
+//!   first.
 //! - Blocked runs are analysed for races too.
 //!
 //! Memory: the branches still to be explored, along one path.
@@ -71,12 +72,12 @@ use crate::relations::catalogue::Catalogue;
 use crate::relations::order::Order;
 use crate::relations::set::{Set, for_each, members};
 
-/// Why a step is a weak initial of v.
+/// The reason why a step is a weak initial of v.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Initial {
-    /// It is a step of v, and nothing in v has to come before it.
+    /// It is a step of v, and no other step of v must come before it.
     Own,
-    /// It is not a step of v, but conflicts with nothing in v.
+    /// It is not a step of v, but conflicts with no step of v.
     Foreign,
 }
 
@@ -84,7 +85,7 @@ enum Initial {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct SearchNode {
-    /// Index of its first sleeping process; the list ends where that of the next node starts.
+    /// Index of its first sleeping process; the list ends where the list of the next node starts.
     sleepers: u32,
     /// Index of its first ready process; kept only if there are guards.
     ready: u32,
@@ -94,7 +95,7 @@ struct SearchNode {
     active: Option<ProcessId>,
     /// The outcomes of the step that led here.
     key: Key,
-    /// The work left here besides the wakeup tree: some of the flags below.
+    /// The remaining work in this state besides the wakeup tree: some of the flags below.
     todo: u8,
     /// Whether the step that is being explored is a rival of a guarded step.
     rival: bool,
@@ -102,22 +103,22 @@ struct SearchNode {
     explored: u8,
 }
 
-/// Nothing has been run from the state yet.
+/// No process has been run from the state yet.
 const FRESH: u8 = 1;
-/// The process is to be run again, with the outcomes on top of `Optimal::again`.
+/// The process must be run again, with the outcomes on top of `Optimal::again`.
 const AGAIN: u8 = 2;
-/// All ready processes are to be tried.
+/// All ready processes must be tried.
 const EXPAND: u8 = 4;
 
 impl SearchNode {
-    /// Whether nothing more is to be run from here.
+    /// Whether no process remains to be run from here.
     #[inline]
     fn is_done(&self) -> bool {
         self.todo == 0 && self.branches == NONE
     }
 }
 
-/// The sequence v that reverses a race: positions, and the last one.
+/// The sequence v that reverses a race: the positions of its events, and the last of them.
 #[derive(Clone)]
 struct Reversal<S> {
     all: S,
@@ -135,13 +136,13 @@ pub(crate) struct Optimal<S> {
     /// The claims of sleeping processes and of branches.
     catalogue: Catalogue,
     outcomes: Vec<SmallVec<[i64; 1]>>,
-    /// The outcomes with which processes on the path are to be run next.
+    /// The outcomes with which processes on the path must be run next.
     again: Vec<SmallVec<[i64; 1]>>,
     /// Length of the common prefix of the current run and the last complete one.
     shared: usize,
-    /// The claims of the acquisition that was not made, while its race is analysed.
+    /// The claims of the waiting acquisition, while its race is analysed.
     waiting: u32,
-    /// The order of processes where nothing else decides; not known during the first run.
+    /// The order of processes where the algorithm leaves it open; not known during the first run.
     preference: Option<Preference>,
     /// The children of the branch that has just been taken.
     woken: u32,
@@ -252,7 +253,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Analyses the races of an event with earlier ones, or with some of these.
+    /// Analyses the races of an event with all earlier events, or with those in `with`.
     #[inline]
     fn races_of<const NOTES: bool>(&mut self, second: usize, with: Option<&S>, run: &[Event]) {
         let event = &self.order.events[second];
@@ -272,7 +273,7 @@ impl<S: Set> Optimal<S> {
         });
     }
 
-    /// Reverses a race, and notes whether that has added a branch.
+    /// Reverses a race, and records it if a branch was added.
     fn reverse_noting(&mut self, first: usize, second: RacingStep, run: &[Event]) {
         let last = match second {
             RacingStep::Event(at) => at,
@@ -286,7 +287,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Makes sure that runs are explored that reverse the race of an event with a later one.
+    /// Ensures that runs are explored that reverse the race of an event with a later one.
     #[inline(never)]
     fn reverse(&mut self, first: usize, last: usize, run: &[Event]) {
         let mut v = self.needed(first, last);
@@ -361,7 +362,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Learns from the first run which processes to run first.
+    /// Learns the preferred order of processes from the first run.
     fn rehearse(&mut self, program: &impl Execution) {
         let events = &self.order.events;
         let races = events.iter().flat_map(|second| {
@@ -556,7 +557,8 @@ impl<S: Set> Optimal<S> {
         NONE
     }
 
-    /// Estimates the progress as if no branches were added and all were equally large.
+    /// Estimates the finished fraction, assuming that no branches are added and that all are
+    /// equally large.
     fn share_done(&self) -> f64 {
         let (mut done, mut share) = (0.0, 1.0);
         for node in &self.nodes {
@@ -589,7 +591,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                 self.may_block |= !self.guards.is_empty() || program.has_conditions();
             }
             Some(event) => {
-                // One more position, for a step that is not made.
+                // One more position, for a waiting step.
                 self.overflow |= self.order.len() + 2 >= S::CAPACITY;
                 if self.overflow {
                     return;
@@ -674,7 +676,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         self.leave_to(program);
     }
 
-    /// Leaves states up to the last one from which more is to be explored.
+    /// Leaves states up to the last one from which more runs must be explored.
     #[inline(always)]
     fn leave_to(&mut self, program: &E) -> usize {
         let run = program.events();

@@ -7,18 +7,18 @@
 //! that release locks, that read what no other process changes, or that write what no other process
 //! touches.
 //!
-//! *An order, never a filter.* One run says nothing about the steps of a process in another one: a
-//! child that ends at once here may make steps there. So the first run only gives a list of hints.
-//! [`Preference::first`] tries these, and after the hints it tries every process. By this
-//! construction it returns `None` only if no process satisfies `can`, whatever the hints are; a
-//! test gives it empty hints and wrong hints.
+//! *An order, never a filter.* One run does not show the steps of a process in another run: a child
+//! that ends immediately in the first run may make steps in another. So the first run only gives a
+//! list of hints. [`Preference::first`] tries these, and after the hints it tries every process. By
+//! this construction it returns `None` only if no process satisfies `can`, whatever the hints are;
+//! a test gives it empty hints and wrong hints.
 
 use mazurka_core::{Access, AccessKind, Event, ProcessId, ProcessTable};
 
 /// Hints about which process to run first.
 #[derive(Debug, Default)]
 pub(crate) struct Preference {
-    /// Processes that race, each followed by those that it races with.
+    /// Processes that race, each followed by its racing partners.
     rivals: Vec<ProcessId>,
     /// For each process, whether it is among the rivals; false beyond the end.
     races: Vec<bool>,
@@ -80,7 +80,7 @@ fn free(run: &[Event]) -> Vec<bool> {
 }
 
 impl Preference {
-    /// Makes hints from a run and from the pairs of processes that race in it.
+    /// Creates hints from a run and from the pairs of processes that race in it.
     pub fn new(
         pairs: impl Iterator<Item = (ProcessId, ProcessId)>,
         processes: &ProcessTable,
@@ -127,7 +127,7 @@ impl Preference {
         }
     }
 
-    /// Returns the first process that can be run; none only if no process can.
+    /// Returns the first process that can be run, or `None` if no process can.
     #[inline(always)]
     pub fn first(
         &self,
@@ -164,7 +164,8 @@ impl Preference {
     }
 }
 
-/// Returns the first of all processes that can be run. Rarely reached, and then mostly finds none.
+/// Returns the first of all processes that can be run. Called rarely, and then usually there is
+/// none.
 #[cold]
 fn any(processes: &ProcessTable, can: impl Fn(ProcessId) -> bool) -> Option<ProcessId> {
     processes.in_order().iter().copied().find(|&p| can(p))
@@ -179,7 +180,7 @@ mod tests {
         let pairs = [(0, 3), (1, 4), (3, 0), (4, 5)];
         let pairs = pairs.into_iter().map(|(a, b)| (ProcessId(a), ProcessId(b)));
         let preference = Preference::new(pairs, &ProcessTable::new(6), &[]);
-        // One process more than the hints know.
+        // One more process than the hints cover.
         assert_eq!(order(&preference, 7), [2, 6, 0, 3, 1, 4, 5]);
     }
 
@@ -196,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_hints_are_every_process_gets_its_turn() {
-        // The run gives no hints about the six processes, or hints about one of them only.
-        let taught_nothing = Preference::new([].into_iter(), &ProcessTable::new(6), &[]);
-        assert_eq!(order(&taught_nothing, 6), [0, 1, 2, 3, 4, 5]);
+    fn every_process_gets_its_turn_whatever_the_hints_are() {
+        // The run gives no hints about the six processes, or hints about only one of them.
+        let without_hints = Preference::new([].into_iter(), &ProcessTable::new(6), &[]);
+        assert_eq!(order(&without_hints, 6), [0, 1, 2, 3, 4, 5]);
         let run = [Event::new(ProcessId(4), 0)];
         let one_moved = Preference::new([].into_iter(), &ProcessTable::new(6), &run);
         assert_eq!(order(&one_moved, 6), [4, 0, 1, 2, 3, 5]);

@@ -1,4 +1,5 @@
-//! Wakeup trees, all of a search in one arena: 20 bytes per node, and freed nodes are reused.
+//! Wakeup trees: all trees of a search in one arena. A node takes 20 bytes, and freed nodes are
+//! reused.
 
 use mazurka_core::ProcessId;
 
@@ -13,14 +14,14 @@ pub(crate) struct NextStep {
     pub claims: u32,
     /// In a wakeup tree: the outcomes that the branch is for.
     pub key: Key,
-    /// The process sleeps where the wakeup tree did not decide: see `optimal`.
+    /// Whether the process sleeps where the wakeup tree did not decide: see `optimal`.
     pub inherited: bool,
 }
 
-/// The absence of a node.
+/// The index that means no node.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A node of a wakeup tree: first child, next sibling.
+/// A node of a wakeup tree, with its first child and its next sibling.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Branch {
     pub step: NextStep,
@@ -64,7 +65,7 @@ impl Forest {
         at
     }
 
-    /// Frees a list of siblings and all below them.
+    /// Frees a list of siblings and all nodes below them.
     pub fn release_all(&mut self, mut at: u32) {
         while at != NONE {
             let Branch { child, sibling, .. } = self.nodes[at as usize];

@@ -29,8 +29,8 @@ impl SymbolicMachine {
         Self::with_cells(code, max_local, (logic, cells), patience, None)
     }
 
-    /// Returns the values of these variables in the current state, and the path that leads to it.
-    /// Omits names that the program does not have.
+    /// Returns the values of these variables in the current state, and the path that leads to it,
+    /// as a set. Omits names that the program does not have.
     pub fn values_of(&self, names: &[String]) -> Observed {
         let cells = names.iter().filter_map(|name| {
             let vars = &self.code.program.vars;
@@ -40,7 +40,7 @@ impl SymbolicMachine {
         });
         Observed {
             values: cells.flatten().copied().collect(),
-            path: self.state.path.clone(),
+            path: self.path_as_set().into_vec(),
         }
     }
 

@@ -6,7 +6,7 @@
 //! conditions have the same sum. Sums compare terms syntactically; if they differ, the solver may
 //! still find the states equal ([`Semantics::covers`]).
 
-use mazurka_core::{Fairness, Fingerprint, ProcessId, Semantics};
+use mazurka_core::{Execution, Fairness, Fingerprint, ProcessId, Semantics};
 use mazurka_smt::Term;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -18,6 +18,28 @@ use super::logic::Logic;
 use super::state::{SymbolicProcess, SymbolicState};
 
 impl SymbolicMachine {
+    /// Returns fingerprints of what is observed and of the path condition as a set. They are the
+    /// same in every machine for this program.
+    pub fn result_print(&self) -> (Fingerprint, Fingerprint) {
+        let observed = self.observation();
+        let logic = &mut *self.logic.borrow_mut();
+        let path = self.path_as_set().into_iter();
+        let conditions = path.map(|condition| logic.print(condition).then(1));
+        (
+            observed,
+            conditions.fold(Fingerprint::ZERO, Fingerprint::and),
+        )
+    }
+
+    /// Returns the conditions of the path, each once, in an order that does not depend on that of
+    /// the steps.
+    pub(super) fn path_as_set(&self) -> SmallVec<[Term; 32]> {
+        let mut path = SmallVec::from_slice(&self.state.path);
+        path.sort_unstable();
+        path.dedup();
+        path
+    }
+
     /// Returns the fingerprint of the data of a process that can matter later.
     fn process_fingerprint(
         &self,
@@ -120,10 +142,7 @@ impl Semantics for SymbolicMachine {
             };
         }
         // A loop that returns to its state decides the same condition again.
-        let mut path: SmallVec<[Term; 32]> = SmallVec::from_slice(&self.state.path);
-        path.sort_unstable();
-        path.dedup();
-        for condition in path {
+        for condition in self.path_as_set() {
             all = all.and(logic.print(condition).then(1));
         }
         for (at, process) in self.state.processes.iter().enumerate() {

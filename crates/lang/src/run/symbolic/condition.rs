@@ -17,9 +17,10 @@ impl From<Model> for Valuation {
 }
 
 impl SymbolicMachine {
-    /// Returns the condition under which the current run is possible.
+    /// Returns the condition under which the current run is possible: one term for all orders of
+    /// its steps.
     pub fn path_term(&self) -> Term {
-        let path = self.state.path.iter().copied();
+        let path = self.path_as_set();
         self.logic.borrow_mut().terms.all(path)
     }
 

@@ -42,6 +42,19 @@ pub struct Doubts {
     pub out_of_range: bool,
 }
 
+impl Doubts {
+    /// Adds the queries that another solver could not decide.
+    pub fn add(&mut self, more: &Doubts) {
+        let widths = self.within.into_iter().chain(more.within);
+        self.within = widths.min();
+        if self.undecided.is_none() {
+            self.undecided.clone_from(&more.undecided);
+        }
+        self.out_of_time |= more.out_of_time;
+        self.out_of_range |= more.out_of_range;
+    }
+}
+
 /// The terms of a machine, and the solver for them.
 pub(super) struct Logic {
     pub terms: Terms,
@@ -404,7 +417,8 @@ impl Logic {
         }
     }
 
-    /// Returns a fingerprint of a term that does not depend on the other terms.
+    /// Returns a fingerprint of a term that does not depend on the other terms. Terms may order the
+    /// sides of an equation or of a sum by their age; that makes no difference here.
     pub fn print(&mut self, term: Term) -> Fingerprint {
         if let Some(value) = self.known(term) {
             return Fingerprint::EMPTY.then(0).then(value as u64);
@@ -424,6 +438,11 @@ impl Logic {
     fn print_node(&self, term: Term) -> Fingerprint {
         let node = self.terms.node(term);
         let tag = |number: u64| Fingerprint::EMPTY.then(number);
+        let of = |part: Term| match self.known(part) {
+            Some(value) => Fingerprint::EMPTY.then(0).then(value as u64),
+            None => self.prints[&part],
+        };
+        let unordered = |start: Fingerprint, a, b| start.then_all(of(a).and(of(b)));
         let start = match node {
             TermNode::Constant(value) => return tag(0).then(value as u64),
             TermNode::Variable(number) => {
@@ -438,28 +457,42 @@ impl Logic {
                 let start = tag(1).then(variable.kind as u64).then(sort);
                 return name.fold(start, |all, byte| all.then(u64::from(byte)));
             }
+            // `a == b + 1` is the same as `b == a - 1`.
+            TermNode::Equal(a, b) => {
+                let ((x, c), (y, d)) = (self.terms.offset(a), self.terms.offset(b));
+                let distance = |from: i64, to: i64| match self.terms.sort(a) {
+                    Sort::Int => i128::from(to) - i128::from(from),
+                    sort => numbers::wrap(to.wrapping_sub(from), type_of(sort)).into(),
+                };
+                let side = |x, y, distance: i128| {
+                    let both = of(x).then_all(of(y));
+                    both.then(distance as u64).then((distance >> 64) as u64)
+                };
+                let both = side(x, y, distance(c, d)).and(side(y, x, distance(d, c)));
+                return tag(5).then_all(both);
+            }
+            TermNode::Add(a, b) => return unordered(tag(8), a, b),
+            TermNode::Mul(a, b) => return unordered(tag(10), a, b),
+            TermNode::Bits(op @ (BitOp::And | BitOp::Or | BitOp::Xor), a, b) => {
+                return unordered(tag(15 + op as u64), a, b);
+            }
+            // `-a - b` is the same as `-b - a`.
+            TermNode::Sub(a, b) => match self.terms.node(a) {
+                TermNode::Negate(a) => return unordered(tag(20), a, b),
+                _ => tag(9),
+            },
             TermNode::Not(_) => tag(2),
             TermNode::And(..) => tag(3),
             TermNode::Or(..) => tag(4),
-            TermNode::Equal(..) => tag(5),
             TermNode::Less(..) => tag(6),
             TermNode::AtMost(..) => tag(7),
-            TermNode::Add(..) => tag(8),
-            TermNode::Sub(..) => tag(9),
-            TermNode::Mul(..) => tag(10),
             TermNode::Div(..) => tag(11),
             TermNode::Rem(..) => tag(12),
             TermNode::Negate(_) => tag(13),
             TermNode::If(..) => tag(14),
             TermNode::Bits(op, ..) => tag(15 + op as u64),
         };
-        node.parts().fold(start, |all, part| {
-            let print = match self.known(part) {
-                Some(value) => Fingerprint::EMPTY.then(0).then(value as u64),
-                None => self.prints[&part],
-            };
-            all.then_all(print)
-        })
+        node.parts().fold(start, |all, part| all.then_all(of(part)))
     }
 }
 

@@ -25,9 +25,9 @@ pub enum Agreement {
 }
 
 impl Observed {
-    /// Whether the results are equal as terms, so that equal runs need not be compared twice.
-    pub fn same_values(&self, other: &Observed) -> bool {
-        self.values == other.values
+    /// Returns the values that are observed. Results with the same values agree.
+    pub fn values(&self) -> &[Term] {
+        &self.values
     }
 }
 

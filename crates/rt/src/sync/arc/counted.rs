@@ -1,14 +1,14 @@
 //! Reference counts as shared objects, in interleavings.
 //!
 //! Most programs cannot observe in which order references are made and dropped, so these are not
-//! events. A program can observe it in two cases. Either it *asks* for a count (`try_unwrap`,
+//! events. A program can observe it in two cases. Either it *reads* a count (`try_unwrap`,
 //! `get_mut`, `upgrade`, `strong_count`, …) that another thread *changes*, and spawn and join alone
 //! do not order the two. Or a destructor makes steps, and another thread might have run it. Then
-//! the count becomes a shared object: making or dropping a reference is a step that writes it,
-//! asking is a step that reads it, and the search starts again.
+//! the count becomes a shared object: making or dropping a reference is a step that writes it, and
+//! an operation that depends on the count is a step that reads it. The search then starts again.
 //!
-//! `Asking::family` records what spawn and join order: for each thread, how many of its uses of
-//! counts happen before.
+//! `EngineState::spawn_join_clock` is a vector clock of spawn and join alone: for each thread, how
+//! many of its uses of counts happen before.
 
 use super::regions::Count;
 use crate::names::entry;
@@ -18,7 +18,7 @@ const KIND: &str = "Arc";
 
 /// What an operation does with a count.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum CountUse {
     /// Its result depends on the count.
     Asks,
     Changes,
@@ -26,16 +26,16 @@ pub(super) enum Use {
     Updates,
 }
 
-/// For each thread, its last use of a count that asks for it, and its last that changes it.
+/// For each thread, its last use of a count that reads it, and its last that changes it.
 #[derive(Default)]
 pub(super) struct Uses {
     asks: Vec<u32>,
     changes: Vec<u32>,
-    /// The thread that asked last, its step, and how often it asked in that step.
+    /// The thread that read it last, its step, and how often it read it in that step.
     again: (usize, u32, u32),
 }
 
-/// A thread that asks more often than this in one step is waiting for a change.
+/// A thread that reads a count more often than this in one step is waiting for a change.
 const MOST_ASKS: u32 = 100;
 
 impl Uses {
@@ -46,8 +46,9 @@ impl Uses {
         self.again = (0, 0, 0);
     }
 
-    /// Records that a thread asks in one of its steps. Returns whether it has asked too often.
-    fn insists(&mut self, thread: usize, step: u32) -> bool {
+    /// Records that a thread reads a count in one of its steps. Returns whether it has read it too
+    /// often.
+    fn asks_too_often(&mut self, thread: usize, step: u32) -> bool {
         self.again = match self.again {
             (who, when, times) if (who, when) == (thread, step) => (who, when, times + 1),
             _ => (thread, step, 1),
@@ -58,34 +59,34 @@ impl Uses {
 
 /// Whether another thread has made one of these uses without it being ordered before
 /// the current one.
-fn unordered(uses: &[u32], family: &[u32], me: usize) -> bool {
-    let known = |thread| family.get(thread).copied().unwrap_or(0);
+fn unordered(uses: &[u32], spawn_join_clock: &[u32], me: usize) -> bool {
+    let known = |thread| spawn_join_clock.get(thread).copied().unwrap_or(0);
     let mut others = uses.iter().enumerate();
     others.any(|(thread, &time)| thread != me && time > known(thread))
 }
 
 impl Inner {
     /// Records a use of a count. Returns its cell, if it is a shared object.
-    fn uses(&mut self, at: usize, count: Count, usage: Use) -> Option<u32> {
+    fn uses(&mut self, at: usize, count: Count, usage: CountUse) -> Option<u32> {
         let region = self.names.regions.name(at)?;
         let me = self.current.index();
         let record = self.names.regions.record(region);
         if record.explored[count as usize] {
             return Some(self.count_cells(region)[count as usize]);
         }
-        *entry(&mut self.threads[me].asking.family, me) += 1;
+        *entry(&mut self.threads[me].engine.spawn_join_clock, me) += 1;
         let uses = &mut record.uses[count as usize];
         let mut matters = false;
         let step = self.threads[me].steps;
-        let family = &mut self.threads[me].asking.family;
-        if usage != Use::Changes {
-            matters = uses.insists(me, step);
-            *entry(&mut uses.asks, me) = family[me];
-            matters |= unordered(&uses.changes, family, me);
+        let spawn_join_clock = &mut self.threads[me].engine.spawn_join_clock;
+        if usage != CountUse::Changes {
+            matters = uses.asks_too_often(me, step);
+            *entry(&mut uses.asks, me) = spawn_join_clock[me];
+            matters |= unordered(&uses.changes, spawn_join_clock, me);
         }
-        if usage != Use::Asks {
-            *entry(&mut uses.changes, me) = family[me];
-            matters |= unordered(&uses.asks, family, me);
+        if usage != CountUse::Asks {
+            *entry(&mut uses.changes, me) = spawn_join_clock[me];
+            matters |= unordered(&uses.asks, spawn_join_clock, me);
         }
         if matters {
             record.explored[count as usize] = true;
@@ -94,8 +95,8 @@ impl Inner {
         None
     }
 
-    /// Whether the current thread keeps asking within one step.
-    fn is_lost_in_asking(&self, at: usize, count: Count) -> bool {
+    /// Whether the current thread reads the count again and again within one step.
+    fn keeps_asking(&self, at: usize, count: Count) -> bool {
         self.restart
             && self.names.regions.name(at).is_some_and(|region| {
                 let record = self.names.regions.record_of(region);
@@ -112,42 +113,42 @@ impl Inner {
         let record = self.names.regions.record(region);
         let uses = &record.uses[Count::Strong as usize];
         let open = !record.explored[Count::Strong as usize];
-        open && unordered(&uses.changes, &self.threads[me].asking.family, me)
+        open && unordered(&uses.changes, &self.threads[me].engine.spawn_join_clock, me)
     }
 
     /// Records that a thread joins another one, which has ended.
-    pub fn joins_family(&mut self, ended: usize, by: usize) {
-        let past = std::mem::take(&mut self.threads[ended].asking.family);
-        let family = &mut self.threads[by].asking.family;
+    pub fn join_spawn_join_clock(&mut self, ended: usize, by: usize) {
+        let past = std::mem::take(&mut self.threads[ended].engine.spawn_join_clock);
+        let spawn_join_clock = &mut self.threads[by].engine.spawn_join_clock;
         for (thread, &time) in past.iter().enumerate() {
-            let mine = entry(family, thread);
+            let mine = entry(spawn_join_clock, thread);
             *mine = (*mine).max(time);
         }
-        self.threads[ended].asking.family = past;
+        self.threads[ended].engine.spawn_join_clock = past;
     }
 }
 
 /// Records a use of a count by the current thread, in interleavings; a step if the count is shared.
-pub(super) fn uses(at: usize, count: Count, usage: Use, what: (&'static str, Place)) {
+pub(super) fn uses(at: usize, count: Count, usage: CountUse, what: (&'static str, Place)) {
     let Some(world) = world().filter(|world| world.memory.is_none()) else {
         return;
     };
     let cell = world.inner.borrow_mut().uses(at, count, usage);
     let Some(cell) = cell else {
-        // A loop that does nothing but ask would never end its step.
-        let lost = world.inner.borrow().is_lost_in_asking(at, count);
+        // A loop that only reads the count would never end its step.
+        let lost = world.inner.borrow().keeps_asking(at, count);
         if lost {
-            world.rest_for_ever();
+            world.suspend_for_ever();
         }
         return;
     };
     let what_is = (KIND, what.0);
     match usage {
-        Use::Asks => {
+        CountUse::Asks => {
             world.turn(Pending::read(cell, what_is, what.1));
             world.inner.borrow_mut().saw(cell, wakes::CONTENT);
         }
-        Use::Changes | Use::Updates => {
+        CountUse::Changes | CountUse::Updates => {
             world.turn(Pending::write(cell, what_is, what.1));
             world.inner.borrow_mut().changed(cell, wakes::CONTENT);
         }
@@ -187,7 +188,7 @@ impl World {
         if self.memory.is_some() {
             inner.count_from_the_start(at);
             drop(inner);
-            self.rest_for_ever();
+            self.suspend_for_ever();
         }
         if let Some(region) = inner.names.regions.name(at) {
             let record = inner.names.regions.record(region);

@@ -27,7 +27,7 @@ use std::sync::atomic::Ordering;
 use mazurka_core::MemoryOrder;
 
 use crate::world::{Place, World, world};
-use counted::{Destruction, Use, uses};
+use counted::{CountUse, Destruction, uses};
 use regions::Count;
 pub(crate) use regions::Regions;
 
@@ -193,7 +193,7 @@ impl<T> Arc<T> {
             return Err(this);
         }
         let what = ("try_unwrap", Location::caller());
-        uses(at, Count::Strong, Use::Updates, what);
+        uses(at, Count::Strong, CountUse::Updates, what);
         match sync::Arc::try_unwrap(this.into_std()) {
             Ok(value) => {
                 order(at, Count::Strong, Ordering::Acquire, None);
@@ -219,7 +219,7 @@ impl<T> Arc<T> {
             return value;
         }
         let what = ("into_inner", Location::caller());
-        uses(at, Count::Strong, Use::Updates, what);
+        uses(at, Count::Strong, CountUse::Updates, what);
         drop_one(at, sync::Arc::strong_count(&this.0) == 1);
         let value = sync::Arc::into_inner(this.into_std());
         drop(value.is_some().then(|| Ending(at)));
@@ -336,7 +336,7 @@ impl<T: ?Sized> Arc<T> {
         uses(
             at,
             Count::Weak,
-            Use::Changes,
+            CountUse::Changes,
             ("downgrade", Location::caller()),
         );
         order(at, Count::Weak, Ordering::Acquire, None);
@@ -354,7 +354,7 @@ impl<T: ?Sized> Arc<T> {
             return others as usize + 1;
         }
         let what = ("strong_count", Location::caller());
-        uses(at, Count::Strong, Use::Asks, what);
+        uses(at, Count::Strong, CountUse::Asks, what);
         order(at, Count::Strong, Ordering::Relaxed, None);
         sync::Arc::strong_count(&this.0)
     }
@@ -370,7 +370,7 @@ impl<T: ?Sized> Arc<T> {
         uses(
             at,
             Count::Weak,
-            Use::Asks,
+            CountUse::Asks,
             ("weak_count", Location::caller()),
         );
         order(at, Count::Weak, Ordering::Relaxed, None);
@@ -393,8 +393,8 @@ impl<T: ?Sized> Arc<T> {
             return None;
         }
         let what = ("get_mut", Location::caller());
-        uses(at, Count::Weak, Use::Asks, what);
-        uses(at, Count::Strong, Use::Asks, what);
+        uses(at, Count::Weak, CountUse::Asks, what);
+        uses(at, Count::Strong, CountUse::Asks, what);
         let value = sync::Arc::get_mut(&mut this.0)?;
         order(at, Count::Strong, Ordering::Acquire, None);
         order(at, Count::Weak, Ordering::Acquire, None);
@@ -422,8 +422,8 @@ impl<T: Clone> Arc<T> {
         }
         let before = address(Self::as_ptr(this));
         let what = ("make_mut", Location::caller());
-        uses(before, Count::Weak, Use::Asks, what);
-        uses(before, Count::Strong, Use::Updates, what);
+        uses(before, Count::Weak, CountUse::Asks, what);
+        uses(before, Count::Strong, CountUse::Updates, what);
         let last = sync::Arc::strong_count(&this.0) == 1;
         sync::Arc::make_mut(&mut this.0);
         if address(Self::as_ptr(this)) != before {
@@ -468,7 +468,7 @@ impl<T: ?Sized> Clone for Arc<T> {
             world.clone_arc(at, Location::caller());
         }
         let what = ("clone", Location::caller());
-        uses(at, Count::Strong, Use::Changes, what);
+        uses(at, Count::Strong, CountUse::Changes, what);
         order(at, Count::Strong, relaxed, Some(relaxed));
         Self(self.0.clone())
     }
@@ -481,7 +481,7 @@ impl<T: ?Sized> Drop for Arc<T> {
             let last = sync::Arc::strong_count(&self.0) == 1;
             world.drop_arc(at, last, needs_drop::<T>(), None);
         } else {
-            uses(at, Count::Strong, Use::Changes, ("drop", made_at(at)));
+            uses(at, Count::Strong, CountUse::Changes, ("drop", made_at(at)));
         }
         let last = sync::Arc::strong_count(&self.0) == 1;
         drop_one(at, last);
@@ -553,7 +553,7 @@ impl<T: ?Sized> Weak<T> {
             }
         }
         let (at, what) = (address(self.as_ptr()), ("upgrade", Location::caller()));
-        uses(at, Count::Strong, Use::Updates, what);
+        uses(at, Count::Strong, CountUse::Updates, what);
         let inner = self.0.upgrade()?;
         let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
         order(
@@ -570,7 +570,7 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn strong_count(&self) -> usize {
         let (at, what) = (address(self.as_ptr()), ("strong_count", Location::caller()));
-        uses(at, Count::Strong, Use::Asks, what);
+        uses(at, Count::Strong, CountUse::Asks, what);
         match modelled() {
             Some(world) => self.strong_count_in(world, Location::caller()) as usize,
             None => self.0.strong_count(),
@@ -592,8 +592,8 @@ impl<T: ?Sized> Weak<T> {
     pub fn weak_count(&self) -> usize {
         let Some(world) = modelled() else {
             let (at, what) = (address(self.as_ptr()), ("weak_count", Location::caller()));
-            uses(at, Count::Weak, Use::Asks, what);
-            uses(at, Count::Strong, Use::Asks, what);
+            uses(at, Count::Weak, CountUse::Asks, what);
+            uses(at, Count::Strong, CountUse::Asks, what);
             order(at, Count::Weak, Ordering::Acquire, None);
             return self.0.weak_count();
         };
@@ -624,7 +624,7 @@ impl<T: ?Sized> Clone for Weak<T> {
             );
         }
         let what = ("clone of Weak", Location::caller());
-        uses(address(self.as_ptr()), Count::Weak, Use::Changes, what);
+        uses(address(self.as_ptr()), Count::Weak, CountUse::Changes, what);
         Self(self.0.clone())
     }
 }
@@ -636,7 +636,7 @@ impl<T: ?Sized> Drop for Weak<T> {
             world.change_weak(at, "drop of Weak", -1, None);
         } else {
             let what = ("drop of Weak", made_at(at));
-            uses(at, Count::Weak, Use::Changes, what);
+            uses(at, Count::Weak, CountUse::Changes, what);
         }
         order(at, Count::Weak, Ordering::Relaxed, Some(Ordering::Release));
         // SAFETY: this is the end of `self`.

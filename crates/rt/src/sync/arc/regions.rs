@@ -58,7 +58,7 @@ pub(super) struct Record {
 pub(super) struct WeakRecord {
     /// Whether there are any.
     pub made: bool,
-    /// Whether the code asks for their number.
+    /// Whether the code reads their number.
     pub asked: bool,
     /// Whether their count is a location of a memory model.
     pub counted: bool,
@@ -66,7 +66,7 @@ pub(super) struct WeakRecord {
 
 /// The regions that one thread has made.
 #[derive(Default)]
-struct Made {
+struct ThreadRegions {
     count: usize,
     records: Vec<Record>,
 }
@@ -76,7 +76,7 @@ struct Made {
 pub(crate) struct Regions {
     /// The live regions, ordered by address. They are few, and a vector reuses its memory.
     alive: Vec<Region>,
-    made: Vec<Made>,
+    made: Vec<ThreadRegions>,
     /// Whether any count is a location of a memory model.
     counts: bool,
     /// Number of live regions whose value has been dropped.

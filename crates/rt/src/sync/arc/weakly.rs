@@ -1,15 +1,15 @@
 //! Reference counts under a memory model.
 //!
 //! Which thread drops the last reference, and therefore runs the destructor, may depend on the
-//! order of drops that nothing orders. Usually it does not: all other threads have been joined.
-//! So at first, drops are not events. The count becomes a location (`Record::counted`) in two
-//! cases: the code asks for it, or the destructor makes steps and spawn and join alone do not
-//! order the last drop after all others. Then clones and drops are updates of it as in std, and
-//! the search starts again.
+//! order of drops that nothing orders. Usually it does not: all other threads have been joined. So
+//! at first, drops are not events. The count becomes a location (`Record::counted`) in two cases:
+//! the code reads it, or the destructor makes steps and spawn and join alone do not order the last
+//! drop after all others. Then clones and drops are updates of it as in std, and the search starts
+//! again.
 //!
 //! The value of the location is the number of references minus one.
 //!
-//! The count of weak references matters only to code that asks for it (`weak_count`, `get_mut`,
+//! The count of weak references matters only to code that reads it (`weak_count`, `get_mut`,
 //! `make_mut`). So it becomes a location if an `Arc` has both weak references and such code. As in
 //! std it is [`LOCKED`] while a thread that sees no weak reference reads the other count.
 
@@ -95,8 +95,8 @@ impl Inner {
             return false;
         };
         let record = self.names.regions.record_of(region);
-        let family = &self.threads[self.current.index()].asking.family;
-        let known = |thread: usize| family.get(thread).copied().unwrap_or(0);
+        let spawn_join_clock = &self.threads[self.current.index()].engine.spawn_join_clock;
+        let known = |thread: usize| spawn_join_clock.get(thread).copied().unwrap_or(0);
         let mut drops = record.drops.iter();
         !record.counted && drops.any(|&(thread, drop)| known(thread) < drop)
     }
@@ -107,7 +107,7 @@ impl Inner {
             return;
         };
         let me = self.current.index();
-        let own = entry(&mut self.threads[me].asking.family, me);
+        let own = entry(&mut self.threads[me].engine.spawn_join_clock, me);
         *own += 1;
         let drop = *own;
         self.names.regions.record(region).drops.push((me, drop));
@@ -168,7 +168,7 @@ impl World {
         self.fence(MemoryOrder::Acquire, pending);
     }
 
-    /// Returns the cell of the count of an `Arc`, because the code asks for the count.
+    /// Returns the cell of the count of an `Arc`, because the code reads the count.
     pub(super) fn asked_count(&self, at: usize, verb: &'static str, place: Place) -> u32 {
         let mut inner = self.inner.borrow_mut();
         if let Some(cell) = inner.count_cell(at) {
@@ -177,7 +177,7 @@ impl World {
         let known = inner.count_from_the_start(at);
         drop(inner);
         if known {
-            self.rest_for_ever()
+            self.suspend_for_ever()
         } else {
             self.refuse(format!("`Arc::{verb}` at {place} of one made outside"))
         }
@@ -218,7 +218,7 @@ impl World {
         let mut inner = self.inner.borrow_mut();
         if inner.uses_weak(at, weak_use) {
             drop(inner);
-            self.rest_for_ever();
+            self.suspend_for_ever();
         }
         inner.weak_cell(at)
     }

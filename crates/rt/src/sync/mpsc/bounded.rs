@@ -23,7 +23,7 @@ pub(super) struct Bounded<T> {
     /// Whether the receiver waits.
     waiting: Cell<bool>,
     senders: Cell<u32>,
-    over: Cell<bool>,
+    receiver_dropped: Cell<bool>,
 }
 
 impl<T> Bounded<T> {
@@ -38,11 +38,11 @@ impl<T> Bounded<T> {
             outside: RefCell::default(),
             waiting: Cell::new(false),
             senders: Cell::new(1),
-            over: Cell::new(false),
+            receiver_dropped: Cell::new(false),
         }
     }
 
-    pub fn one_more(&self) {
+    pub fn add_sender(&self) {
         self.senders.set(self.senders.get() + 1);
     }
 
@@ -71,7 +71,7 @@ impl<T> Bounded<T> {
         }
     }
 
-    pub fn one_less(&self, world: &World) {
+    pub fn drop_sender(&self, world: &World) {
         let cell = self.turn(world, "end of a sender", wakes::RECEIVE, self.place);
         self.senders.set(self.senders.get() - 1);
         match self.senders.get() {
@@ -95,9 +95,9 @@ impl<T> Bounded<T> {
     }
 
     /// Drops the receiver and wakes all threads that wait for it.
-    pub fn hang_up(&self, world: &World) {
+    pub fn drop_receiver(&self, world: &World) {
         let cell = self.turn(world, "end of the receiver", wakes::SEND, self.place);
-        self.over.set(true);
+        self.receiver_dropped.set(true);
         if world.memory.is_some() {
             let woken = world.take_all(cell, wakes::SEND);
             self.end_turn(world, cell, None);
@@ -119,7 +119,7 @@ impl<T> Bounded<T> {
 
     pub fn send(&self, world: &World, message: T, place: Place) -> Result<(), SendError<T>> {
         let cell = self.turn(world, "send", wakes::RECEIVE, place);
-        if self.over.get() {
+        if self.receiver_dropped.get() {
             self.end_turn(world, cell, None);
             return Err(SendError(message));
         }
@@ -155,7 +155,7 @@ impl<T> Bounded<T> {
 
     pub fn try_send(&self, world: &World, message: T, place: Place) -> Result<(), TrySendError<T>> {
         let cell = self.turn(world, "try_send", wakes::RECEIVE, place);
-        if self.over.get() {
+        if self.receiver_dropped.get() {
             self.end_turn(world, cell, None);
             return Err(TrySendError::Disconnected(message));
         }

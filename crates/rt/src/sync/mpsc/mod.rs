@@ -141,7 +141,7 @@ macro_rules! sender {
                     Self(match &self.0 {
                         Sending::Real(sender) => Sending::Real(sender.clone()),
                         Sending::Model(channel) => {
-                            channel.one_more();
+                            channel.add_sender();
                             Sending::Model(channel.clone())
                         }
                     })
@@ -151,7 +151,7 @@ macro_rules! sender {
             impl<T> Drop for $name<T> {
                 fn drop(&mut self) {
                     if let (Sending::Model(channel), Some(world)) = (&self.0, world()) {
-                        channel.one_less(world);
+                        channel.drop_sender(world);
                     }
                 }
             }
@@ -239,8 +239,8 @@ impl<T> Receiver<T> {
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         match (&self.0, world()) {
-            (Receiving::Unbounded(channel), Some(world)) => channel.hang_up(world),
-            (Receiving::Bounded(channel), Some(world)) => channel.hang_up(world),
+            (Receiving::Unbounded(channel), Some(world)) => channel.drop_receiver(world),
+            (Receiving::Bounded(channel), Some(world)) => channel.drop_receiver(world),
             _ => {}
         }
     }

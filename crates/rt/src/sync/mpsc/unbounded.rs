@@ -1,6 +1,6 @@
 //! An unbounded channel, in a model.
 //!
-//! | cell | what it stands for | which operations touch it |
+//! | cell | what it represents | which operations touch it |
 //! |---|---|---|
 //! | the channel's | the end of the queue, and the receiver | `send`; dropping the receiver |
 //! | part 0 | the number of senders | dropping a sender |
@@ -92,12 +92,12 @@ impl<T> Unbounded<T> {
         }
     }
 
-    pub fn one_more(&self) {
+    pub fn add_sender(&self) {
         self.senders.set(self.senders.get() + 1);
     }
 
     /// Drops a sender. Only its turn shows whether it is the last one.
-    pub fn one_less(&self, world: &World) {
+    pub fn drop_sender(&self, world: &World) {
         let cell = world.cell(&self.meta, KIND);
         let part = world.inner.borrow().part(cell, 0);
         let Some(part) = part else {
@@ -135,7 +135,7 @@ impl<T> Unbounded<T> {
     }
 
     /// Drops the receiver.
-    pub fn hang_up(&self, world: &World) {
+    pub fn drop_receiver(&self, world: &World) {
         let cell = world.cell(&self.meta, KIND);
         let pending = Pending::write(cell, (KIND, "end of the receiver"), self.place);
         match world.memory {

@@ -14,8 +14,8 @@ use mazurka_rt::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use mazurka_rt::sync::{RwLockReadGuard, RwLockWriteGuard};
 use mazurka_rt::{Algorithm, Builder, Memory, thread};
 
-use crate::hunting::{Compared, Hunt, Random, asked, for_load, for_store};
-use crate::hunting::{judged, message, numbered, tried};
+use crate::hunting::{Compared, Hunt, Random, for_load, for_store, requested_programs};
+use crate::hunting::{message, numbered, try_with_poison, with_poison};
 
 #[derive(Clone, Copy, Debug)]
 enum Op {
@@ -147,26 +147,26 @@ fn thread_of(body: &Body, shared: &Shared, ends: Ends, log: &Log) {
                 }
                 thread::yield_now();
             },
-            Op::Lock => lock = Some(locked(judged(shared.lock.lock()), log_of)),
-            Op::TryLock => match tried(shared.lock.try_lock()) {
+            Op::Lock => lock = Some(locked(with_poison(shared.lock.lock()), log_of)),
+            Op::TryLock => match try_with_poison(shared.lock.try_lock()) {
                 Some(taken) => lock = Some(locked(taken, log_of)),
                 None => log_of.push(HELD),
             },
             Op::Unlock => lock = None,
             Op::Wait => {
                 if let Some(held) = lock.take() {
-                    lock = Some(locked(judged(shared.changed.wait(held)), log_of));
+                    lock = Some(locked(with_poison(shared.changed.wait(held)), log_of));
                 }
             }
             Op::Notify(true) => shared.changed.notify_all(),
             Op::Notify(false) => shared.changed.notify_one(),
-            Op::Read => guard = Some(reads(judged(shared.rw.read()), log_of)),
-            Op::Write => guard = Some(writes(judged(shared.rw.write()), log_of)),
-            Op::TryRead => match tried(shared.rw.try_read()) {
+            Op::Read => guard = Some(reads(with_poison(shared.rw.read()), log_of)),
+            Op::Write => guard = Some(writes(with_poison(shared.rw.write()), log_of)),
+            Op::TryRead => match try_with_poison(shared.rw.try_read()) {
                 Some(taken) => guard = Some(reads(taken, log_of)),
                 None => log_of.push(HELD),
             },
-            Op::TryWrite => match tried(shared.rw.try_write()) {
+            Op::TryWrite => match try_with_poison(shared.rw.try_write()) {
                 Some(taken) => guard = Some(writes(taken, log_of)),
                 None => log_of.push(HELD),
             },
@@ -253,8 +253,8 @@ fn real(program: &Program) -> Outcome {
         .iter()
         .map(|x| x.load(Ordering::SeqCst))
         .collect();
-    values.push(*judged(shared.lock.lock()).0);
-    values.push(*judged(shared.rw.read()).0);
+    values.push(*with_poison(shared.lock.lock()).0);
+    values.push(*with_poison(shared.rw.read()).0);
     (logs.iter().map(log_of).zip(ends).collect(), values)
 }
 
@@ -426,11 +426,11 @@ fn a_slice_under_rc11() {
     hunt(2, 60, Memory::Rc11);
 }
 
-/// As many programs as the environment asks for.
+/// As many programs as the environment variable says.
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn many() {
-    let (seed, programs) = asked();
+    let (seed, programs) = requested_programs();
     hunt(seed, programs, Memory::Sc);
     hunt(seed, programs, Memory::Rc11);
 }

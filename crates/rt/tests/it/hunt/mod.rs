@@ -2,12 +2,11 @@
 //! with the crate.
 //!
 //! The interpreter (`Machine`) runs every interleaving of a program under sequential consistency,
-//! with vector clocks that follow the definition of happens-before. It determines the results,
-//! and whether there is a data race. The same program runs as real code in a model; both must
-//! agree. The programs consist of what was once wrong: atomics made at one place (in a vector, in
-//! `Arc`s, on a stack, in nodes on the heap); `Arc`s that are cloned, dropped, upgraded,
-//! unwrapped or asked for their value or their count; cells that are published; threads that
-//! panic and have destructors.
+//! with vector clocks that follow the definition of happens-before. It determines the results, and
+//! whether there is a data race. The same program runs as real code in a model; both must agree.
+//! The programs consist of what was once wrong: atomics made at one place (in a vector, in `Arc`s,
+//! on a stack, in nodes on the heap); `Arc`s that are cloned, dropped, upgraded, unwrapped, or
+//! whose value or count is read; cells that are published; threads that panic and have destructors.
 //!
 //! CI runs a slice. More: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test -p mazurka-rt --test
 //! it hunt:: -- --ignored`.
@@ -20,8 +19,8 @@ use mazurka_rt::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use mazurka_rt::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use mazurka_rt::{Algorithm, Builder, Memory, thread};
 
-use crate::hunting::{Compared, Hunt, Random, asked, for_load, for_store};
-use crate::hunting::{judged, message, numbered, tried};
+use crate::hunting::{Compared, Hunt, Random, for_load, for_store, requested_programs};
+use crate::hunting::{message, numbered, try_with_poison, with_poison};
 
 #[derive(Clone, Copy, Debug)]
 enum Op {
@@ -38,7 +37,7 @@ enum Op {
     /// Reads the cell of the published node and adds 1 to its count.
     Consume(Ordering),
     /// With the shared `Arc`, if the thread has a reference: writes or reads its cell, clones or
-    /// drops the reference, asks for the count, or writes if it is the only one.
+    /// drops the reference, reads the count, or writes if it is the only one.
     ArcWrite,
     ArcRead,
     ArcClone,
@@ -161,7 +160,7 @@ impl<'a> Shared<'a> {
     }
 
     fn lock(&self, log: &mut Vec<u32>) -> MutexGuard<'_, u32> {
-        let (mut guard, poisoned) = judged(self.lock.lock());
+        let (mut guard, poisoned) = with_poison(self.lock.lock());
         *guard += 1;
         log.push(*guard + 10 * u32::from(poisoned));
         guard
@@ -179,7 +178,7 @@ impl<'a> Shared<'a> {
                 let result = self.atomic(x).compare_exchange(0, new, order, failure);
                 log.push(result.unwrap_or_else(|old| 100 + old));
             }
-            Op::TryLock => match tried(self.lock.try_lock()) {
+            Op::TryLock => match try_with_poison(self.lock.try_lock()) {
                 Some((mut guard, poisoned)) => {
                     *guard += 1;
                     log.push(*guard + 10 * u32::from(poisoned));
@@ -338,7 +337,7 @@ fn scoped(program: &Program, atomics: Atomics<'_>, logs: &[Log]) -> Ends {
 fn values(shared: &Shared<'_>) -> Vec<u32> {
     let atomics = (0..ATOMICS).map(|x| shared.atomic(x).load(Ordering::SeqCst));
     let mut values: Vec<u32> = atomics.collect();
-    values.push(*judged(shared.lock.lock()).0);
+    values.push(*with_poison(shared.lock.lock()).0);
     values
 }
 
@@ -519,11 +518,11 @@ fn a_slice_under_rc11() {
     hunt(2, SLICE, missing);
 }
 
-/// As many programs as the environment asks for.
+/// As many programs as the environment variable says.
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn many() {
-    let (seed, programs) = asked();
+    let (seed, programs) = requested_programs();
     hunt(seed, programs, disagreement);
     hunt(seed, programs, missing);
 }

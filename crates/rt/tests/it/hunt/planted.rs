@@ -60,7 +60,7 @@ fn mixes_up_objects(program: &Program) -> bool {
     users.count() > 1 && program.threads.iter().any(locked)
 }
 
-/// Objects of one place were once told apart by the order of their first use, which differs
+/// Objects of one place were once distinguished by the order of their first use, which differs
 /// between schedules.
 #[test]
 fn a_divergence_that_is_none_is_caught() {

@@ -86,7 +86,7 @@ impl<T> Sender<T> {
         let sent = self.chan().try_take(1, Some(message), what);
         sent.map_err(|(refusal, message)| match refusal {
             Refusal::Closed => TrySendError::Closed(back(message)),
-            Refusal::Lacking => TrySendError::Full(back(message)),
+            Refusal::NotEnough => TrySendError::Full(back(message)),
         })
     }
 
@@ -178,7 +178,7 @@ impl<T> Sender<T> {
         let taken = self.chan().try_take(n, None, ("try_reserve", place));
         taken.map_err(|(refusal, _)| match refusal {
             Refusal::Closed => TrySendError::Closed(()),
-            Refusal::Lacking => TrySendError::Full(()),
+            Refusal::NotEnough => TrySendError::Full(()),
         })
     }
 

@@ -234,7 +234,7 @@ impl<T> Chan<T> {
     }
 
     /// Whether no new message can come, as the receiver sees it.
-    pub fn is_over(&self, place: Place) -> bool {
+    pub fn has_ended(&self, place: Place) -> bool {
         self.state.look("is_closed", place, |state| {
             state.closed || state.senders_gone
         })

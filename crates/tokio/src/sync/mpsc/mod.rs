@@ -170,7 +170,7 @@ macro_rules! receiver {
             /// Whether no new message can come.
             #[track_caller]
             pub fn is_closed(&self) -> bool {
-                self.chan.is_over(Location::caller())
+                self.chan.has_ended(Location::caller())
             }
 
             /// Whether there is no message.

@@ -62,7 +62,7 @@ pub(crate) fn read(program: &mut WeakProgram, text: &str) -> Result<Schedule, St
 }
 
 /// An execution that is repeated step by step.
-struct Teller<'a> {
+struct Describer<'a> {
     program: &'a mut WeakProgram,
     graph: &'a Graph,
     /// The next event of each thread.
@@ -73,7 +73,7 @@ struct Teller<'a> {
     weak: Vec<String>,
 }
 
-impl Teller<'_> {
+impl Describer<'_> {
     /// Makes the next step of a thread.
     fn make(&mut self, thread: ThreadId) {
         let at = self.next[thread.index()];
@@ -102,7 +102,7 @@ impl Teller<'_> {
         let line = self
             .program
             .inner(|inner| report::line(inner, &step, process));
-        self.tell_weak(&event, &last, &line.what);
+        self.describe_weak(&event, &last, &line.what);
         self.lines.push(line);
         for event in [event, last] {
             self.made.insert((thread.0, event.index), self.lines.len());
@@ -133,7 +133,7 @@ impl Teller<'_> {
 
     /// Describes behaviour that no interleaving shows: the step misses the newest write,
     /// or precedes it.
-    fn tell_weak(&mut self, event: &Event, last: &Event, what: &str) {
+    fn describe_weak(&mut self, event: &Event, last: &Event, what: &str) {
         // Which ends a call of an object sees is a choice of the client.
         if !event.is_access() || what.starts_with(crate::object::KIND) {
             return;
@@ -223,7 +223,7 @@ pub(crate) struct DescribedExecution {
 }
 
 /// Describes an execution.
-pub(crate) fn tell(
+pub(crate) fn describe(
     program: &mut WeakProgram,
     memory: Memory,
     schedule: &Schedule,
@@ -234,7 +234,7 @@ pub(crate) fn tell(
     let (_, graph) = replayed.map_err(|error| error.to_string())?;
     program.record(true);
     program.begin();
-    let mut teller = Teller {
+    let mut teller = Describer {
         program: &mut *program,
         graph: &graph,
         next: vec![0; graph.threads() as usize],
@@ -268,23 +268,23 @@ pub(crate) fn report(
     memory: Memory,
     (fault, schedule): &(Fault, Schedule),
 ) -> Result<Report, String> {
-    let told = tell(program, memory, schedule, Some(*fault))?;
+    let described = describe(program, memory, schedule, Some(*fault))?;
     let (what, waiting) = match fault {
         Fault::Panic(site) => {
             let failure = program.inner(|inner| inner.failures[*site as usize].clone());
             let what = format!("{}\n  at {}", failure.message, failure.place);
             (what, Vec::new())
         }
-        Fault::Deadlock => ("deadlock: no thread can go on".into(), told.waiting),
-        Fault::Race(_) => (told.race, Vec::new()),
+        Fault::Deadlock => ("deadlock: no thread can go on".into(), described.waiting),
+        Fault::Race(_) => (described.race, Vec::new()),
     };
     Ok(Report {
-        replay: told.replay,
+        replay: described.replay,
         what,
-        steps: told.lines,
-        weak: told.weak,
+        steps: described.lines,
+        weak: described.weak,
         waiting,
-        inputs: told.inputs,
+        inputs: described.inputs,
         legend: match fault {
             Fault::Race(_) => " (●: these two race)",
             _ => "",
@@ -308,11 +308,11 @@ pub(crate) fn differ(
         values.join(" or ")
     );
     for ((_, schedule), value) in results.iter().zip(values) {
-        match tell(program, memory, schedule, None) {
-            Ok(told) => {
-                let _ = writeln!(text, "\n{value}, by `{}`:", told.replay);
-                report::table(&told.lines, &mut text);
-                report::weak_lines(&told.weak, &mut text);
+        match describe(program, memory, schedule, None) {
+            Ok(described) => {
+                let _ = writeln!(text, "\n{value}, by `{}`:", described.replay);
+                report::table(&described.lines, &mut text);
+                report::weak_lines(&described.weak, &mut text);
             }
             Err(error) => text += &report::divergence(&error),
         }

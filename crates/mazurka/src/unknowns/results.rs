@@ -1,0 +1,238 @@
+//! The results of a program with unknown values: each stored once, and compared after the search.
+//!
+//! A result is what a complete run observes, as terms, and its path condition as a set. It is
+//! stored under fingerprints that do not depend on the table of terms, so the results of several
+//! searches can be put together. The run kept of a result is the one with the fewest steps and,
+//! among these, the least fingerprint of its trace. So neither the results nor their order depend
+//! on the order of the search.
+//!
+//! Results are compared in a machine of its own, which follows their runs again: what the solver
+//! answers there does not depend on the search, either.
+
+use std::collections::hash_map::Entry;
+use std::thread::ThreadId;
+
+use mazurka_core::{Event, Execution, Fingerprint, Schedule, TraceHasher, canonical_order};
+use mazurka_explore::Observer;
+use mazurka_lang::{Agreement, Doubts, Observed, SymbolicMachine, Valuation};
+use mazurka_smt::Statistics;
+use rustc_hash::FxHashMap;
+
+use super::follow_from;
+
+/// Limit on the pairs of results that are compared.
+const MOST_COMPARISONS: u64 = 200_000;
+
+/// What is observed, and the path condition.
+type ResultPrint = (Fingerprint, Fingerprint);
+
+/// The run that is kept of a result.
+#[derive(Clone, Debug)]
+struct KeptRun {
+    trace: Fingerprint,
+    schedule: Schedule,
+}
+
+impl KeptRun {
+    fn rank(&self) -> (usize, Fingerprint) {
+        (self.schedule.0.len(), self.trace)
+    }
+}
+
+/// Collects the results of final states.
+#[derive(Debug, Default)]
+pub(super) struct Results {
+    runs: FxHashMap<ResultPrint, KeptRun>,
+    /// The current run.
+    hasher: TraceHasher,
+}
+
+impl Observer<SymbolicMachine> for Results {
+    fn start(&mut self, program: &SymbolicMachine) {
+        self.runs.clear();
+        self.hasher = TraceHasher::new();
+        for event in program.whole() {
+            self.hasher.push(event, program.processes());
+        }
+    }
+
+    fn pushed(&mut self, program: &SymbolicMachine) {
+        let event = program.whole().last().expect("the step that was made");
+        self.hasher.push(event, program.processes());
+    }
+
+    fn popping(&mut self, _: &SymbolicMachine) {
+        self.hasher.pop();
+    }
+
+    fn complete(&mut self, program: &SymbolicMachine) {
+        if !program.is_final() {
+            return;
+        }
+        let rank = (program.whole().len(), self.hasher.trace());
+        let known = self.runs.entry(program.result_print());
+        if !matches!(&known, Entry::Occupied(known) if known.get().rank() <= rank) {
+            known.insert_entry(KeptRun {
+                trace: rank.1,
+                schedule: in_normal_form(program),
+            });
+        }
+    }
+}
+
+/// What the search of a part of the space leaves.
+#[derive(Debug, Default)]
+pub(super) struct PartResults {
+    pub results: Results,
+    /// The worker that searched it, with all that it could not decide and all that it asked so far.
+    worker: Option<(ThreadId, Doubts, Statistics)>,
+}
+
+impl Observer<SymbolicMachine> for PartResults {
+    fn start(&mut self, program: &SymbolicMachine) {
+        self.results.start(program);
+    }
+
+    fn pushed(&mut self, program: &SymbolicMachine) {
+        self.results.pushed(program);
+    }
+
+    fn popping(&mut self, program: &SymbolicMachine) {
+        self.results.popping(program);
+    }
+
+    fn complete(&mut self, program: &SymbolicMachine) {
+        self.results.complete(program);
+    }
+
+    fn end(&mut self, program: &SymbolicMachine) {
+        let (doubts, asked) = (program.doubts(), program.solver_statistics());
+        self.worker = Some((std::thread::current().id(), doubts, asked));
+    }
+}
+
+/// The results of all parts, and how the solvers fared.
+#[derive(Debug, Default)]
+pub(super) struct AllResults {
+    pub results: Results,
+    pub doubts: Doubts,
+    pub asked: Statistics,
+}
+
+impl AllResults {
+    /// Puts parts together, and what this thread has asked besides.
+    pub fn of(parts: Vec<PartResults>, here: &SymbolicMachine) -> Self {
+        let mut all = AllResults::default();
+        let mut asked: FxHashMap<ThreadId, Statistics> = FxHashMap::default();
+        for part in parts {
+            all.results.absorb(part.results);
+            let Some((worker, doubts, so_far)) = part.worker else {
+                continue;
+            };
+            all.doubts.add(&doubts);
+            let known = asked.entry(worker).or_default();
+            if known.queries <= so_far.queries {
+                *known = so_far;
+            }
+        }
+        all.doubts.add(&here.doubts());
+        asked.insert(std::thread::current().id(), here.solver_statistics());
+        asked.into_values().for_each(|one| all.asked += one);
+        all
+    }
+}
+
+/// Returns the schedule of the current run that all equivalent runs have in common.
+fn in_normal_form(program: &SymbolicMachine) -> Schedule {
+    let (run, processes): (&[Event], _) = (program.whole(), program.processes());
+    let order = canonical_order(run, |process| processes.path(process));
+    Schedule::of_each(order.iter().map(|&at| &run[at]), processes)
+}
+
+/// Two runs for the same values with different results.
+pub(super) struct Pair {
+    pub one: (Observed, Schedule),
+    pub other: (Observed, Schedule),
+    pub valuation: Valuation,
+}
+
+/// The outcome of comparing results.
+#[derive(Default)]
+pub(super) struct Comparison {
+    /// Whether there are no results.
+    pub empty: bool,
+    /// Two results that differ for some values.
+    pub differ: Option<Pair>,
+    /// Whether some pairs were not compared, or the solver did not know.
+    pub unsure: bool,
+    /// Whether the time was over.
+    pub out_of_time: bool,
+}
+
+impl Results {
+    /// Adds the results of another part.
+    fn absorb(&mut self, mut more: Results) {
+        if more.runs.len() > self.runs.len() {
+            std::mem::swap(&mut self.runs, &mut more.runs);
+        }
+        for (print, run) in more.runs {
+            let known = self.runs.entry(print);
+            if !matches!(&known, Entry::Occupied(known) if known.get().rank() <= run.rank()) {
+                known.insert_entry(run);
+            }
+        }
+    }
+
+    /// Compares results in pairs, up to the first two that differ for some values. `is_over`:
+    /// whether the time is over.
+    pub fn compare(self, machine: &mut SymbolicMachine, is_over: &dyn Fn() -> bool) -> Comparison {
+        let mut found = Comparison {
+            empty: self.runs.is_empty(),
+            ..Comparison::default()
+        };
+        let mut all: Vec<(ResultPrint, KeptRun)> = self.runs.into_iter().collect();
+        all.sort_unstable_by_key(|(print, run)| (run.rank(), *print));
+        if all.iter().all(|(print, _)| print.0 == all[0].0.0) {
+            return found;
+        }
+        // Results with the same terms are together: they agree.
+        let mut classes: Vec<Vec<(Observed, &Schedule)>> = Vec::new();
+        let mut class_of: FxHashMap<Fingerprint, usize> = FxHashMap::default();
+        let (mut comparisons, mut here) = (0, &Schedule::default());
+        for ((values, _), run) in &all {
+            if is_over() {
+                (found.unsure, found.out_of_time) = (true, true);
+                return found;
+            }
+            follow_from(machine, here, &run.schedule);
+            here = &run.schedule;
+            let new = machine.observed();
+            let own = *class_of.entry(*values).or_insert_with(|| {
+                classes.push(Vec::new());
+                classes.len() - 1
+            });
+            let others = classes.iter().enumerate().filter(|(at, _)| *at != own);
+            for known in others.flat_map(|(_, class)| class) {
+                comparisons += 1;
+                if comparisons > MOST_COMPARISONS || is_over() {
+                    (found.unsure, found.out_of_time) = (true, is_over());
+                    return found;
+                }
+                match machine.agreement(&known.0, &new) {
+                    Agreement::Agree => {}
+                    Agreement::Unknown(_) => found.unsure = true,
+                    Agreement::Differ(valuation) => {
+                        found.differ = Some(Pair {
+                            one: (known.0.clone(), known.1.clone()),
+                            other: (new, run.schedule.clone()),
+                            valuation,
+                        });
+                        return found;
+                    }
+                }
+            }
+            classes[own].push((new, &run.schedule));
+        }
+        found
+    }
+}
