@@ -316,6 +316,10 @@ __attribute__((visibility("default"))) void mazurka_program_ends(void) {
 __attribute__((visibility("default"))) void mazurka_thread_ends(void) {
     run_last(0);
     run_key_destructors();
+    if (ask(MZ_LAST_THREAD, 0, 0, PC)) {
+        mazurka_program_ends();
+        ask(MZ_EXIT, 0, 0, PC);
+    }
 }
 _Noreturn void exit(int status) {
     mazurka_program_ends();
@@ -347,20 +351,25 @@ int rand(void) { fail(MZ_REFUSED, "`rand`: take __VERIFIER_nondet_int and --inpu
 
 time_t time(time_t *t) {
     time_t now = ask(MZ_NOW, 0, 0, PC) / 1000000000L;
-    if (t) *t = now;
+    if (!t) return now;
+    plain(t, sizeof *t, 1, PC);
+    *t = now;
     return now;
 }
 clock_t clock(void) { return ask(MZ_NOW, 0, 0, PC) / 1000; }
 int clock_gettime(clockid_t c, struct timespec *t) {
     (void)c;
     long now = ask(MZ_NOW, 0, 0, PC);
+    plain(t, sizeof *t, 1, PC);
     *t = (struct timespec){now / 1000000000L, now % 1000000000L};
     return 0;
 }
 int gettimeofday(struct timeval *t, void *z) {
     (void)z;
     long now = ask(MZ_NOW, 0, 0, PC);
-    if (t) ((long *)t)[0] = now / 1000000000L, ((long *)t)[1] = now % 1000000000L / 1000;
+    if (!t) return 0;
+    plain(t, 2 * sizeof(long), 1, PC);
+    ((long *)t)[0] = now / 1000000000L, ((long *)t)[1] = now % 1000000000L / 1000;
     return 0;
 }
 char *getenv(const char *n) { (void)n; return 0; }

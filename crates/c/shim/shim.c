@@ -277,6 +277,11 @@ void __tsan_atomic_signal_fence(int order) { (void)order; }
 static long in_ns(const struct timespec *t) {
     return t ? t->tv_sec * 1000000000L + t->tv_nsec : 0;
 }
+/* Reads a time that the program passes. */
+static const struct timespec *read_time(const struct timespec *t, const void *pc) {
+    if (t) plain(t, sizeof *t, 0, pc);
+    return t;
+}
 /* The result of a wait until a time. */
 static long waited(long result, const struct timespec *t, const void *pc) {
     if (result == ETIMEDOUT) ask(MZ_LATER, in_ns(t), 0, pc);
@@ -304,19 +309,27 @@ static void end_life(void *object, size_t size, long kind, const void *pc) {
     ask(MZ_DESTROY, (long)object, kind, pc);
 }
 
-int pthread_mutexattr_init(pthread_mutexattr_t *a) { *(int *)a = 0; return 0; }
+int pthread_mutexattr_init(pthread_mutexattr_t *a) {
+    plain(a, sizeof(int), 1, PC);
+    *(int *)a = 0;
+    return 0;
+}
 int pthread_mutexattr_destroy(pthread_mutexattr_t *a) { (void)a; return 0; }
 int pthread_mutexattr_settype(pthread_mutexattr_t *a, int type) {
     if (type < 0 || type > 3) return EINVAL;
+    plain(a, sizeof(int), 1, PC);
     *(int *)a = type;
     return 0;
 }
 int pthread_mutexattr_gettype(const pthread_mutexattr_t *a, int *type) {
+    plain(a, sizeof(int), 0, PC);
+    plain(type, sizeof *type, 1, PC);
     *type = *(const int *)a;
     return 0;
 }
 int pthread_mutexattr_setpshared(pthread_mutexattr_t *a, int s) { (void)a; (void)s; return 0; }
 int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a) {
+    if (a) plain(a, sizeof(int), 0, PC);
     begin_life(m, sizeof *m, A_MUTEX, PC);
     *m = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     m->__data.__kind = a ? *(const int *)a : 0;
@@ -332,10 +345,12 @@ static int mutex_lock(pthread_mutex_t *m, unsigned how, const void *pc) {
 int pthread_mutex_lock(pthread_mutex_t *m) { return mutex_lock(m, MZ_MUTEX_LOCK, PC); }
 int pthread_mutex_trylock(pthread_mutex_t *m) { return mutex_lock(m, MZ_MUTEX_TRYLOCK, PC); }
 int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *t) {
+    read_time(t, PC);
     return waited(mutex_lock(m, MZ_MUTEX_TIMEDLOCK, PC), t, PC);
 }
 int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t c, const struct timespec *t) {
     (void)c;
+    read_time(t, PC);
     return waited(mutex_lock(m, MZ_MUTEX_TIMEDLOCK, PC), t, PC);
 }
 int pthread_mutex_unlock(pthread_mutex_t *m) { return mutex_lock(m, MZ_MUTEX_UNLOCK, PC); }
@@ -358,11 +373,13 @@ int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
     return ask(MZ_COND_WAIT, (long)c, (long)m, PC);
 }
 int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *t) {
+    read_time(t, PC);
     return waited(ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC), t, PC);
 }
 int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t k,
                            const struct timespec *t) {
     (void)k;
+    read_time(t, PC);
     return waited(ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC), t, PC);
 }
 int pthread_cond_signal(pthread_cond_t *c) { return ask(MZ_COND_SIGNAL, (long)c, 0, PC); }
@@ -388,17 +405,21 @@ static int rw_timed(pthread_rwlock_t *l, unsigned tries, const void *pc) {
     return ask(tries, (long)l, 0, pc) ? ETIMEDOUT : 0;
 }
 int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *t) {
+    read_time(t, PC);
     return waited(rw_timed(l, MZ_RW_TRYREAD, PC), t, PC);
 }
 int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *t) {
+    read_time(t, PC);
     return waited(rw_timed(l, MZ_RW_TRYWRITE, PC), t, PC);
 }
 int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t c, const struct timespec *t) {
     (void)c;
+    read_time(t, PC);
     return waited(rw_timed(l, MZ_RW_TRYREAD, PC), t, PC);
 }
 int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t c, const struct timespec *t) {
     (void)c;
+    read_time(t, PC);
     return waited(rw_timed(l, MZ_RW_TRYWRITE, PC), t, PC);
 }
 int pthread_rwlock_unlock(pthread_rwlock_t *l) { return ask(MZ_RW_UNLOCK, (long)l, 0, PC); }
@@ -436,10 +457,12 @@ static int through_errno(long result) {
 }
 int sem_trywait(sem_t *s) { return through_errno(ask(MZ_SEM_TRYWAIT, (long)s, 0, PC)); }
 int sem_timedwait(sem_t *s, const struct timespec *t) {
+    read_time(t, PC);
     return through_errno(waited(ask(MZ_SEM_TIMEDWAIT, (long)s, 0, PC), t, PC));
 }
 int sem_clockwait(sem_t *s, clockid_t c, const struct timespec *t) {
     (void)c;
+    read_time(t, PC);
     return through_errno(waited(ask(MZ_SEM_TIMEDWAIT, (long)s, 0, PC), t, PC));
 }
 int sem_post(sem_t *s) { return ask(MZ_SEM_POST, (long)s, 0, PC); }
@@ -493,6 +516,7 @@ void __cxa_guard_abort(int64_t *g) { ask(MZ_ONCE_ABORT, (long)g, 0, PC); }
 void mazurka_thread_ends(void);
 
 int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *x) {
+    if (a) plain(a, sizeof(int), 0, PC);
     long detached = a ? *(const int *)a : 0;
     pthread_t made;
     mz_start(&made, f, x, detached, PC);
@@ -516,20 +540,38 @@ _Noreturn void pthread_exit(void *result) {
     ask(MZ_EXIT_THREAD, (long)result, 0, PC);
     __builtin_unreachable();
 }
-int pthread_attr_init(pthread_attr_t *a) { *(int *)a = 0; return 0; }
+int pthread_attr_init(pthread_attr_t *a) {
+    plain(a, sizeof(int), 1, PC);
+    *(int *)a = 0;
+    return 0;
+}
 int pthread_attr_destroy(pthread_attr_t *a) { (void)a; return 0; }
-int pthread_attr_setdetachstate(pthread_attr_t *a, int s) { *(int *)a = s; return 0; }
+int pthread_attr_setdetachstate(pthread_attr_t *a, int s) {
+    plain(a, sizeof(int), 1, PC);
+    *(int *)a = s;
+    return 0;
+}
 int pthread_attr_setstacksize(pthread_attr_t *a, size_t n) { (void)a; (void)n; return 0; }
 int pthread_attr_setscope(pthread_attr_t *a, int s) { (void)a; (void)s; return 0; }
-int pthread_setcancelstate(int s, int *old) { (void)s; if (old) *old = 0; return 0; }
+int pthread_setcancelstate(int s, int *old) {
+    (void)s;
+    if (!old) return 0;
+    plain(old, sizeof *old, 1, PC);
+    *old = 0;
+    return 0;
+}
 int pthread_setname_np(pthread_t t, const char *n) { (void)t; (void)n; return 0; }
 int pthread_setconcurrency(int n) { (void)n; return 0; }
 int sched_yield(void) { return 0; }
 unsigned sleep(unsigned s) { return pass(s * 1000000000L, PC); }
 int usleep(unsigned s) { return pass(s * 1000L, PC); }
-int nanosleep(const struct timespec *a, struct timespec *b) { (void)b; return pass(in_ns(a), PC); }
+int nanosleep(const struct timespec *a, struct timespec *b) {
+    (void)b;
+    return pass(in_ns(read_time(a, PC)), PC);
+}
 int clock_nanosleep(clockid_t c, int f, const struct timespec *a, struct timespec *b) {
     (void)c; (void)b;
+    read_time(a, PC);
     if (f) ask(MZ_LATER, in_ns(a), 0, PC);
     else pass(in_ns(a), PC);
     return 0;
@@ -569,7 +611,9 @@ long syscall(long number, ...) {
     int *word = va_arg(all, int *), op = va_arg(all, int), value = va_arg(all, int);
     const struct timespec *time = va_arg(all, const struct timespec *);
     va_end(all);
+    if (number == 231) ask(MZ_EXIT, (int)(long)word, 0, PC); /* exit_group */
     if (number != 202) fail(MZ_REFUSED, "`syscall`", PC);
+    if (time && (op & 127) != 1) read_time(time, PC);
     switch (op & 127) {
         case 0: /* wait, for a time */
         case 9: { /* wait, until a time */
@@ -619,7 +663,10 @@ _Noreturn void thrd_exit(int result) {
     __builtin_unreachable();
 }
 void thrd_yield(void) {}
-int thrd_sleep(const struct timespec *a, struct timespec *b) { (void)b; return pass(in_ns(a), PC); }
+int thrd_sleep(const struct timespec *a, struct timespec *b) {
+    (void)b;
+    return pass(in_ns(read_time(a, PC)), PC);
+}
 static int thrd_of(long result) {
     return result == 0 ? thrd_success : result == EBUSY ? thrd_busy
          : result == ETIMEDOUT ? thrd_timedout : thrd_error;
@@ -634,6 +681,7 @@ void mtx_destroy(mtx_t *m) { end_life(m, sizeof *m, A_MUTEX, PC); }
 int mtx_lock(mtx_t *m) { return thrd_of(mutex_lock((void *)m, MZ_MUTEX_LOCK, PC)); }
 int mtx_trylock(mtx_t *m) { return thrd_of(mutex_lock((void *)m, MZ_MUTEX_TRYLOCK, PC)); }
 int mtx_timedlock(mtx_t *m, const struct timespec *t) {
+    read_time(t, PC);
     return thrd_of(waited(mutex_lock((void *)m, MZ_MUTEX_TIMEDLOCK, PC), t, PC));
 }
 int mtx_unlock(mtx_t *m) { return thrd_of(mutex_lock((void *)m, MZ_MUTEX_UNLOCK, PC)); }
@@ -644,13 +692,16 @@ int cnd_init(cnd_t *c) {
 void cnd_destroy(cnd_t *c) { end_life(c, sizeof *c, A_CONDITION, PC); }
 int cnd_wait(cnd_t *c, mtx_t *m) { return thrd_of(ask(MZ_COND_WAIT, (long)c, (long)m, PC)); }
 int cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec *t) {
+    read_time(t, PC);
     return thrd_of(waited(ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC), t, PC));
 }
 int cnd_signal(cnd_t *c) { return thrd_of(ask(MZ_COND_SIGNAL, (long)c, 0, PC)); }
 int cnd_broadcast(cnd_t *c) { return thrd_of(ask(MZ_COND_BROADCAST, (long)c, 0, PC)); }
 void call_once(once_flag *o, void (*f)(void)) { once((int *)o, f, PC); }
 int tss_create(tss_t *k, tss_dtor_t d) {
-    *k = (tss_t)ask(MZ_KEY_CREATE, (long)d, 0, PC);
+    tss_t made = (tss_t)ask(MZ_KEY_CREATE, (long)d, 0, PC);
+    plain(k, sizeof *k, 1, PC);
+    *k = made;
     return thrd_success;
 }
 void tss_delete(tss_t k) { ask(MZ_KEY_DELETE, (long)k, 0, PC); }

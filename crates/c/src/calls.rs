@@ -45,7 +45,7 @@ numbered! {
         KeyCreate, KeyDelete, KeySet, KeyGet, KeyDestructor, KeyTake,
         Malloc, Free, Size, Print, Exit,
         AtomicBegin, AtomicEnd, Choose, Nondet,
-        AtExit, AtThreadEnd, LastFunction, TakeLast,
+        AtExit, AtThreadEnd, LastFunction, TakeLast, LastThread,
         Now, Later, FutexWait, FutexTimedwait, FutexWake,
     }
 }

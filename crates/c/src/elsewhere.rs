@@ -43,6 +43,9 @@ pub fn must_agree() -> bool {
 /// Does nothing: no step can exceed a deadline.
 pub fn set_deadline(_time: Option<std::time::Duration>) {}
 
+/// Does nothing: no program is loaded.
+pub fn on_refusal_before_main(_tell: fn(&str)) {}
+
 /// Does nothing: there is no search to interrupt.
 pub fn interrupt() {}
 

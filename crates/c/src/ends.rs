@@ -12,6 +12,8 @@ use crate::{SearchStop, weak};
 
 /// No object of the program has such an address.
 const ENDS_OF_PROGRAM: usize = usize::MAX - (1 << 21);
+/// The cell of the number of threads that have ended.
+const ENDED_THREADS: usize = usize::MAX - (1 << 21) - 2;
 
 /// Advances the clock of the current thread to a time, or by a time. This changes the state of the
 /// thread if it reads its clock.
@@ -88,6 +90,33 @@ pub(crate) fn at_exit(function: usize, argument: usize, pc: usize) -> i64 {
     ends_of_program("atexit", pc);
     world().at_exit.push((function, argument));
     0
+}
+
+/// Whether the current thread, which ends, is the last one, so that it ends the program: `main` has
+/// left by `pthread_exit`. The functions at the end of the program then run in this thread, after
+/// everything that the others have done. Where there are such functions, the end of each thread is a
+/// step, because it decides which thread is the last.
+pub(crate) fn is_last_thread(pc: usize) -> i64 {
+    if !world().last_thread_ends {
+        return 0;
+    }
+    let mut last = world().alive == 1;
+    if world().started > 1 {
+        let cell = world().object(ENDED_THREADS);
+        let pending = Pending::new("the thread ends", 0, pc);
+        if world().weak.on {
+            // The order in which the threads run here is not that of the execution.
+            last = weak::count(pending, cell) + 1 == i64::from(world().started);
+        } else {
+            announce(pending.on(AccessKind::Write, cell));
+            let world = world();
+            let current = world.current;
+            world.clocks.acquire(current, cell);
+            world.clocks.release(current, cell);
+            last = world.alive == 1;
+        }
+    }
+    i64::from(last && !world().exited)
 }
 
 impl World {

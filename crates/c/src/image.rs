@@ -29,7 +29,16 @@ pub(crate) struct Image {
     /// Functions of the shim that run at the end of a thread, and at the end of the program.
     pub thread_ends: extern "C" fn(),
     pub program_ends: extern "C" fn(),
+    /// The functions with the attribute `destructor`: the last one runs first.
+    pub destructors: Vec<usize>,
 }
+
+/// The entries of the dynamic section with the address and the size of the array of functions that
+/// the loader runs when it unloads the object.
+const DT_FINI_ARRAY: usize = 26;
+const DT_FINI_ARRAYSZ: usize = 28;
+
+extern "C" fn nothing_at_the_end() {}
 
 /// A thread-local variable, as the loader names it.
 #[repr(C)]
@@ -48,7 +57,54 @@ struct CollectedImage {
     found: Vec<(usize, usize)>,
     relro: (usize, usize),
     tls: (usize, usize),
+    dynamic: usize,
     code_on_stacks: bool,
+}
+
+impl CollectedImage {
+    /// Returns the functions that the loader runs when it unloads the object, and makes it run none:
+    /// the object is unloaded where this process ends, and not where the program does.
+    ///
+    /// # Safety
+    ///
+    /// The object is loaded, and none of its code runs.
+    unsafe fn take_destructors(&self) -> Vec<usize> {
+        let (mut entry, mut array, mut size) = (self.dynamic as *const [usize; 2], 0, 0);
+        // SAFETY: the section ends with an entry of the kind 0.
+        unsafe {
+            while !entry.is_null() && (*entry)[0] != 0 {
+                match *entry {
+                    [DT_FINI_ARRAY, at] => array = self.base + at,
+                    [DT_FINI_ARRAYSZ, bytes] => size = bytes,
+                    _ => {}
+                }
+                entry = entry.add(1);
+            }
+        }
+        if array == 0 || size < size_of::<usize>() {
+            return Vec::new();
+        }
+        let first = array & !4095;
+        let pages = (first as *mut libc::c_void, array + size - first);
+        let (start, length) = self.relro;
+        let read_only = start <= array && array < start + length;
+        // SAFETY: this array was relocated, and is a part of the object.
+        unsafe {
+            if read_only
+                && libc::mprotect(pages.0, pages.1, libc::PROT_READ | libc::PROT_WRITE) != 0
+            {
+                return Vec::new();
+            }
+            let functions =
+                std::slice::from_raw_parts_mut(array as *mut usize, size / size_of::<usize>());
+            let taken = functions.to_vec();
+            functions.fill(nothing_at_the_end as *const () as usize);
+            if read_only {
+                libc::mprotect(pages.0, pages.1, libc::PROT_READ);
+            }
+            taken
+        }
+    }
 }
 
 extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut libc::c_void) -> i32 {
@@ -67,6 +123,7 @@ extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut libc::c_v
             );
             match header.p_type {
                 libc::PT_LOAD if header.p_flags & libc::PF_W != 0 => wanted.found.push((at, size)),
+                libc::PT_DYNAMIC => wanted.dynamic = at,
                 libc::PT_GNU_RELRO => wanted.relro = (at, size),
                 libc::PT_GNU_STACK => wanted.code_on_stacks = header.p_flags & libc::PF_X != 0,
                 // The loader may not have allocated the block of this thread yet.
@@ -90,7 +147,6 @@ impl Image {
         extern "C" fn nothing(_: i32, _: *const *const u8, _: *const *const u8) -> i32 {
             0
         }
-        extern "C" fn nothing_at_the_end() {}
         Self {
             base: 0,
             symbols: Symbols::default(),
@@ -101,6 +157,7 @@ impl Image {
             main: nothing,
             thread_ends: nothing_at_the_end,
             program_ends: nothing_at_the_end,
+            destructors: Vec::new(),
         }
     }
 
@@ -126,6 +183,7 @@ impl Image {
                 found: Vec::new(),
                 relro: (0, 0),
                 tls: (0, 0),
+                dynamic: 0,
                 code_on_stacks: false,
             };
             libc::dl_iterate_phdr(Some(look), (&raw mut wanted).cast());
@@ -133,6 +191,13 @@ impl Image {
             if tls_size > 0 && tls == 0 {
                 return Err(LoadError::ThreadLocal);
             }
+            let of_source = |&function: &usize| {
+                let at = function.wrapping_sub(base) as u64;
+                symbols.line(at).is_some()
+            };
+            let mut destructors = wanted.take_destructors();
+            // The others belong to the compiler's libraries.
+            destructors.retain(of_source);
             let copy = |at: usize, size: usize| match size {
                 0 => Vec::new(),
                 _ => std::slice::from_raw_parts(at as *const u8, size).to_vec(),
@@ -162,6 +227,7 @@ impl Image {
                 main: std::mem::transmute::<*mut libc::c_void, Main>(main),
                 thread_ends: of_shim("mazurka_thread_ends")?,
                 program_ends: of_shim("mazurka_program_ends")?,
+                destructors,
                 tls_content: copy(tls, tls_size),
                 tls,
                 segments,

@@ -171,12 +171,24 @@ pub(crate) fn reported(needs: &[String]) -> Vec<String> {
     all
 }
 
+/// Returns the name that the source has for a function: some are macros of the C library.
+fn in_source(name: &str) -> &str {
+    match name {
+        "__pthread_register_cancel"
+        | "__pthread_unregister_cancel"
+        | "__pthread_unwind_next"
+        | "__pthread_register_cancel_defer"
+        | "__pthread_unregister_cancel_restore" => "pthread_cleanup_push",
+        name => name,
+    }
+}
+
 /// Returns the names of the functions among these that are not supported.
 pub(crate) fn unknown(needs: &[String]) -> Vec<String> {
     let mut all: Vec<String> = needs
         .iter()
         .filter(|name| !PASSED.contains(&name.as_str()) && !SILENT.contains(&name.as_str()))
-        .cloned()
+        .map(|name| in_source(name).to_owned())
         .collect();
     all.sort();
     all.dedup();

@@ -104,11 +104,13 @@ pub use confine::{confine, interrupt_process, keep_files, kill_process};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use elsewhere::{
     Machine, TRAIL_SIZE, confine, interrupt, interrupt_process, keep_files, keep_trail,
-    kill_process, left_behind, load, must_agree, outside, set_deadline,
+    kill_process, left_behind, load, must_agree, on_refusal_before_main, outside, set_deadline,
 };
 pub use inputs::wrong_input;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use load::{interrupt, keep_trail, load, must_agree, outside, set_deadline};
+pub use load::{
+    interrupt, keep_trail, load, must_agree, on_refusal_before_main, outside, set_deadline,
+};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use machine::Machine;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

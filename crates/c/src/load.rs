@@ -1,5 +1,7 @@
 //! Loads a compiled program into this process.
 
+use std::sync::OnceLock;
+
 use mazurka_core::ProcessId;
 
 use crate::calls::{BASE, ENTRIES, STACK_ENTRY};
@@ -33,6 +35,10 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     let sections = symbols.address(begin).is_some();
     let registering = ["atexit", "__cxa_atexit"];
     let has_ends = registering
+        .iter()
+        .any(|name| symbols.address(name).is_some());
+    // Functions of the shim that the program does not use are not linked.
+    let leaves_main = ["pthread_exit", "thrd_exit"]
         .iter()
         .any(|name| symbols.address(name).is_some());
     let deletes_keys = ["pthread_key_delete", "tss_delete"]
@@ -81,8 +87,12 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     let region = &world.threads[0].region;
     world.initial_heap = (region.mark(), region.content().to_vec());
     world.initial_keys = world.keys.len();
-    world.initial_at_exit.clone_from(&world.at_exit);
+    let destructors = world.image.destructors.iter();
+    world.initial_at_exit = destructors.map(|&function| (function, 0)).collect();
+    world.initial_at_exit.append(&mut world.at_exit);
+    let has_ends = has_ends || !world.initial_at_exit.is_empty();
     (world.has_ends, world.deletes_keys) = (has_ends, deletes_keys);
+    world.last_thread_ends = has_ends && leaves_main;
     let allocating = world.image.symbols.function("__cxa_allocate_exception");
     let base = world.image.base;
     world.exceptions = base + allocating.start as usize..base + allocating.end as usize;
@@ -91,6 +101,25 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     world.checkpoints.forbidden = world.image.symbols.needs.iter().any(|name| name == "qsort");
     trap::install();
     Ok(())
+}
+
+/// Sets what is told if the program fails or does what cannot be explored before it comes to `main`.
+/// The process then ends with exit code 3.
+pub fn on_refusal_before_main(tell: fn(&str)) {
+    _ = BEFORE_MAIN.set(tell);
+}
+
+static BEFORE_MAIN: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Ends this process, because a constructor of the program has done something.
+pub(crate) fn refuse_before_main(what: &str) -> ! {
+    if let Some(tell) = BEFORE_MAIN.get() {
+        tell(&format!(
+            "before `main`, in a constructor, the program {what}"
+        ));
+    }
+    // SAFETY: ends the process; `exit` would wait for the loader, which waits for the constructor.
+    unsafe { libc::_exit(3) }
 }
 
 /// Stores the schedule of each execution in an open file of at least

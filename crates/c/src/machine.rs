@@ -473,7 +473,7 @@ pub(crate) fn start(process: ProcessId) {
         let result = match routine {
             Some((function, argument)) => {
                 let result = function(argument);
-                if self::world().me().has_ends() {
+                if self::world().me().has_ends() || self::world().last_thread_ends {
                     thread_ends();
                 }
                 result
@@ -648,6 +648,11 @@ impl Execution for Machine {
         let world = world();
         world.settle();
         let effects = &mut world.effects;
+        let mut made = effects.outcomes.iter().zip(outcomes);
+        if made.any(|(made, &given)| made.value != given) && world.stop.is_none() {
+            self.live.set(NOWHERE);
+            return Err(StepError::NoSuchOutcome);
+        }
         event.plain = is_plain(event, effects);
         if effects.untouched {
             event.touched.clear();

@@ -4,10 +4,11 @@ use mazurka_core::{Access, AccessKind, MishapKind, ProcessId};
 
 use crate::access::{announce, check, fail, fail_after, frees, look_at_time, refuse, rest};
 use crate::calls::{Ask, Halt};
-use crate::ends::{at_exit, last_function, later, now, orders, take_last};
+use crate::ends::{at_exit, is_last_thread, last_function, later, now, orders, take_last};
 use crate::heap::{self, HeapLocation};
 use crate::inputs::few_values;
 use crate::lives::{ObjectKind, arrives, destroy, init, tell_held, used};
+use crate::load::refuse_before_main;
 use crate::waits::{
     barrier, once_enter, once_leave, rw_read, rw_unlock, rw_write, sem_post, sem_value, sem_wait,
 };
@@ -34,9 +35,12 @@ pub(crate) extern "C" fn halt(kind: u32, words: *const libc::c_char, pc: usize) 
     let words = unsafe { std::ffi::CStr::from_ptr(words) };
     let words = words.to_string_lossy().into_owned();
     if !world().in_model {
-        // No thread exists yet: the process ends, and its parent reports that. SAFETY: ends the
-        // process.
-        unsafe { libc::abort() };
+        match Halt::ALL.get(kind as usize) {
+            Some(Halt::Assert) => refuse_before_main(&format!("fails: assertion `{words}` failed")),
+            Some(Halt::Assume) => refuse_before_main("assumes what is false"),
+            Some(Halt::Refused) => refuse_before_main(&format!("calls what is refused: {words}")),
+            _ => refuse_before_main(&format!("aborts: {words}")),
+        }
     }
     if world().weak.on {
         weak::flush();
@@ -67,8 +71,7 @@ pub(crate) extern "C" fn start(
 ) {
     let world = world();
     if !world.in_model {
-        // SAFETY: ends the process, because a constructor starts a thread.
-        unsafe { libc::abort() };
+        refuse_before_main("starts a thread (`pthread_create`): start it in `main`");
     }
     let routine: Routine = (function, argument);
     if world.weak.on {
@@ -201,6 +204,7 @@ pub(crate) extern "C" fn ask(
             world().me().at_end.push((object, other as usize));
             0
         }
+        Ask::LastThread => is_last_thread(pc),
         Ask::LastFunction => last_function(one, pc),
         Ask::TakeLast => take_last(one),
     }
@@ -229,7 +233,33 @@ fn before_main(what: Ask, one: i64, other: i64, pc: usize) -> i64 {
             world().at_exit.push((one as usize, other as usize));
             0
         }
-        _ => 0,
+        Ask::Size => match world().threads[0].region.find(one as usize) {
+            HeapLocation::Block(block) => block.size as i64,
+            HeapLocation::Gap(_) => 0,
+        },
+        // No other thread exists, and no clock has advanced.
+        Ask::Init | Ask::Destroy | Ask::SemInit | Ask::Free | Ask::Print => 0,
+        Ask::MutexLock | Ask::MutexTrylock | Ask::MutexTimedlock | Ask::MutexUnlock => 0,
+        Ask::RwRead | Ask::RwWrite | Ask::RwTryread | Ask::RwTrywrite | Ask::RwUnlock => 0,
+        Ask::CondSignal | Ask::CondBroadcast | Ask::FutexWake | Ask::OnceAbort => 0,
+        Ask::AtomicBegin | Ask::AtomicEnd | Ask::Now | Ask::Later | Ask::KeyGet => 0,
+        Ask::Self_ => 1,
+        Ask::Nondet => refuse_before_main("asks for a value (`__VERIFIER_nondet_…`)"),
+        Ask::Exit => refuse_before_main("calls `exit`"),
+        Ask::KeySet => refuse_before_main("calls `pthread_setspecific`"),
+        Ask::KeyDelete => refuse_before_main("calls `pthread_key_delete`"),
+        Ask::AtThreadEnd => refuse_before_main("makes a thread-local object that has a destructor"),
+        Ask::SemPost | Ask::SemWait | Ask::SemTrywait | Ask::SemTimedwait | Ask::SemValue => {
+            refuse_before_main("uses a semaphore")
+        }
+        Ask::CondWait | Ask::CondTimedwait | Ask::Barrier | Ask::FutexWait => {
+            refuse_before_main("waits")
+        }
+        Ask::FutexTimedwait | Ask::Join | Ask::Detach | Ask::ExitThread => {
+            refuse_before_main("waits for a thread, or ends one")
+        }
+        Ask::KeyDestructor | Ask::KeyTake | Ask::Choose => 0,
+        Ask::LastFunction | Ask::TakeLast | Ask::LastThread => 0,
     }
 }
 

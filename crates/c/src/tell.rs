@@ -68,6 +68,9 @@ fn label(pending: &Pending) -> String {
 fn function_of(pc: usize) -> String {
     let world = world();
     let symbol = world.image.symbols.symbol(world.address_of(pc));
+    // These functions are not the program's.
+    let ours = |name: &str| matches!(name, "mazurka_program_ends" | "mazurka_thread_ends");
+    let symbol = symbol.filter(|symbol| !ours(&symbol.name));
     symbol.map_or(String::new(), |symbol| symbol.shown())
 }
 

@@ -318,6 +318,8 @@ pub(crate) struct World {
     pub initial_at_exit: Vec<(usize, usize)>,
     /// Whether such functions may exist.
     pub has_ends: bool,
+    /// Whether such functions may run in the last thread, after `main` has left.
+    pub last_thread_ends: bool,
     /// The code that allocates exceptions.
     pub exceptions: std::ops::Range<usize>,
     /// The heap after loading.
@@ -404,6 +406,7 @@ impl World {
             at_exit: Vec::new(),
             initial_at_exit: Vec::new(),
             has_ends: false,
+            last_thread_ends: false,
             exceptions: 0..0,
             initial_heap: ((0, 0), Vec::new()),
             in_model: false,

@@ -8,6 +8,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,7 +103,7 @@ pub(crate) fn note_end() {
 /// The processor time that constructors may take.
 const LOADING: Duration = Duration::from_secs(10);
 
-/// Ends this process if the program takes too long to reach `main`.
+/// Ends this process if the program takes too long to reach `main`, or ends the thread that runs it.
 struct Loading(Arc<AtomicBool>);
 
 impl Loading {
@@ -110,11 +111,13 @@ impl Loading {
         let loaded = Arc::new(AtomicBool::new(false));
         let watched = Arc::clone(&loaded);
         let (started, starts) = std::sync::mpsc::channel();
+        let runner = fs::read_link("/proc/thread-self").ok();
         std::thread::spawn(move || {
             // A starting thread needs the loader, which is locked while constructors run. So wait
             // until it has started.
             let _heard = started.send(());
             while !watched.load(Ordering::SeqCst) {
+                end_without(runner.as_deref());
                 if worked() > LOADING {
                     output::complain(&format!(
                         "the program does not come to `main`: its constructors have run for {} seconds",
@@ -125,9 +128,38 @@ impl Loading {
                 }
                 std::thread::sleep(Duration::from_millis(50));
             }
+            loop {
+                end_without(runner.as_deref());
+                std::thread::sleep(BETWEEN_LOOKS);
+            }
         });
         let _started = starts.recv();
         Self(loaded)
+    }
+}
+
+/// Time between two looks at the thread that runs the program.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+
+/// The error for a task that has ended since its file was opened: ESRCH.
+const NO_TASK: i32 = 3;
+
+/// Ends this process if a thread of it has ended by a system call of the program: no other thread
+/// would. The process that waits for this one tells it.
+fn end_without(runner: Option<&Path>) {
+    let Some(runner) = runner else { return };
+    let proc = Path::new("/proc");
+    // The state follows the name, which is in brackets. A thread that has ended is a zombie if it is
+    // the first of the process, and otherwise gone.
+    let ended = match fs::read_to_string(proc.join(runner).join("stat")) {
+        Ok(state) => state
+            .rsplit(") ")
+            .next()
+            .is_some_and(|it| it.starts_with(['Z', 'X'])),
+        Err(error) => error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(NO_TASK),
+    };
+    if ended {
+        std::process::exit(Exit::BadInput as i32);
     }
 }
 
@@ -292,6 +324,10 @@ impl NativeArgs {
         let trail = Path::new(object.path).with_file_name(TRAIL);
         let _known = END.set(Path::new(object.path).with_file_name(ENDED));
         let loading = Loading::watch();
+        native::on_refusal_before_main(|what| {
+            output::complain(&format!("the program cannot be explored: {what}"));
+            note_end();
+        });
         let loaded = native::load(&name, text, &self.set(observed.names), object, settings);
         drop(loading);
         if let Ok(file) = fs::File::options().read(true).write(true).open(trail) {
@@ -346,9 +382,14 @@ impl NativeArgs {
         drop(worker);
         let status = status.map_err(|error| format!("cannot start again: {error}"))?;
         match status.code() {
-            Some(code) if code < Exit::BadInput as i32 && !folder.0.join(ENDED).exists() => {
+            Some(_) if !folder.0.join(ENDED).exists() => {
+                let left = fs::read(trail)
+                    .ok()
+                    .and_then(|left| native::left_behind(&left));
                 Err(format!(
-                    "the program has ended the process that explored it, with code {code}: nothing is known"
+                    "the program has ended the process that explored it, by a system call of its own: \
+                     it has no verdict.{}",
+                    last_step(names, left)
                 ))
             }
             Some(code) => Ok(Exit::of_code(code)),
@@ -493,7 +534,7 @@ impl Folder {
             let path = std::env::temp_dir().join(format!("mazurka-{id}-{number}"));
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Self(path)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(format!("`{}`: {error}", path.display())),
             }
         }
@@ -572,18 +613,22 @@ fn run(command: &mut Command) -> Result<(), String> {
 fn killed(status: ExitStatus, names: &[&str], left: Option<Schedule>) -> String {
     use std::os::unix::process::ExitStatusExt;
     let signal = status.signal().unwrap_or(0);
+    let why = match &left {
+        None => "Does the program crash before `main`?",
+        Some(_) => "Does the program write over the memory of the tool?",
+    };
+    format!(
+        "the process that ran the program was ended by signal {signal}; it has no verdict. {why}{}",
+        last_step(names, left)
+    )
+}
+
+/// Names the step that the process that ran the program was making at last.
+fn last_step(names: &[&str], left: Option<Schedule>) -> String {
     let files = names.join(" ");
-    match left {
-        None => format!(
-            "the process that ran the program was ended by signal {signal}; it has no verdict. \
-             Does the program crash before `main`?"
-        ),
-        Some(schedule) => format!(
-            "the process that ran the program was ended by signal {signal}; it has no verdict. \
-             Does the program write over the memory of the tool? It was making the last step of:\n  \
-             mazurka run {files} --schedule \"{schedule}\""
-        ),
-    }
+    left.map_or(String::new(), |schedule| {
+        format!(" It was making the last step of:\n  mazurka run {files} --schedule \"{schedule}\"")
+    })
 }
 
 #[cfg(not(unix))]

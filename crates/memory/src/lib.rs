@@ -43,11 +43,11 @@ mod models;
 pub mod planted;
 mod runner;
 
-pub use explore::visit_part;
 #[doc(hidden)]
 pub use explore::visit_planted;
 pub use explore::{CountOnly, Counts, Drawing, End, Ending, Failure, Finding, Found, Visitor};
 pub use explore::{Part, Replay, ReplayError, explore, replay, replay_graph, sample, split, visit};
+pub use explore::{Unexplored, visit_part, visit_rest};
 pub use machine::Threads;
 pub use models::{Memory, UnknownMemory};
 pub use program::{Action, Decision, Effect, Known, Loc, MemoryOrder, Program, ThreadId, Value};

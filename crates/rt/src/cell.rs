@@ -183,17 +183,36 @@ fn check_there(world: &World, cell: u32, pending: &Pending) {
     }
 }
 
-/// Records that the current thread drops a cell: a write that must come after all accesses.
-pub(crate) fn drops(world: &World, cell: u32) {
-    let after = world.inner.borrow_mut().me().pending.place;
-    if world.memory.is_some() {
-        return world.plain(cell, true, Pending::new(None, (KIND, "drop"), after));
-    }
+/// What orders the drop of a cell after the accesses to it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DropOf {
+    /// What threads do with the objects of this crate, or nothing.
+    Seen,
+    /// The counts of std's `Arc`.
+    Unseen,
+}
+
+/// Records that the current thread drops a cell: a write that must come after all accesses, unless
+/// the last reference of std's `Arc` drops it.
+pub(crate) fn drops(world: &World, meta: &Meta, cell: u32) -> DropOf {
     let mut inner = world.inner.borrow_mut();
+    let after = inner.me().pending.place;
+    if world.memory.is_some() {
+        // Whether the write is made must not depend on what other threads have done so far.
+        if !inner.is_on_own_stack(meta) && inner.is_in_unseen_destructor() {
+            return DropOf::Unseen;
+        }
+        drop(inner);
+        world.plain(cell, true, Pending::new(None, (KIND, "drop"), after));
+        return DropOf::Seen;
+    }
     let current = inner.current;
     let Err(race) = inner.clocks.access(current, cell, true, after) else {
-        return;
+        return DropOf::Seen;
     };
+    if inner.is_in_unseen_destructor() {
+        return DropOf::Unseen;
+    }
     let message = format!(
         "use after free: thread {} drops the UnsafeCell, after its step at {after}, and thread {} {} it at {}; nothing orders the two (the counts of std's `Arc` are not seen: use that of `mazurka_rt`)",
         inner.names.paths[current.index()],
@@ -202,6 +221,7 @@ pub(crate) fn drops(world: &World, cell: u32) {
         race.place,
     );
     inner.races(message, after, race.other);
+    DropOf::Seen
 }
 
 fn verb(wrote: bool) -> &'static str {
@@ -211,7 +231,10 @@ fn verb(wrote: bool) -> &'static str {
 /// Checks an access in an interleaving.
 fn check_cell(world: &World, cell: u32, writes: bool, place: Place) {
     let pending = Pending::new(None, (KIND, if writes { "write" } else { "read" }), place);
-    check_there(world, cell, &pending);
+    let is_there = world.inner.borrow_mut().uses_cell(cell, &pending);
+    if !is_there {
+        world.suspend_for_ever();
+    }
     let (race, unwinding) = {
         let mut inner = world.inner.borrow_mut();
         let current = inner.current;

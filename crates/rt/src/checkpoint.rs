@@ -1,12 +1,14 @@
 //! Checkpoints for searches that take hours: progress is saved, and a later run of the test
 //! continues from there.
 //!
-//! A search is explored in parts (`mazurka_explore::Parts`, and `mazurka_memory::Part` for
-//! execution graphs), which depend on the program alone. A checkpoint holds the remaining parts,
-//! the counts of the finished ones, and the facts that the search has learned about the program,
-//! which every part must know (facts.rs). It belongs to one build of the test, one call of `model`
-//! and one choice of settings. If any of these differs, a message says so and the search starts
-//! again. The checkpoint is removed when the search finishes or finds a failure.
+//! Interleavings are explored in parts (`mazurka_explore::Parts`), which depend on the program
+//! alone. A checkpoint holds the remaining parts, the counts of the finished ones, and the facts
+//! that the search has learned about the program, which every part must know (facts.rs). A search
+//! through execution graphs has no parts: what is saved is where it stopped (weak/saved.rs).
+//!
+//! A checkpoint belongs to one build of the test, one call of `model` and one choice of settings. If
+//! any of these differs, a message says so and the search starts again. The checkpoint is removed
+//! when the search finishes or finds a failure.
 //!
 //! A search starts again when it learns something new about the program (`Stop::Restart`). A search
 //! that continued from a checkpoint then starts from nothing, too.
@@ -29,7 +31,7 @@ use crate::simulate::Simulator;
 use crate::{facts, say};
 
 /// The version of the file format.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Minimum time between two saves.
 pub(crate) const EVERY: Duration = Duration::from_secs(5);
 

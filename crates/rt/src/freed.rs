@@ -5,13 +5,14 @@
 //! - *The mark.* The cell of a dropped object is marked, and a step on it fails. Freed memory may
 //!   have been overwritten, so the addresses of dropped objects are kept, too.
 //! - *The order.* Dropping an `UnsafeCell` is a write, which races with accesses that nothing
-//!   orders before it (cell.rs).
-//! - *A trial.* Dropping an atomic or a lock is not a step, so no explorer tries to move a use
-//!   after it. Suppose another thread has used the object and has not been joined, and the dropping
-//!   step does not depend on that use. Then the drop can also come first: a trial repeats the
-//!   execution without the use and the steps that depend on it, and then makes the use. If this
-//!   meets the mark, the current execution fails. Otherwise something that is not explored orders
-//!   the two, such as the counts of std's `Arc`, and there is no failure.
+//!   orders before it (cell.rs). If the last reference of std's `Arc` drops it, something that the
+//!   clocks do not see orders the two (std_arc.rs), and the drop is no write.
+//! - *A trial.* Dropping an atomic, a lock or such a cell is not a step, so no explorer tries to
+//!   move a use after it. Suppose another thread has used the object and has not been joined, and
+//!   the dropping step does not depend on that use. Then the drop can also come first: a trial
+//!   repeats the execution without the use and the steps that depend on it, and then makes the
+//!   use. If this meets the mark, the current execution fails. Otherwise something that is not
+//!   explored orders the two, such as the counts of std's `Arc`, and there is no failure.
 //!
 //! Trials are made only in interleavings; under a memory model there are only the first two
 //! mechanisms.
@@ -22,8 +23,10 @@ use std::ptr;
 use mazurka_core::{Event, Mishap, MishapKind, ProcessId, Status, dependent};
 use rustc_hash::FxHashMap;
 
+use crate::cell::DropOf;
 use crate::names::{Meta, entry};
 use crate::simulate::Simulator;
+use crate::std_arc::KnownStacks;
 use crate::world::{Failure, Inner, Life, Pending, Place, World, world};
 
 /// Limit on the trials without a finding for the objects that one place makes.
@@ -96,6 +99,8 @@ pub(crate) struct Freed {
     suspects: Vec<Suspect>,
     /// Whether a thread has used a dropped object.
     pub used: bool,
+    /// The stacks of destructors that were seen.
+    pub stacks: KnownStacks,
     /// Number of trials without a finding, by the address of the place that made the object.
     trials: FxHashMap<usize, u32>,
 }
@@ -211,8 +216,9 @@ impl Inner {
         thread.ended = *own;
     }
 
-    /// Marks the cell of an object that the current thread drops.
-    fn mark_dropped(&mut self, meta: &Meta, cell: u32) {
+    /// Marks the cell of an object that the current thread drops. `tries` if uses of it might also
+    /// come later.
+    fn mark_dropped(&mut self, meta: &Meta, cell: u32, tries: bool) {
         let end = End {
             by: self.current,
             after: self.me().pending.place,
@@ -220,7 +226,7 @@ impl Inner {
         self.cells[cell as usize].end = Some(end);
         let at = ptr::from_ref(meta) as usize;
         self.freed.cells.insert(at, cell);
-        if self.cells[cell as usize].uses.len() < 2 && self.ends_alone(cell) {
+        if !tries || (self.cells[cell as usize].uses.len() < 2 && self.ends_alone(cell)) {
             return;
         }
         // An object inside an `Arc` lives as long as there are references.
@@ -263,12 +269,13 @@ impl World {
         if inner.cells[cell as usize].end.is_some() {
             return;
         }
+        let mut tries = true;
         if inner.cells[cell as usize].kind == crate::cell::KIND {
             drop(inner);
-            crate::cell::drops(self, cell);
+            tries = crate::cell::drops(self, meta, cell) == DropOf::Unseen;
             inner = self.inner.borrow_mut();
         }
-        inner.mark_dropped(meta, cell);
+        inner.mark_dropped(meta, cell, tries);
     }
 }
 

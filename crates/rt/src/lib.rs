@@ -94,6 +94,7 @@ mod spin;
 mod spurious;
 mod stack;
 mod statics;
+mod std_arc;
 #[cfg(feature = "symbolic")]
 mod symbolic;
 pub mod sync;

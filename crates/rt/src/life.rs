@@ -120,6 +120,7 @@ impl Inner {
         thread.locals.forget();
         thread.engine.reset();
         (thread.ended, thread.destroys, thread.leaving) = (0, None, false);
+        thread.seen_destructors = 0;
         thread.name.clone_from(&start.name);
         thread.started = start.place;
         (thread.panicked, thread.failure, thread.learned) = (false, None, None);
@@ -338,6 +339,8 @@ impl ThreadState {
             leaving: false,
             ended: 0,
             destroys: None,
+            seen_destructors: 0,
+            stack: (0, 0),
             engine: Default::default(),
             stops: None,
         }

@@ -13,6 +13,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use corosensei::stack::DefaultStack;
+use corosensei::stack::Stack;
 use corosensei::{Coroutine, CoroutineResult};
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId, ProcessPath,
@@ -339,6 +340,8 @@ impl Stage {
             let mut inner = self.world.inner.borrow_mut();
             inner.start_thread(process, &start, table.get());
             inner.names.blocks.record_stack(process, &stack);
+            let bounds = (stack.limit().get(), stack.base().get());
+            inner.threads[process.index()].stack = bounds;
         }
         let world: *const World = &*self.world;
         let Start { body, .. } = start;

@@ -216,6 +216,10 @@ pub(crate) struct ThreadState {
     pub ended: u32,
     /// The `Arc` whose value it destroys, if another thread might have destroyed it instead.
     pub destroys: Option<usize>,
+    /// Number of the running destructors that our own `Arc` has called (std_arc.rs).
+    pub seen_destructors: u32,
+    /// The lowest address of its stack, and the one after the highest.
+    pub stack: (usize, usize),
     /// Its requests to the graph engine, under a memory model, and its clock of spawn and join.
     pub engine: EngineState,
     /// Set if it may stop for good at any step: the place that requires this.

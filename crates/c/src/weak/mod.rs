@@ -37,7 +37,7 @@ use crate::calls::OPERAND_ENTRIES;
 use crate::world::{Life, Pending, WaitCondition, World, world};
 use crate::{SearchStop, heap};
 
-pub(crate) use objects::{ask, join_or_detach, never_ends, orders, spawn, writes};
+pub(crate) use objects::{ask, count, join_or_detach, never_ends, orders, spawn, writes};
 pub use program::{DescribedExecution, WeakProgram};
 
 /// The number of compare-exchange among the updates.

@@ -89,6 +89,11 @@ pub(crate) fn orders(pending: Pending, cell: u32) {
     update(cell, MemoryOrder::Relaxed, ObjectUpdate::Turn, pending);
 }
 
+/// Adds 1 to a number, and synchronises with all earlier additions. Returns the old number.
+pub(crate) fn count(pending: Pending, cell: u32) -> Value {
+    update(cell, MemoryOrder::AcqRel, ObjectUpdate::By(1), pending).0
+}
+
 /// Records that the current thread has called `exit`: joins of it do not end.
 pub(crate) fn never_ends(pc: usize) {
     if !world().counts() {

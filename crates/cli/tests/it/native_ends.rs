@@ -84,7 +84,7 @@ fn nested_functions_and_hundreds_of_threads_run() {
 
 /// The loop is in `main`, but spends most of its time in a function of the C library.
 #[test]
-fn a_loop_without_an_end_is_told_where_the_program_has_it() {
+fn an_infinite_loop_is_reported_with_its_place() {
     if !has_compiler() {
         return;
     }
@@ -105,7 +105,7 @@ const LONG: &str = "atomic_int x; void *add(void *p) { for (int k = 0; k < 6; k+
     for (int k = 0; k < 4; k++) pthread_join(all[k], 0); return 0; }";
 
 #[test]
-fn a_search_that_is_broken_off_says_what_it_has_seen() {
+fn a_stopped_search_reports_its_findings() {
     if !has_compiler() {
         return;
     }
@@ -132,7 +132,7 @@ const ENDLESS: [&str; 3] = [
 ];
 
 #[test]
-fn a_time_limit_ends_steps_without_an_end() {
+fn a_time_limit_ends_infinite_steps() {
     if !has_compiler() {
         return;
     }
@@ -152,7 +152,7 @@ fn a_time_limit_ends_steps_without_an_end() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_interrupted_search_says_what_it_has_seen() {
+fn an_interrupted_search_reports_its_findings() {
     if !has_compiler() {
         return;
     }
@@ -215,4 +215,231 @@ fn interrupted(file: &str, group: bool) -> (Option<i32>, String, String) {
     let output = child.wait_with_output().expect("an end");
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
     (output.status.code(), out, worker)
+}
+
+/// Requires that both memory models find, or do not find, this failure.
+#[track_caller]
+fn both(body: &str, failure: Option<&str>) {
+    let (_folder, file) = program(body);
+    for memory in ["sc", "rc11"] {
+        let (code, out, err) = mazurka(&["check", &file, "--memory", memory]);
+        let expected = match failure {
+            Some(words) => code == 1 && out.contains(words),
+            None => code == 0 && out.starts_with("verified"),
+        };
+        assert!(expected, "{memory}: {code} {out}{err}\n{body}");
+    }
+}
+
+#[test]
+fn destructors_run_at_the_end_of_the_program() {
+    if !has_compiler() {
+        return;
+    }
+    let last = "static int done; __attribute__((destructor)) static void last(void) {\n\
+        assert(done == 1); }\n";
+    both(
+        &format!("{last}int main(void) {{ done = 1; return 0; }}"),
+        None,
+    );
+    let fails = Some("last: assertion `done == 1` failed");
+    both(
+        &format!("{last}int main(void) {{ done = 2; return 0; }}"),
+        fails,
+    );
+    both(&format!("{last}int main(void) {{ exit(0); }}"), fails);
+    both(&format!("{last}int main(void) {{ _Exit(0); }}"), None);
+    // They come after the functions of `atexit`, the one with the greatest priority first.
+    let order = "static int at; static void one(void) { assert(at++ == 1); }\n\
+        static void two(void) { assert(at++ == 0); }\n\
+        __attribute__((destructor(200))) static void three(void) { assert(at++ == 2); }\n\
+        __attribute__((destructor(101))) static void four(void) { assert(at++ == LAST); }\n\
+        int main(void) { atexit(one); atexit(two); return 0; }";
+    both(&order.replace("LAST", "3"), None);
+    both(&order.replace("LAST", "4"), Some("four: assertion"));
+    // A thread that runs on races with them.
+    let races = "int x; void *f(void *p) { x = 1; return p; }\n\
+        __attribute__((destructor)) static void last(void) { x = 2; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); JOIN; return 0; }";
+    both(&races.replace("JOIN", "pthread_join(t, 0)"), None);
+    both(&races.replace("JOIN", ""), Some("data race on `x`"));
+}
+
+/// `main` leaves by `pthread_exit`, so the last thread ends the program, whichever it is.
+#[test]
+fn the_last_thread_ends_the_program() {
+    if !has_compiler() {
+        return;
+    }
+    let body = "static int done; static pthread_t first; static void end(void) { CHECK; }\n\
+        static void *f(void *p) { done = 1; return p; }\n\
+        int main(void) { pthread_t t; first = pthread_self(); atexit(end);\n\
+        pthread_create(&t, 0, f, 0); pthread_detach(t); pthread_exit(0); }";
+    both(&body.replace("CHECK", "assert(done == 1)"), None);
+    both(
+        &body.replace("CHECK", "assert(done == 0)"),
+        Some("end: assertion"),
+    );
+    // It may be either of the two.
+    let first = body.replace("CHECK", "assert(pthread_equal(first, pthread_self()))");
+    both(&first, Some("end: assertion"));
+    let other = body.replace("CHECK", "assert(!pthread_equal(first, pthread_self()))");
+    both(&other, Some("end: assertion"));
+    // A thread that calls `exit` does not wait for the others.
+    let exits = body.replace("CHECK", "assert(done == 1)");
+    let exits = exits.replace("pthread_exit(0)", "if (done) pthread_exit(0); return 0");
+    let (_folder, file) = program(&exits);
+    let (code, out, err) = mazurka(&["check", &file, "--allow-races"]);
+    assert!(code == 1 && out.contains("end: assertion"), "{out}{err}");
+}
+
+#[test]
+fn an_end_by_a_system_call_is_told() {
+    if !has_compiler() {
+        return;
+    }
+    let call = "int main(void) { __asm__ volatile(\"syscall\" :: \"a\"(NUMBERL), \"D\"(CODEL)\n\
+        : \"rcx\", \"r11\", \"memory\"); return 0; }";
+    // `exit_group` ends the process, `exit` only the thread that runs the program.
+    for (number, code) in [("231", "0"), ("231", "3"), ("231", "4"), ("60", "0")] {
+        let (_folder, file) = program(&call.replace("NUMBER", number).replace("CODE", code));
+        let (exit, out, err) = mazurka(&["check", &file]);
+        assert!(
+            exit == 3 && err.contains("has ended the process that explored it"),
+            "{number} {code}: {exit} {out}{err}"
+        );
+    }
+    // By the function of the C library, it is `_exit`, which runs no functions at the end.
+    let body = "#include <unistd.h>\n#include <sys/syscall.h>\n\
+        static void end(void) { assert(0); }\n\
+        int main(void) { atexit(end); syscall(SYS_exit_group, 4); assert(0); }";
+    both(body, None);
+}
+
+#[test]
+fn what_constructors_must_not_do_is_refused_by_name() {
+    if !has_compiler() {
+        return;
+    }
+    let head = "static int x; static pthread_mutex_t m; static pthread_key_t k;\n\
+        static void *f(void *p) { x = 1; return p; }\n\
+        __attribute__((constructor)) static void first(void) { BODY; }\n\
+        int main(void) { f(0); pthread_mutex_lock(&m); pthread_key_create(&k, 0); return 0; }";
+    for (body, words) in [
+        (
+            "pthread_t t; pthread_create(&t, 0, f, 0)",
+            "`pthread_create`",
+        ),
+        ("exit(4)", "calls `exit`"),
+        ("assert(x)", "assertion `x` failed"),
+        ("abort()", "aborts"),
+        (
+            "extern int __VERIFIER_nondet_int(void); x = __VERIFIER_nondet_int()",
+            "nondet",
+        ),
+        ("pthread_setspecific(0, &x)", "`pthread_setspecific`"),
+    ] {
+        let (_folder, file) = program(&head.replace("BODY", body));
+        let (code, out, err) = mazurka(&["check", &file]);
+        assert!(
+            code == 3 && err.contains("before `main`, in a constructor") && err.contains(words),
+            "{body}: {code} {out}{err}"
+        );
+    }
+    let blocks = "int *p = malloc(4); *p = 7; p = realloc(p, 400); assert(*p == 7); free(p);\n\
+        pthread_mutex_init(&m, 0); pthread_mutex_lock(&m); pthread_mutex_unlock(&m)";
+    both(&head.replace("BODY", blocks), None);
+}
+
+/// The times that threads pass to functions are read and written there.
+#[test]
+fn times_race_like_other_variables() {
+    if !has_compiler() {
+        return;
+    }
+    let body = "#include <time.h>\n#include <sys/time.h>\n#include <semaphore.h>\n\
+        static struct timespec ts; static struct timeval tv; static time_t t0; static sem_t s;\n\
+        static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+        static pthread_cond_t c = PTHREAD_COND_INITIALIZER;\n\
+        static void *f(void *p) { ONE; return p; }\n\
+        int main(void) { pthread_t t; sem_init(&s, 0, 1); pthread_create(&t, 0, f, 0); TWO;\n\
+        pthread_join(t, 0); return 0; }";
+    for (one, two) in [
+        ("time(&t0)", "(void)*(volatile time_t *)&t0"),
+        (
+            "clock_gettime(CLOCK_REALTIME, &ts)",
+            "clock_gettime(CLOCK_REALTIME, &ts)",
+        ),
+        ("gettimeofday(&tv, 0)", "tv.tv_usec = 1"),
+        ("nanosleep(&ts, 0)", "ts.tv_nsec = 1"),
+        ("sem_timedwait(&s, &ts)", "ts.tv_sec = 1"),
+        ("pthread_mutex_timedlock(&m, &ts)", "ts.tv_sec = 1"),
+        (
+            "pthread_mutex_lock(&m); pthread_cond_timedwait(&c, &m, &ts); pthread_mutex_unlock(&m)",
+            "ts.tv_sec = 1",
+        ),
+    ] {
+        let (_folder, file) = program(&body.replace("ONE", one).replace("TWO", two));
+        let (code, out, err) = mazurka(&["check", &file]);
+        assert!(
+            code == 1 && out.contains("data race on `t"),
+            "{one}: {out}{err}"
+        );
+        let (_folder, file) = program(&body.replace("ONE", one).replace("TWO", ""));
+        let (code, out, err) = mazurka(&["check", &file]);
+        assert!(
+            code == 0 && out.starts_with("verified"),
+            "{one}: {out}{err}"
+        );
+    }
+}
+
+#[test]
+fn a_time_limit_holds_for_a_run_before_its_first_step() {
+    if !has_compiler() {
+        return;
+    }
+    let (_folder, file) = program("int main(void) { volatile int k = 0; for (;;) k++; }");
+    for plan in [["--seed", "1"], ["--schedule", "0"]] {
+        for memory in ["sc"] {
+            let mut all = vec!["run", &file, "--time-limit", "1s", "--memory", memory];
+            all.extend(plan);
+            let (code, out, err) = mazurka(&all);
+            assert!(
+                code == 2 && format!("{out}{err}").contains("--time-limit"),
+                "{all:?}: {code} {out}{err}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_chosen_is_refused() {
+    if !has_compiler() {
+        return;
+    }
+    let (_folder, file) = program(
+        "extern int __VERIFIER_nondet_int(void);\n\
+        int main(void) { int k = __VERIFIER_nondet_int(); assert(k < 3); return 0; }",
+    );
+    let run = |outcome: &str, memory: &str| {
+        let schedule = format!("0={outcome}");
+        let options = ["--nondet", "int=0..3", "--memory", memory];
+        let mut all = vec!["run", &file, "--schedule", &schedule];
+        all.extend(options);
+        mazurka(&all)
+    };
+    for memory in ["sc", "rc11"] {
+        for outcome in ["9", "-1", "4"] {
+            let (code, out, err) = run(outcome, memory);
+            assert!(code == 3, "{memory} {outcome}: {code} {out}{err}");
+        }
+        let (code, out, err) = run("3", memory);
+        assert!(
+            code == 1 && out.contains("`k < 3` failed"),
+            "{memory}: {out}{err}"
+        );
+        let (code, out, err) = run("2", memory);
+        assert_eq!(code, 0, "{memory}: {out}{err}");
+    }
 }

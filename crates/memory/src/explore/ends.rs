@@ -304,7 +304,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
 
     /// Counts an execution and shows it to the visitor.
     pub(super) fn show(&mut self, ending: Ending) -> ControlFlow<()> {
-        if self.is_on_the_way() {
+        if self.is_on_the_way() || std::mem::take(&mut self.cut.shown) {
             return ControlFlow::Continue(());
         }
         if ending == Ending::Deadlock {
@@ -318,6 +318,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         })?;
         match self.limits.executions {
             Some(most) if self.found.counts.executions() >= most => {
+                // A race ends an execution before its last choice point is open.
+                self.cut.shown = ending != Ending::Race;
                 self.stop(Bound::MaxExecutions(most))
             }
             _ => ControlFlow::Continue(()),

@@ -65,7 +65,7 @@ mod revisit;
 mod sample;
 
 pub use ends::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
-pub use parts::{Part, split, visit_part};
+pub use parts::{Part, Unexplored, split, visit_part, visit_rest};
 pub use priorities::Drawing;
 pub use replay::{Replay, ReplayError, replay, replay_graph};
 pub use sample::sample;
@@ -210,6 +210,8 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
     fn run(&mut self) -> ControlFlow<()> {
         loop {
             self.extend()?;
+            self.cut.check_path();
+            self.cut.must_get_on = false;
             loop {
                 let Some(mut open) = self.frames.pop() else {
                     return ControlFlow::Continue(());
@@ -218,9 +220,11 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
                     continue;
                 }
                 self.graph.undo(open.frame.mark());
-                if self.advance(&mut open.frame)? {
+                let advanced = self.advance(&mut open.frame);
+                if advanced != ControlFlow::Continue(false) {
                     open.taken += 1;
                     self.frames.push(open);
+                    advanced?;
                     break;
                 }
             }
@@ -291,6 +295,9 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         }
         let made = self.found.counts.events;
         self.found.counts.events += 1;
+        if self.cut.must_get_on {
+            return ControlFlow::Continue(());
+        }
         if let Some(most) = self.limits.steps
             && made >= most
         {

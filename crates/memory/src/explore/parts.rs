@@ -1,10 +1,14 @@
-//! Parts of a search, for workers that share nothing.
+//! Parts of a search: for workers that share nothing, and to continue after a limit.
 //!
 //! The tree of graphs is cut below a number of choice points. A part is the alternative that was
 //! taken at each of them: a worker takes the same alternatives, without exploring others, and
 //! explores everything below. The parts depend only on the program and the depth, and each
 //! execution is in exactly one of them, or was seen while the tree was cut. So any number of
 //! workers finds the same.
+//!
+//! If a limit ends a search, the stack of choice points says what is unexplored: the number of
+//! alternatives that were taken at each of them. A later search takes the last of these, as on the
+//! way to a part, but leaves the choice points open; then it is where the first one was.
 
 use std::ops::ControlFlow;
 
@@ -33,15 +37,39 @@ impl Part {
     }
 }
 
+/// The unexplored rest of a search that a limit has ended. The default is a whole search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unexplored {
+    /// For each open choice point, the number of consistent alternatives before the current one.
+    pub ways: Vec<u32>,
+    /// Whether the execution to which the current alternatives lead has been shown.
+    pub shown: bool,
+}
+
 /// How a search treats its first choice points.
 #[derive(Debug, Default)]
 pub(super) struct Cut {
-    /// The alternatives to take.
+    /// The alternatives to take; empty when a search that continues has taken them.
     path: Vec<u32>,
+    /// Whether the search continues after the path: its choice points stay open.
+    continues: bool,
+    /// Whether the execution at the end of the path has been shown.
+    pub(super) shown: bool,
+    /// Whether the search has to get on before a limit may end it.
+    pub(super) must_get_on: bool,
     /// The number of choice points below which parts are left to other searches.
     depth: Option<usize>,
     /// The parts that were left.
     parts: Vec<Part>,
+}
+
+impl Cut {
+    /// Panics if an execution has ended before the path of a search that continues.
+    #[inline]
+    pub(super) fn check_path(&self) {
+        let taken = !self.continues || self.path.is_empty();
+        assert!(taken, "the rest of a search belongs to another program");
+    }
 }
 
 /// Cuts a search into parts below `depth` choice points. Executions with fewer choice points are
@@ -90,6 +118,38 @@ pub fn visit_part<P: Program>(
     run(program, memory, limits, cut, visitor).0
 }
 
+/// Explores the rest of a search, and shows its executions to a visitor. Returns what a limit has
+/// left unexplored. The counts are those of the rest alone, and at least one execution is explored
+/// whatever the limits of time and steps are, so that repeated searches come to an end.
+///
+/// ```
+/// use mazurka_core::Limits;
+/// use mazurka_memory::litmus::{Litmus, fetch_add};
+/// use mazurka_memory::{CountOnly, Found, Memory, MemoryOrder::Relaxed, Unexplored, visit_rest};
+///
+/// let program = Litmus::new(vec![vec![fetch_add(0, 0, 1, Relaxed)]; 5]);
+/// let limits = Limits { executions: Some(7), ..Limits::default() };
+/// let (mut found, mut left) = (Found::default(), Some(Unexplored::default()));
+/// while let Some(rest) = left.take() {
+///     let more;
+///     (more, left) = visit_rest(program.clone(), Memory::Rc11, &limits, &rest, &mut CountOnly);
+///     found.merge(more);
+/// }
+/// assert_eq!(found.counts.complete, 120);
+/// ```
+pub fn visit_rest<P: Program>(
+    program: P,
+    memory: Memory,
+    limits: &Limits,
+    rest: &Unexplored,
+    visitor: &mut impl Visitor<P>,
+) -> (Found, Option<Unexplored>) {
+    let none = Planted::Nothing;
+    under!(memory, none, model => {
+        Explorer::new(program, model, limits, visitor, none).search_rest(rest)
+    })
+}
+
 fn run<P: Program>(
     program: P,
     memory: Memory,
@@ -108,6 +168,22 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         self.cut = cut;
         self.found.stopped = self.run().is_break() && !self.limited;
         (self.found, self.cut.parts)
+    }
+
+    fn search_rest(mut self, rest: &Unexplored) -> (Found, Option<Unexplored>) {
+        self.cut = Cut {
+            path: rest.ways.clone(),
+            continues: true,
+            shown: rest.shown,
+            must_get_on: true,
+            ..Cut::default()
+        };
+        self.found.stopped = self.run().is_break() && !self.limited;
+        let left = self.limited.then(|| Unexplored {
+            ways: self.frames.iter().map(|open| open.taken - 1).collect(),
+            shown: self.cut.shown,
+        });
+        (self.found, left)
     }
 
     /// Whether the search is still on the way to its part. Executions there were shown before.
@@ -147,14 +223,24 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         for _ in 0..=wanted {
             self.graph.undo(frame.mark());
             if !self.advance(&mut frame)? {
+                self.arrive(1);
                 return ControlFlow::Continue(false);
             }
         }
         self.frames.push(OpenChoice {
             frame,
             taken: wanted + 1,
-            closed: true,
+            closed: !self.cut.continues,
         });
+        self.arrive(0);
         ControlFlow::Continue(true)
+    }
+
+    /// Forgets the path of a search that continues once it has been taken, but for choice points
+    /// that have no further alternative.
+    fn arrive(&mut self, exhausted: usize) {
+        if self.cut.continues && self.frames.len() + exhausted >= self.cut.path.len() {
+            self.cut.path.clear();
+        }
     }
 }

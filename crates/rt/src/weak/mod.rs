@@ -27,6 +27,7 @@
 //! | `wait.rs` | tokens for waiting threads |
 //! | `readers.rs` | locks that several threads may read |
 //! | `search.rs` | searches and their findings |
+//! | `saved.rs` | searches that continue from a checkpoint |
 //! | `check.rs` | verdicts |
 //! | `describe.rs` | reports and replays |
 //! | `orders.rs` | orderings that are too weak, or stronger than needed |
@@ -38,9 +39,9 @@ mod describe;
 mod facts;
 mod inputs;
 mod orders;
-mod parts;
 mod program;
 mod readers;
+mod saved;
 mod search;
 mod spin;
 mod wait;

@@ -13,8 +13,8 @@ use mazurka_memory::{
 };
 
 use super::inputs::{self, DifferingRuns};
-use super::parts::InParts;
 use super::program::WeakProgram;
+use super::saved::SavedSearch;
 use crate::batches::ExecutionCounts;
 use crate::builder::Builder;
 use crate::checkpoint::Checkpoint;
@@ -114,13 +114,13 @@ impl Builder {
             let search = AssertUnwindSafe(|| match (&plan.random, &plan.checkpoint) {
                 (None, None) => visit(&mut *program, plan.memory, &limits, &mut watch),
                 (None, Some(checkpoint)) => {
-                    let parts = InParts {
+                    let saved = SavedSearch {
                         memory: plan.memory,
                         checkpoint,
                         start: Instant::now(),
                         limits: &limits,
                     };
-                    parts.visit(program, &mut watch)
+                    saved.visit(program, &mut watch)
                 }
                 (Some(random), _) => {
                     let random = random.clone();
@@ -177,17 +177,6 @@ impl Builder {
 }
 
 impl Watch {
-    /// Forgets all executions seen so far. Returns what it was before.
-    pub fn forget(&mut self) -> Self {
-        let fresh = Self {
-            everything: self.everything,
-            compares: self.compares,
-            draws: self.draws,
-            ..Self::default()
-        };
-        std::mem::replace(self, fresh)
-    }
-
     /// Combines what was seen with what the engine has found.
     fn conclude(self, found: Found) -> Explored {
         let mut explored = self.explored;

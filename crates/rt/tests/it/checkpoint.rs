@@ -1,6 +1,7 @@
 //! Searches that a limit ends and that continue from a checkpoint.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use mazurka_rt::sync::atomic::{AtomicU32, Ordering};
 use mazurka_rt::sync::{Arc, Mutex};
@@ -88,10 +89,8 @@ fn execution_graphs_go_on_to_the_end() {
     assert!(runs >= 4, "{runs}");
 }
 
-/// A limit may end a search under a memory model before it is cut into parts: then the next one
-/// starts again, or continues from a coarser cut.
 #[test]
-fn a_limit_that_ends_the_cut_does_no_harm() {
+fn a_small_limit_under_a_memory_model_does_no_harm() {
     let model = || _ = adds(3, 3, Ordering::AcqRel);
     for most in [1, 2, 5, 20, 60, 200] {
         let folder = Folder::new(&format!("cut-{most}"));
@@ -101,6 +100,44 @@ fn a_limit_that_ends_the_cut_does_no_harm() {
         let second = run(10_000);
         assert!(second.is_complete(), "{most}: {second}");
         assert_eq!(second.executions, 1680, "{most}");
+        assert!(folder.files().is_empty());
+    }
+}
+
+/// Each run of a search under a memory model gets on, however small its limits are.
+#[test]
+fn every_run_gets_on() {
+    let model = || assert_eq!(adds(3, 2, Ordering::AcqRel), 6);
+    type Limit = fn(&mut Builder);
+    let limits: [(&str, Limit); 4] = [
+        ("one", |it| it.max_executions = Some(1)),
+        ("seven", |it| it.max_executions = Some(7)),
+        ("steps", |it| it.max_steps = Some(1)),
+        ("time", |it| it.time_limit = Some(Duration::ZERO)),
+    ];
+    for (name, limit) in limits {
+        let folder = Folder::new(&format!("on-{name}"));
+        let mut builder = saving(&folder.0, u64::MAX);
+        builder.memory = Some(mazurka_rt::Memory::Rc11);
+        limit(&mut builder);
+        let mut last = 0;
+        let mut runs = 0;
+        loop {
+            let summary = builder.check(model);
+            assert!(summary.executions > last || runs > 0, "{name}: {summary}");
+            assert_eq!(summary.resumed, runs > 0, "{name}: {summary}");
+            last = summary.executions;
+            runs += 1;
+            if summary.is_complete() {
+                break;
+            }
+            assert_eq!(
+                summary.executions,
+                if name == "seven" { 7 * runs } else { runs }
+            );
+        }
+        // The orders of six additions, two of each thread.
+        assert_eq!(last, 90, "{name}");
         assert!(folder.files().is_empty());
     }
 }

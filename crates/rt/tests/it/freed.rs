@@ -226,3 +226,78 @@ fn memory_that_is_used_again_holds_another_object() {
     });
     assert!(summary.is_complete());
 }
+
+/// A cell that threads share at their own risk.
+struct Slot(UnsafeCell<u32>);
+
+// SAFETY: the tests access it from several threads, rightly or not.
+#[allow(unsafe_code)]
+unsafe impl Sync for Slot {}
+
+/// Runs a test under sequential consistency and under rc11.
+fn passes(f: impl Fn(Ordering) + Clone + Send + Sync + 'static) {
+    for order in [SeqCst, Relaxed] {
+        let f = f.clone();
+        let summary = Builder::new().check(move || f(order));
+        assert!(summary.is_complete(), "{order:?}");
+    }
+}
+
+#[test]
+fn a_cell_that_the_last_reference_of_stds_arc_drops() {
+    passes(|order| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let slots = (Slot(UnsafeCell::new(0)), vec![Slot(UnsafeCell::new(0))]);
+        let shared = std::sync::Arc::new(slots);
+        let (other, theirs) = (shared.clone(), flag.clone());
+        thread::spawn(move || {
+            other.0.0.with_mut(|_| ());
+            other.1[0].0.with_mut(|_| ());
+            theirs.store(true, order);
+        });
+        // The load may order the two in the execution, but it does not synchronise.
+        flag.load(order);
+    });
+}
+
+#[test]
+fn a_cell_that_is_used_without_a_reference() {
+    let message = failure(|| {
+        let shared = std::sync::Arc::new(Slot(UnsafeCell::new(0)));
+        let raw = Shared(std::sync::Arc::as_ptr(&shared).cast_mut());
+        thread::spawn(move || {
+            AtomicBool::new(false).store(true, SeqCst);
+            raw.get().0.with(|_| ());
+        });
+        AtomicBool::new(false).store(true, SeqCst);
+        drop(shared);
+    });
+    assert!(message.starts_with("use after free"), "{message}");
+}
+
+/// A count of references whose decrement is too weak, in what another count keeps alive.
+struct Counted(Shared<(AtomicUsize, UnsafeCell<u32>)>);
+
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl Sync for Counted {}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.get().1.with(|_| ());
+        if self.0.get().0.fetch_sub(1, Relaxed) == 1 {
+            self.0.clone().free();
+        }
+    }
+}
+
+#[test]
+fn a_count_of_references_within_an_arc() {
+    let message = failure(|| {
+        let shared = Shared::new((AtomicUsize::new(2), UnsafeCell::new(0)));
+        let other = Arc::new(Counted(shared.clone()));
+        thread::spawn(move || drop(other));
+        drop(Arc::new(Counted(shared)));
+    });
+    assert!(message.contains("drop"), "{message}");
+}

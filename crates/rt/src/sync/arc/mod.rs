@@ -26,6 +26,7 @@ use std::sync::atomic::Ordering;
 
 use mazurka_core::MemoryOrder;
 
+use crate::std_arc::SeenDestructor;
 use crate::world::{Place, World, world};
 use counted::{CountUse, Destruction, uses};
 use regions::Count;
@@ -491,6 +492,7 @@ impl<T: ?Sized> Drop for Arc<T> {
         } else {
             None
         };
+        let _seen = last.then(SeenDestructor::begin);
         // SAFETY: this is the end of `self`.
         #[allow(unsafe_code)]
         unsafe {
