@@ -327,14 +327,17 @@ impl Program {
     ) -> Result<RunRecord, RunError> {
         let start = Instant::now();
         let misfit = |misfit: Misfit| RunError::WeakSchedule(misfit.what);
+        mazurka_c::set_deadline(options.limits.time);
         let mut native = native::Native::new(memory)?;
-        let (told, bounds) = match plan {
+        let (told, mut bounds) = match plan {
             Plan::Schedule(schedule) => {
                 let told = native.follow(schedule, &options.limits)?;
                 (told.map_err(misfit)?, Vec::new())
             }
             Plan::Seed(seed) => native.drawn(*seed, &options.limits)?,
         };
+        bounds.extend(native.over_time(&options.limits));
+        bounds.dedup();
         let (run, witnesses) = (told.run, told.witnesses);
         let outcome = RecordContents::of_run(&run, (bounds, witnesses), start.elapsed());
         Ok(self.run_record(memory, plan, options, (outcome, told.ready, run)))

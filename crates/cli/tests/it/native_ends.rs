@@ -257,6 +257,12 @@ fn destructors_run_at_the_end_of_the_program() {
         int main(void) { atexit(one); atexit(two); return 0; }";
     both(&order.replace("LAST", "3"), None);
     both(&order.replace("LAST", "4"), Some("four: assertion"));
+    // What they register comes after all of them.
+    let late = "static int at; static void late(void) { assert(at == 2); }\n\
+        __attribute__((destructor(102))) static void one(void) { at++; atexit(late); }\n\
+        __attribute__((destructor(101))) static void two(void) { at++; }\n\
+        int main(void) { return 0; }";
+    both(late, None);
     // A thread that runs on races with them.
     let races = "int x; void *f(void *p) { x = 1; return p; }\n\
         __attribute__((destructor)) static void last(void) { x = 2; }\n\
@@ -401,7 +407,7 @@ fn a_time_limit_holds_for_a_run_before_its_first_step() {
     }
     let (_folder, file) = program("int main(void) { volatile int k = 0; for (;;) k++; }");
     for plan in [["--seed", "1"], ["--schedule", "0"]] {
-        for memory in ["sc"] {
+        for memory in ["sc", "rc11"] {
             let mut all = vec!["run", &file, "--time-limit", "1s", "--memory", memory];
             all.extend(plan);
             let (code, out, err) = mazurka(&all);
