@@ -327,7 +327,6 @@ impl Program {
     ) -> Result<RunRecord, RunError> {
         let start = Instant::now();
         let misfit = |misfit: Misfit| RunError::WeakSchedule(misfit.what);
-        mazurka_c::set_deadline(options.limits.time);
         let mut native = native::Native::new(memory)?;
         let (told, mut bounds) = match plan {
             Plan::Schedule(schedule) => {
