@@ -15,7 +15,7 @@ mod plot;
 mod sarif;
 mod sheet;
 
-use mazurka_core::record::{Place, ProgramRecord, Record, Step};
+use mazurka_core::record::{ProgramRecord, Record, Step};
 
 use crate::verdict::hit_bounds;
 use crate::{View, headline};
