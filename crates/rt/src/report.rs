@@ -443,18 +443,19 @@ impl Report {
 /// Returns the source of a test that replays the run.
 fn test(replay: &str, about: &About) -> String {
     let named = !about.body.is_empty() && !about.body.contains(['{', '<', '&', ' ']);
-    let (body, comment) = if named {
+    let (body, comment) = match named {
         // Within its own crate, the path of the function starts with `crate`.
-        let path = about
-            .body
-            .split_once("::")
-            .map_or(about.body, |(_, path)| path);
-        (format!("crate::{path}"), String::new())
-    } else {
-        (
+        true => {
+            let path = about
+                .body
+                .split_once("::")
+                .map_or(about.body, |(_, path)| path);
+            (format!("crate::{path}"), String::new())
+        }
+        false => (
             "|| {}".into(),
             format!("    // The closure of {} goes here.\n", about.place),
-        )
+        ),
     };
     format!(
         "#[test]\nfn replay() {{\n{comment}    let body = {body};\n    mazurka_rt::{}(body, \"{replay}\");\n}}\n",
