@@ -327,13 +327,15 @@ impl Program {
         let start = Instant::now();
         let misfit = |misfit: Misfit| RunError::WeakSchedule(misfit.what);
         let mut native = native::Native::new(memory)?;
-        let (narrated, bounds) = match plan {
+        let (narrated, mut bounds) = match plan {
             Plan::Schedule(schedule) => {
                 let narrated = native.follow(schedule, &options.limits)?;
                 (narrated.map_err(misfit)?, Vec::new())
             }
             Plan::Seed(seed) => native.drawn(*seed, &options.limits)?,
         };
+        bounds.extend(native.over_time(&options.limits));
+        bounds.dedup();
         let (run, witnesses) = (narrated.run, narrated.witnesses);
         let outcome = RecordContents::of_run(&run, (bounds, witnesses), start.elapsed());
         Ok(self.run_record(memory, plan, options, (outcome, narrated.ready, run)))

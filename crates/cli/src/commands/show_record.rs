@@ -22,7 +22,7 @@ use crate::show::{
   mazurka show bad.json --format html > bad.html
   MAZURKA_REPORT=found cargo test; mazurka show found/tests.queue-1.json
 
-The program is not needed: what is shown is what was recorded. `replay` runs it again.
+The program is not needed: only recorded data is shown. `replay` runs the record again.
 The exit code is that of the verdict that was recorded.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, HTML, LANES_DOT, LANES_SVG])))]

@@ -176,6 +176,13 @@ impl Native {
         })
     }
 
+    /// Returns the bound of a run in which a step that did not end was broken off.
+    pub fn over_time(&self, limits: &Limits) -> Option<Bound> {
+        let time = limits.time.map(|time| time.as_millis() as u64);
+        let bound = time.map_or(Bound::Interrupted, Bound::TimeLimit);
+        self.out_of_time.then_some(bound)
+    }
+
     /// Repeats some work with the program until the program has learned everything that it needs.
     fn until_known<R>(
         &mut self,

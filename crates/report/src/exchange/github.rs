@@ -21,7 +21,7 @@ pub fn github(record: &Record) -> String {
     let level = match record.verdict {
         Verdict::Verified => "notice",
         Verdict::Inconclusive => "warning",
-        // The violations say so already.
+        // The violations are reported already.
         Verdict::Violated => return text,
     };
     let file = [("file", shown(&record.program.file).to_owned())];
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_text_ends_its_command() {
+    fn texts_cannot_end_their_command() {
         let file = [("file", "a:b,c%.maz".to_owned())];
         let line = command("error", &file, "50 %\r\n::error::x");
         assert_eq!(

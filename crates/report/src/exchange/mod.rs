@@ -17,7 +17,7 @@ mod sheet;
 
 use mazurka_core::record::{Place, ProgramRecord, Record, Step};
 
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 use crate::{View, headline};
 
 pub use github::{github, github_mistakes};
@@ -63,6 +63,6 @@ fn shown(file: &str) -> &str {
 /// Returns the verdict, and for each bound that was hit what to do about it.
 fn scope(record: &Record) -> Vec<String> {
     let view = View::default();
-    let lines = headline(record, &view) + &cut(record, &view);
+    let lines = headline(record, &view) + &hit_bounds(record, &view);
     lines.lines().map(|line| line.trim().to_owned()).collect()
 }

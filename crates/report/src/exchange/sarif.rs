@@ -1,7 +1,6 @@
-//! SARIF 2.1.0: the findings, with the runs that show them as code flows.
-//!
-//! A run is one thread flow: the schedule, with the steps of all processes in their order, as
-//! viewers walk through it. Each step names its process and has its number as `executionOrder`.
+//! SARIF 2.1.0: the findings, with the runs that show them as code flows. A run is one thread flow:
+//! the steps of all processes in the order of the schedule, because viewers step through one flow.
+//! Each step names its process and has its number as `executionOrder`.
 
 use mazurka_core::record::{
     DiagnosticRecord, MistakesRecord, Place, ProgramRecord, Record, Run, Severity, Step, Witness,
@@ -31,12 +30,12 @@ const KINDS: [(Kind, &str, &str); 5] = [
     (
         Kind::Deadlock,
         "Deadlock",
-        "In some execution no process can go on, and not all have ended.",
+        "In some execution no process can continue, and not all have ended.",
     ),
     (
         Kind::Livelock,
         "Livelock",
-        "In some fair execution a process goes on for ever and never ends.",
+        "In some fair execution a process runs for ever and never ends.",
     ),
     (
         Kind::Nondeterminism,
@@ -48,7 +47,7 @@ const KINDS: [(Kind, &str, &str); 5] = [
 /// Returns the findings and warnings of a search, as a log of one run.
 ///
 /// The verdict is a notification of the invocation, with the bounds that were hit: a log without
-/// results does not prove that there is nothing to find.
+/// results does not prove that there are no violations.
 pub fn sarif(record: &Record) -> String {
     let program = &record.program;
     let mut rules = Rules::default();
@@ -65,8 +64,8 @@ pub fn sarif(record: &Record) -> String {
         Verdict::Verified => "note",
         Verdict::Violated | Verdict::Inconclusive => "warning",
     };
-    let said = scope(record).into_iter().enumerate();
-    let notifications = said.map(|(at, text)| {
+    let messages = scope(record).into_iter().enumerate();
+    let notifications = messages.map(|(at, text)| {
         let (id, level) = match at {
             0 => ("verdict", level),
             _ => ("bound", "warning"),
