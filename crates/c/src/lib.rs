@@ -4,7 +4,7 @@
 //! call of a `__tsan_…` function. The *shim* ([`shim_source`]) provides these functions, those of
 //! the thread library and parts of the C library; it is linked into the program with hidden
 //! visibility. The program is loaded into a process of its own ([`load`]), its threads are
-//! coroutines, and its writable memory is put back before each execution. [`Machine`] is then an
+//! coroutines, and its writable memory is restored before each execution. [`Machine`] is then an
 //! [`Execution`](mazurka_core::Execution) that every explorer runs.
 //!
 //! - `calls`: the numbers that shim and runtime share.
