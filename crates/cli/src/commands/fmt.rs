@@ -72,7 +72,7 @@ fn format_file(name: &str, check: bool) -> Result<Exit, String> {
         ("-", false) => output::print_raw(&formatted, Exit::Verified),
         (_, false) => {
             if formatted != text {
-                files::save("the program", Path::new(name), &formatted);
+                files::replace(Path::new(name), &text, &formatted)?;
             }
             Exit::Verified
         }
