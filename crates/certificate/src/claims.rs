@@ -70,7 +70,7 @@ impl NextStep {
 
     /// Returns whether the step may acquire a lock; `None` if its claims on the lock are reads at
     /// most.
-    pub fn operand_count(&self, lock: u32) -> Option<bool> {
+    pub fn takes(&self, lock: u32) -> Option<bool> {
         let touches = |claim: &&Claim| {
             claim.touch != Touch::Read && (claim.first..claim.first + claim.len).contains(&lock)
         };

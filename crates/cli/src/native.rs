@@ -21,7 +21,7 @@ use mazurka::{Program, Schedule};
 
 use crate::commands::Refusal;
 use crate::exit::Exit;
-use crate::watch::{Worker, interrupted, worked};
+use crate::watch::{Workers, interrupted, worked};
 use crate::{files, output};
 
 /// The extensions of C and C++ files.
@@ -305,6 +305,7 @@ impl NativeArgs {
         let content = fs::read(object).map_err(|error| format!("`{shown}`: {error}"))?;
         let outside = fs::read_to_string(object.with_file_name(OUTSIDE)).unwrap_or_default();
         let settings = Settings {
+            main_file: names.first().map_or(String::new(), ToString::to_string),
             allow_races: self.allow_races,
             leaks: self.leaks,
             outside: outside.lines().map(str::to_owned).collect(),
@@ -340,7 +341,7 @@ impl NativeArgs {
     /// Compiles the program, and runs this tool again to do the work.
     fn elsewhere(&self, names: &[&str]) -> Result<Exit, String> {
         let folder = Folder::new()?;
-        let worker = Worker::expected();
+        let worker = Workers::expected();
         let object = self.compile(names, &folder.0);
         if interrupted() {
             output::complain("inconclusive: interrupted before the program was compiled");

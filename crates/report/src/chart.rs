@@ -436,6 +436,7 @@ mod tests {
             outcomes: Vec::new(),
             label: String::new(),
             line: 1,
+            file: None,
             enabled: Vec::new(),
             reads: Vec::new(),
             changes: Vec::new(),

@@ -278,6 +278,7 @@ mod tests {
             outcomes: Vec::new(),
             label: label.into(),
             line: 7,
+            file: None,
             enabled: Vec::new(),
             reads: Vec::new(),
             changes: changes.iter().map(change).collect(),

@@ -139,6 +139,7 @@ mod tests {
             outcomes: outcomes.to_vec(),
             label: label.to_owned(),
             line: 3,
+            file: None,
             enabled: Vec::new(),
             reads: Vec::new(),
             changes: vec![Change {

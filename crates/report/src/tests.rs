@@ -275,6 +275,7 @@ fn values_are_below_the_failure_and_names_in_the_command() {
         outcomes: Vec::new(),
         label: "s := x".into(),
         line: 3,
+        file: None,
         enabled: Vec::new(),
         reads: Vec::new(),
         changes: Vec::new(),

@@ -44,6 +44,48 @@ const COMMANDS: [(&[&str], &str); 11] = [
     (&["check", "-"], "process { x := }"),
 ];
 
+#[test]
+fn places_in_included_files_name_these_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inner = folder.path().join("in");
+    std::fs::create_dir(&inner).expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(inner.join(name), text).expect("written");
+    write(
+        "lib.maz",
+        "var x: int = 0\nproc bad() { x := 1; assert x == 0 }\n",
+    );
+    write("main.maz", "include \"lib.maz\"\nprocess p { bad() }\n");
+    let said = |format: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_mazurka"))
+            .args(["check", "in/main.maz", "--format", format])
+            .current_dir(folder.path())
+            .output()
+            .expect("the tool");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    assert!(
+        said("github").contains("file=in/lib.maz,line=2,"),
+        "{}",
+        said("github")
+    );
+    assert!(said("junit").contains("in/lib.maz:2:"), "{}", said("junit"));
+    let sarif: Value = serde_json::from_str(&said("sarif")).expect("JSON");
+    let result = &sarif["runs"][0]["results"][0];
+    let uri = |location: &Value| location["physicalLocation"]["artifactLocation"]["uri"].clone();
+    assert_eq!(uri(&result["locations"][0]), "in/lib.maz");
+    let steps = &result["codeFlows"][0]["threadFlows"][0]["locations"];
+    let steps = steps.as_array().expect("steps");
+    assert!(!steps.is_empty(), "{result}");
+    for step in steps {
+        assert_eq!(uri(&step["location"]), "in/lib.maz", "{step}");
+    }
+    let record: Value = serde_json::from_str(&said("json")).expect("JSON");
+    assert_eq!(
+        record["witnesses"][0]["runs"][0]["steps"][0]["file"],
+        "lib.maz"
+    );
+}
+
 fn run_command(command: (&[&str], &str), format: &str) -> CommandResult {
     let (words, input) = command;
     with_input(&[words, &["--format", format]].concat(), input)

@@ -331,3 +331,44 @@ fn a_record_of_rust_code_is_shown() {
         "{svg:?}"
     );
 }
+
+#[test]
+fn a_record_is_shown_as_its_command_showed_it() {
+    let counter = "examples/counter.maz";
+    let shown = |words: &[&str], format: &str| {
+        let record = mazurka(&[words, &["--format", "json"]].concat());
+        let shown = run_command(
+            command().args(["show", "-", "--format", format]),
+            &record.out,
+        );
+        assert_eq!(shown.code, record.code, "{shown:?}");
+        (record.out, shown.out)
+    };
+    // One run is no verdict about the program.
+    let run = ["run", "examples/counter-locked.maz", "--seed", "3"];
+    let (_, text) = shown(&run, "text");
+    assert_eq!(text, mazurka(&run).out);
+    assert!(!text.contains("verified"), "{text}");
+    let explore = ["explore", counter, "--algorithm", "source"];
+    let (_, text) = shown(&explore, "text");
+    let known = |text: &str| {
+        let lines = text
+            .lines()
+            .filter(|line| !line.contains("time") && !line.contains(" s"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(known(&text), known(&mazurka(&explore).out));
+    for words in [
+        &["reach", counter, "--property", "x == 1"][..],
+        &["compare", counter, "examples/counter-locked.maz"],
+        &["unfold", counter],
+    ] {
+        let (record, json) = shown(words, "json");
+        let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(parsed(&json), parsed(&record));
+        let (_, text) = shown(words, "text");
+        let command = format!("a record of `mazurka {}`", words[0]);
+        assert!(text.contains(&command), "{text}");
+        assert!(!text.contains("exhaustive"), "{text}");
+    }
+}

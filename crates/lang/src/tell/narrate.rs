@@ -311,6 +311,7 @@ impl Narrator for Machine {
         self.add_call_to_label(&mut step);
         if let Some(file) = span.and_then(|span| span.file(&self.code.source)) {
             step.label = format!("({file}) {}", step.label);
+            step.file = Some(file.to_owned());
         }
         Ok(step)
     }
@@ -508,6 +509,7 @@ impl Machine {
             outcomes: event.outcomes.iter().map(|o| o.value).collect(),
             label: self.label(&scribe, event),
             line,
+            file: None,
             enabled: Vec::new(),
             reads: reads.collect(),
             changes: cells.into_iter().filter_map(change).collect(),

@@ -7,7 +7,7 @@
 use mazurka_core::record::{CoverAnswer, MistakesRecord, Record, RefinementAnswer, Witness};
 use mazurka_core::{Kind, Verdict};
 
-use super::{file_of, scope, shown};
+use super::{path_of, scope, shown};
 use crate::replay_command;
 use crate::shell::flags_of;
 use crate::svg::{attribute, escaped};
@@ -105,14 +105,8 @@ pub fn junit_mistakes(mistakes: &MistakesRecord) -> String {
 fn evidence(record: &Record, witness: &Witness) -> String {
     let mut text = String::new();
     if let Some(place) = &witness.place {
-        let file = file_of(&record.program, place);
-        text += &format!(
-            "{}:{}:{}: {}\n",
-            shown(file),
-            place.line,
-            place.column,
-            place.text
-        );
+        let file = path_of(&record.program, place.file.as_deref());
+        text += &format!("{}:{}:{}: {}\n", file, place.line, place.column, place.text);
     }
     for waiting in &witness.waiting {
         let name = record.program.name_of(&waiting.process);

@@ -14,6 +14,7 @@ fn step(process: usize, label: &str) -> Step {
         outcomes: Vec::new(),
         label: label.into(),
         line: 3,
+        file: None,
         enabled: Vec::new(),
         reads: Vec::new(),
         changes: Vec::new(),

@@ -31,8 +31,8 @@
 //!   after the hints. So a run is blocked only if all its ready processes sleep. The paper excludes
 //!   that for programs without guards and outcomes if each step of v claims what it claimed in the
 //!   run that v comes from; `leaf` asserts it. But a write that wakes waiting threads also claims
-//!   what they compete for (`mazurka-rt`), and claims less in a v without their waiting. Then it may
-//!   leave a process asleep that it was to wake: v was covered, and its run ends blocked.
+//!   what they compete for (`mazurka-rt`), and claims less in a v without their waiting. Then it
+//!   may leave a process asleep that it was to wake: v was covered, and its run ends blocked.
 //! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its
 //!   program past only (its other predecessors came through the critical section that the reversal
 //!   removes). An acquisition that is still waiting at the end of a run is treated as a last event
