@@ -1,4 +1,4 @@
-// Starts `mazurka lsp`, tells it what is open, and shows what it says.
+// Starts `mazurka lsp`, sends it the open documents, and shows its answers.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -9,16 +9,16 @@ const convert = require("./lib/convert.js")(vscode);
 const LANGUAGES = ["maz", "abs"];
 let server;
 
-/** The protocol's words for a place in a document. */
+/** Returns a place in a document, as the protocol writes it. */
 const at = (document, position) => ({
   textDocument: { uri: document.uri.toString() },
   position: { line: position.line, character: position.character },
-  // Of references and of completions.
+  // For references and completions.
   context: { includeDeclaration: true, triggerKind: 1 },
 });
 const whole = (document) => ({ textDocument: { uri: document.uri.toString() } });
 
-/** Starts the server, and registers what it can do. */
+/** Starts the server, and registers its abilities with the editor. */
 async function activate(context) {
   const settings = vscode.workspace.getConfiguration("mazurka");
   const command = settings.get("path", "mazurka");
@@ -26,11 +26,11 @@ async function activate(context) {
   const shown = vscode.languages.createDiagnosticCollection("mazurka");
   const lensesChanged = new vscode.EventEmitter();
   const peer = new Peer((bytes) => process.stdin.write(bytes), {
-    told(method, params) {
+    onNotification(method, params) {
       if (method !== "textDocument/publishDiagnostics") return;
       shown.set(vscode.Uri.parse(params.uri), params.diagnostics.map(convert.diagnostic));
     },
-    asked(method) {
+    onRequest(method) {
       if (method === "workspace/codeLens/refresh") lensesChanged.fire();
       return null;
     },
@@ -60,7 +60,7 @@ async function activate(context) {
   register(context, peer, lensesChanged);
 }
 
-/** Tells the server what is open, and what changes in it. */
+/** Sends the open documents and their changes to the server. */
 function follow(context, peer) {
   const ours = (document) => LANGUAGES.includes(document.languageId);
   const opened = (document) => {
@@ -78,7 +78,8 @@ function follow(context, peer) {
     vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
       if (!ours(document) || contentChanges.length === 0) return;
       const place = ({ line, character }) => ({ line, character });
-      // All ranges are of the text before: from the last to the first none moves another.
+      // All ranges refer to the text before the changes; applied from the last to the first, none
+      // moves another.
       const changes = [...contentChanges]
         .sort((one, other) => other.rangeOffset - one.rangeOffset)
         .map(({ range, text }) => ({
@@ -91,7 +92,7 @@ function follow(context, peer) {
   );
 }
 
-/** What the editor may ask. */
+/** Registers the requests of the editor. */
 function register(context, peer, lensesChanged) {
   const { languages } = vscode;
   const ask = (method, params) => peer.request(`textDocument/${method}`, params);
@@ -160,7 +161,7 @@ function register(context, peer, lensesChanged) {
   context.subscriptions.push(...providers, ...commands);
 }
 
-/** Ends the server as the protocol wants it. */
+/** Ends the server as the protocol requires. */
 async function deactivate() {
   if (!server) return;
   const { peer, process } = server;

@@ -1,4 +1,4 @@
-//! An open file in an editor, and what is known about its text.
+//! An open file in an editor, and the analysis of its text.
 
 use lsp_types::{
     Diagnostic as Shown, DiagnosticRelatedInformation, DiagnosticSeverity, Location,
@@ -12,7 +12,7 @@ use mazurka::{Program, StepPlace};
 use crate::Environment;
 use crate::text::Text;
 
-/// One version of a file.
+/// One version of a file, with its analysis.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub uri: Uri,
@@ -27,18 +27,18 @@ pub(crate) struct Document {
     pub steps: Vec<StepPlace>,
     /// Mistakes and warnings.
     pub diagnostics: Vec<Shown>,
-    /// What searches have found in this version.
-    pub found: Vec<Finding>,
+    /// The results of searches of this version.
+    pub findings: Vec<Finding>,
 }
 
 /// The result of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
-    /// The question: `check`, `check exclusion`, `run`.
-    pub asked: String,
-    /// The answer in one line.
+    /// The name of the search: `check`, `check exclusion`, `run`.
+    pub name: String,
+    /// The answer, in one line.
     pub answer: String,
-    /// One for each violation, with its place and its run.
+    /// A diagnostic for each violation, with its place and its run.
     pub diagnostics: Vec<Shown>,
 }
 
@@ -54,14 +54,14 @@ impl Document {
             symbols: Symbols::default(),
             steps: Vec::new(),
             diagnostics: Vec::new(),
-            found: Vec::new(),
+            findings: Vec::new(),
             text,
         };
         document.read(environment);
         document
     }
 
-    /// Whether it is a `.maz` program, for which there are more features.
+    /// Whether the file is a `.maz` program, for which there are more features.
     pub(crate) fn is_maz(&self) -> bool {
         !self.path.ends_with(".abs")
     }
@@ -73,11 +73,11 @@ impl Document {
             self.text.as_str().to_owned()
         };
         self.symbols = names_of(&self.path, self.text.as_str());
-        let told = match Program::load(&self.path, &source, &[]) {
+        let records = match Program::load(&self.path, &source, &[]) {
             Ok(program) => {
                 let warnings = program.warnings().to_vec();
-                let told = mazurka::mistakes(&self.path, &source, &warnings).diagnostics;
-                // Places in included files belong to another text.
+                let records = mazurka::mistakes(&self.path, &source, &warnings).diagnostics;
+                // Steps in included files are omitted, because their places belong to another text.
                 let own = |step: &StepPlace| step.span.file(&source).is_none();
                 let steps = program.step_places().into_iter().filter(own);
                 self.steps = steps
@@ -88,11 +88,11 @@ impl Document {
                     severity: Severity::Warning,
                     ..one
                 };
-                told.into_iter().map(warning).collect()
+                records.into_iter().map(warning).collect()
             }
             Err(mistakes) => mazurka::mistakes(&self.path, &source, &mistakes).diagnostics,
         };
-        self.diagnostics = told.iter().map(|one| self.shown(one)).collect();
+        self.diagnostics = records.iter().map(|one| self.shown(one)).collect();
     }
 
     fn shown(&self, one: &DiagnosticRecord) -> Shown {
@@ -134,7 +134,7 @@ impl Document {
     }
 }
 
-/// Moves the place of a step from the expanded text to the text of the file.
+/// Converts the place of a step in the expanded text to a place in the text of the file.
 fn moved(step: StepPlace, source: &str, text: &Text) -> Option<StepPlace> {
     let (line, column) = step.span.line_column(source);
     let length = step.span.text(source).chars().count();
@@ -152,13 +152,13 @@ fn path_of(uri: &Uri) -> String {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
-    while let Some((first, behind)) = rest.split_first() {
-        rest = behind;
-        let digit = |at: usize| behind.get(at).and_then(|byte| (*byte as char).to_digit(16));
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        let digit = |at: usize| after.get(at).and_then(|byte| (*byte as char).to_digit(16));
         match (first, digit(0), digit(1)) {
             (b'%', Some(high), Some(low)) => {
                 bytes.push((high * 16 + low) as u8);
-                rest = &behind[2..];
+                rest = &after[2..];
             }
             _ => bytes.push(*first),
         }

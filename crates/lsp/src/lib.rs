@@ -1,9 +1,9 @@
 //! The language server for `.maz` and `.abs` programs (docs/editors.md).
 //!
 //! [`serve`] speaks the protocol over a connection until the editor ends it. It neither reads nor
-//! writes files: everything beside the open texts comes from an [`Environment`]. A text is analysed
-//! when no message waits, so a burst of keystrokes is analysed once. It searches only when a
-//! command asks for it, one search at a time; an edit, another command or the editor ends a search.
+//! writes files: all data except the open texts comes from an [`Environment`]. A text is analysed
+//! when no message waits, so a burst of keystrokes is analysed once. Only commands start searches,
+//! and there is one search at a time. An edit, another command or the editor ends a search.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -11,11 +11,11 @@
 //! use mazurka_lsp::{Environment, serve};
 //! use serde_json::json;
 //!
-//! struct Alone;
-//! impl Environment for Alone {}
+//! struct NoFiles;
+//! impl Environment for NoFiles {}
 //!
 //! let (server, client) = Connection::memory();
-//! let serving = std::thread::spawn(move || serve(&server, Arc::new(Alone)));
+//! let serving = std::thread::spawn(move || serve(&server, Arc::new(NoFiles)));
 //! let ask = |id: i32, method: &str, params| {
 //!     let request = Request::new(id.into(), method.to_owned(), params);
 //!     client.sender.send(request.into()).unwrap();
@@ -51,7 +51,7 @@ use lsp_types::notification::{
 use lsp_types::request::{
     CodeLensRefresh, CodeLensRequest, Completion, DocumentSymbolRequest, ExecuteCommand,
     Formatting, GotoDefinition, HoverRequest, InlayHintRequest, PrepareRenameRequest, References,
-    Rename, Request as Asked,
+    Rename, Request as RequestType,
 };
 use lsp_types::{
     CodeLensOptions, CompletionOptions, CompletionResponse, DidChangeTextDocumentParams,
@@ -67,15 +67,15 @@ use document::Document;
 use search::{Answer, Question, Search};
 use text::Text;
 
-/// The command that searches for a verdict; its arguments are a URI and the name of a property.
+/// The command that searches for a verdict. Its arguments are a URI and the name of a property.
 pub const CHECK: &str = "mazurka.check";
-/// The command that runs one execution; its arguments are a URI and a seed.
+/// The command that runs one execution. Its arguments are a URI and a seed.
 pub const RUN: &str = "mazurka.run";
 
 /// The default time limit of a search, in seconds.
-const USUAL_SECONDS: u64 = 10;
+const DEFAULT_SECONDS: u64 = 10;
 
-/// The services that the server needs from outside. The provided methods read no files.
+/// The services that the server needs from its host. The default methods read no files.
 pub trait Environment: Send + Sync {
     /// Returns the text of a program with the files that it includes.
     fn expand(&self, path: &str, text: &str) -> String {
@@ -83,8 +83,8 @@ pub trait Environment: Send + Sync {
         mazurka::expand(text, &mut |_| Err("files are not read here".to_owned()))
     }
 
-    /// Returns the memory that the process uses in bytes, if known: a search that uses too much
-    /// ends.
+    /// Returns the memory that the operating-system process uses, in bytes, if it is known. A
+    /// search that uses too much memory is ended.
     fn memory(&self) -> Option<u64> {
         None
     }
@@ -98,7 +98,7 @@ pub trait Environment: Send + Sync {
     }
 }
 
-/// Answers an editor until it ends the connection.
+/// Serves an editor until it ends the connection.
 pub fn serve(
     connection: &Connection,
     environment: Arc<dyn Environment>,
@@ -111,7 +111,7 @@ pub fn serve(
     connection.initialize_finish(id, about)?;
     let (sender, answers) = unbounded();
     let options = &hello["initializationOptions"];
-    let seconds = options["timeLimit"].as_u64().unwrap_or(USUAL_SECONDS);
+    let seconds = options["timeLimit"].as_u64().unwrap_or(DEFAULT_SECONDS);
     let mut server = Server {
         out: connection.sender.clone(),
         environment,
@@ -122,7 +122,7 @@ pub fn serve(
         limit: Duration::from_secs(seconds.max(1)),
         trusted: options["trusted"].as_bool().unwrap_or(true),
         refreshes: hello["capabilities"]["workspace"]["codeLens"]["refreshSupport"] == true,
-        asked: 0,
+        requests_sent: 0,
         runs: 0,
     };
     let done = server.serve(connection, &answers);
@@ -157,28 +157,29 @@ fn capabilities() -> ServerCapabilities {
     }
 }
 
-/// The state of the server for one editor: the open documents and at most one running search. It
-/// answers all requests on one thread; a search runs on another and sends its [`Answer`] back.
+/// The state of the server for one editor: the open documents and at most one running search. The
+/// server answers all requests on one thread; a search runs on another thread and sends its
+/// [`Answer`] back.
 struct Server {
     out: Sender<Message>,
     environment: Arc<dyn Environment>,
     documents: HashMap<String, Document>,
-    /// Texts that have changed and were not analysed yet.
+    /// The texts that have changed and are not analysed yet.
     unread: Vec<(Uri, i32, Text)>,
     search: Option<Search>,
     answers: Sender<Answer>,
     limit: Duration,
-    /// Whether the editor trusts the folder: otherwise there are no searches.
+    /// Whether the editor trusts the folder. Otherwise searches are refused.
     trusted: bool,
     /// Whether the editor supports a request to refresh its lenses.
     refreshes: bool,
     /// The number of requests sent to the editor.
-    asked: i32,
-    /// The number of runs, so that each has another seed.
+    requests_sent: i32,
+    /// The number of runs, which gives each run another seed.
     runs: u64,
 }
 
-/// Why a request fails.
+/// The reason why a request fails.
 type Failure = (ErrorCode, String);
 
 fn failed(why: impl Into<String>) -> Failure {
@@ -205,7 +206,7 @@ impl Server {
                         self.read();
                         self.request(request);
                     }
-                    Ok(Message::Notification(told)) => self.notification(told),
+                    Ok(Message::Notification(notification)) => self.notification(notification),
                     Ok(Message::Response(_)) => {}
                     // The editor closed the connection without a shutdown.
                     Err(_) => return Ok(()),
@@ -220,7 +221,7 @@ impl Server {
     }
 
     fn send(&self, message: impl Into<Message>) {
-        // If the editor is gone, the next receive fails.
+        // If the connection is closed, the next receive fails.
         let _ = self.out.send(message.into());
     }
 
@@ -238,23 +239,27 @@ impl Server {
         let Some(document) = self.documents.get(key) else {
             return;
         };
-        let found = document.found.iter().flat_map(|found| &found.diagnostics);
+        let found = document
+            .findings
+            .iter()
+            .flat_map(|found| &found.diagnostics);
         let diagnostics = document.diagnostics.iter().chain(found).cloned().collect();
-        let told = PublishDiagnosticsParams {
+        let notification = PublishDiagnosticsParams {
             uri: document.uri.clone(),
             diagnostics,
             version: Some(document.version),
         };
         self.send(Notification::new(
             PublishDiagnostics::METHOD.to_owned(),
-            told,
+            notification,
         ));
     }
 
-    fn notification(&mut self, told: Notification) {
-        match told.method.as_str() {
+    fn notification(&mut self, notification: Notification) {
+        match notification.method.as_str() {
             DidOpenTextDocument::METHOD => {
-                let Ok(opened) = serde_json::from_value::<DidOpenTextDocumentParams>(told.params)
+                let Ok(opened) =
+                    serde_json::from_value::<DidOpenTextDocumentParams>(notification.params)
                 else {
                     return;
                 };
@@ -262,7 +267,8 @@ impl Server {
                 self.changed(file.uri, file.version, Text::new(file.text));
             }
             DidChangeTextDocument::METHOD => {
-                let Ok(change) = serde_json::from_value::<DidChangeTextDocumentParams>(told.params)
+                let Ok(change) =
+                    serde_json::from_value::<DidChangeTextDocumentParams>(notification.params)
                 else {
                     return;
                 };
@@ -276,7 +282,7 @@ impl Server {
                 self.changed(file.uri, file.version, text);
             }
             DidCloseTextDocument::METHOD => {
-                let uri = &told.params["textDocument"]["uri"];
+                let uri = &notification.params["textDocument"]["uri"];
                 let uri = uri.as_str().unwrap_or_default();
                 self.unread.retain(|(unread, ..)| unread.as_str() != uri);
                 if self.search.as_ref().is_some_and(|search| search.uri == uri) {
@@ -295,7 +301,8 @@ impl Server {
                 }
             }
             Cancel::METHOD => {
-                let id = serde_json::from_value::<NumberOrString>(told.params["id"].clone());
+                let id =
+                    serde_json::from_value::<NumberOrString>(notification.params["id"].clone());
                 let id = id.map(|id| match id {
                     NumberOrString::Number(number) => RequestId::from(number),
                     NumberOrString::String(text) => RequestId::from(text),
@@ -321,7 +328,7 @@ impl Server {
     }
 
     fn changed(&mut self, uri: Uri, version: i32, text: Text) {
-        // The running search is about the old text.
+        // The running search uses the old text.
         if self
             .search
             .as_ref()
@@ -347,21 +354,21 @@ impl Server {
     fn request(&mut self, request: Request) {
         let id = request.id.clone();
         let done = match request.method.as_str() {
-            HoverRequest::METHOD => self.answer::<HoverRequest>(request, |server, asked| {
-                let at = asked.text_document_position_params;
+            HoverRequest::METHOD => self.answer::<HoverRequest>(request, |server, params| {
+                let at = params.text_document_position_params;
                 let document = server.document(&at.text_document.uri)?;
                 Ok(features::hover(document, at.position))
             }),
-            GotoDefinition::METHOD => self.answer::<GotoDefinition>(request, |server, asked| {
-                let at = asked.text_document_position_params;
+            GotoDefinition::METHOD => self.answer::<GotoDefinition>(request, |server, params| {
+                let at = params.text_document_position_params;
                 let document = server.document(&at.text_document.uri)?;
                 let found = features::definition(document, at.position);
                 Ok(found.map(GotoDefinitionResponse::Scalar))
             }),
-            References::METHOD => self.answer::<References>(request, |server, asked| {
-                let at = asked.text_document_position;
+            References::METHOD => self.answer::<References>(request, |server, params| {
+                let at = params.text_document_position;
                 let document = server.document(&at.text_document.uri)?;
-                let declaration = asked.context.include_declaration;
+                let declaration = params.context.include_declaration;
                 Ok(Some(features::references(
                     document,
                     at.position,
@@ -375,40 +382,40 @@ impl Server {
                     Ok(range.map(PrepareRenameResponse::Range))
                 })
             }
-            Rename::METHOD => self.answer::<Rename>(request, |server, asked| {
-                let at = asked.text_document_position;
+            Rename::METHOD => self.answer::<Rename>(request, |server, params| {
+                let at = params.text_document_position;
                 server
-                    .rename(&at.text_document.uri, at.position, &asked.new_name)
+                    .rename(&at.text_document.uri, at.position, &params.new_name)
                     .map(Some)
             }),
             DocumentSymbolRequest::METHOD => {
-                self.answer::<DocumentSymbolRequest>(request, |server, asked| {
-                    let document = server.document(&asked.text_document.uri)?;
+                self.answer::<DocumentSymbolRequest>(request, |server, params| {
+                    let document = server.document(&params.text_document.uri)?;
                     Ok(Some(DocumentSymbolResponse::Nested(features::outline(
                         document,
                     ))))
                 })
             }
-            Completion::METHOD => self.answer::<Completion>(request, |server, asked| {
-                let at = asked.text_document_position;
+            Completion::METHOD => self.answer::<Completion>(request, |server, params| {
+                let at = params.text_document_position;
                 let document = server.document(&at.text_document.uri)?;
                 let items = features::completion(document, at.position);
                 Ok(Some(CompletionResponse::Array(items)))
             }),
-            Formatting::METHOD => self.answer::<Formatting>(request, |server, asked| {
+            Formatting::METHOD => self.answer::<Formatting>(request, |server, params| {
                 Ok(features::formatting(
-                    server.document(&asked.text_document.uri)?,
+                    server.document(&params.text_document.uri)?,
                 ))
             }),
-            CodeLensRequest::METHOD => self.answer::<CodeLensRequest>(request, |server, asked| {
+            CodeLensRequest::METHOD => self.answer::<CodeLensRequest>(request, |server, params| {
                 Ok(Some(features::lenses(
-                    server.document(&asked.text_document.uri)?,
+                    server.document(&params.text_document.uri)?,
                 )))
             }),
             InlayHintRequest::METHOD => {
-                self.answer::<InlayHintRequest>(request, |server, asked| {
-                    let document = server.document(&asked.text_document.uri)?;
-                    Ok(Some(features::hints(document, asked.range)))
+                self.answer::<InlayHintRequest>(request, |server, params| {
+                    let document = server.document(&params.text_document.uri)?;
+                    Ok(Some(features::hints(document, params.range)))
                 })
             }
             ExecuteCommand::METHOD => {
@@ -431,7 +438,7 @@ impl Server {
     }
 
     /// Parses the parameters of a request and answers it.
-    fn answer<R: Asked>(
+    fn answer<R: RequestType>(
         &mut self,
         request: Request,
         work: impl FnOnce(&mut Self, R::Params) -> Result<R::Result, Failure>,
@@ -450,13 +457,13 @@ impl Server {
     fn rename(&self, uri: &Uri, at: Position, new: &str) -> Result<WorkspaceEdit, Failure> {
         let document = self.document(uri)?;
         let edits = features::rename(document, at, new, &*self.environment).map_err(failed)?;
-        // The keys are compared as texts, and do not change.
+        // The keys are compared as text, and they do not change.
         #[allow(clippy::mutable_key_type)]
         let changes = HashMap::from([(uri.clone(), edits)]);
         Ok(WorkspaceEdit::new(changes))
     }
 
-    /// Starts the search that a command asks for.
+    /// Starts the search of a command.
     fn execute(&mut self, id: &RequestId, params: &Value) -> Result<(), Failure> {
         let arguments = &params["arguments"];
         let question = match params["command"].as_str() {
@@ -477,14 +484,14 @@ impl Server {
         let uri = arguments[0].as_str().unwrap_or_default();
         let document = self.documents.get(uri);
         let document = document.ok_or_else(|| failed(format!("`{uri}` is not open")))?;
-        let asked = (id.clone(), question);
+        let request = (id.clone(), question);
         let (environment, answers) = (&self.environment, &self.answers);
-        let search = Search::start(document, asked, self.limit, environment, answers);
+        let search = Search::start(document, request, self.limit, environment, answers);
         self.search = Some(search.map_err(failed)?);
         Ok(())
     }
 
-    /// Shows the result of a search, if it is about the current text.
+    /// Shows the result of a search, if the text has not changed since its start.
     fn answered(&mut self, answer: &Answer) {
         if self
             .search
@@ -506,15 +513,15 @@ impl Server {
         if let Some(document) = self.documents.get_mut(&search.uri)
             && document.version == search.version
         {
-            let finding = outcome.finding(document, search.asked());
-            document.found.retain(|found| found.asked != finding.asked);
-            document.found.push(finding);
+            let finding = outcome.finding(document, search.name());
+            document.findings.retain(|found| found.name != finding.name);
+            document.findings.push(finding);
         }
         self.publish(&search.uri);
         self.send(Response::new_ok(search.id, outcome.json()));
         if self.refreshes {
-            self.asked += 1;
-            let id = RequestId::from(format!("mazurka-{}", self.asked));
+            self.requests_sent += 1;
+            let id = RequestId::from(format!("mazurka-{}", self.requests_sent));
             let method = CodeLensRefresh::METHOD.to_owned();
             self.send(Request::new(id, method, Value::Null));
         }

@@ -1,4 +1,4 @@
-//! Searches that the user asked for, each in its own thread, which can be cancelled.
+//! Searches that the user has started. Each runs in a separate thread and can be cancelled.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::{Environment, features};
 /// The question of a search.
 #[derive(Clone, Debug)]
 pub(crate) enum Question {
-    /// A verdict about one property, or about all.
+    /// A verdict about one property, or about all properties.
     Check(Option<String>),
     /// One random execution, with this seed.
     Run(u64),
@@ -38,7 +38,7 @@ pub(crate) struct Search {
 /// The end of a search.
 pub(crate) struct Answer {
     pub id: RequestId,
-    /// The error is a sentence.
+    /// The outcome; the error is a sentence.
     pub outcome: Result<Outcome, String>,
 }
 
@@ -91,16 +91,16 @@ impl Search {
         Ok(search)
     }
 
-    /// Cancels it.
+    /// Cancels the search.
     pub(crate) fn cancel(&self) {
         self.stop.store(true, Ordering::SeqCst);
     }
 
-    /// Its name.
-    pub(crate) fn asked(&self) -> String {
+    /// Returns the name of the search.
+    pub(crate) fn name(&self) -> String {
         match &self.question {
-            Question::Check(name) => features::asked("check", name.as_deref()),
-            Question::Run(_) => features::asked("run", None),
+            Question::Check(name) => features::search_name("check", name.as_deref()),
+            Question::Run(_) => features::search_name("run", None),
         }
     }
 }
@@ -126,7 +126,7 @@ fn answer(
             if let Some(name) = name {
                 let named = program.named_properties();
                 let known = named.iter().any(|(known, _)| known == name);
-                // A `cover` is searched for in any case.
+                // Every `cover` is searched for in any case.
                 if known {
                     options.properties.push(name.clone());
                     options.counted = Some(mazurka::search::Kinds::NONE);
@@ -162,7 +162,7 @@ fn answer(
     }
 }
 
-/// Returns a verdict in one line.
+/// Returns a verdict as one line.
 fn verdict_message(record: &Record) -> String {
     let counts = &record.counts;
     let first = record.witnesses.first();
@@ -191,8 +191,8 @@ impl Outcome {
         json!({ "verdict": self.verdict.name(), "message": self.message, "runs": runs })
     }
 
-    /// Returns the finding to show in the document.
-    pub(crate) fn finding(&self, document: &Document, asked: String) -> Finding {
+    /// Returns the finding that the document shows.
+    pub(crate) fn finding(&self, document: &Document, name: String) -> Finding {
         let shown = |witness: &Witness| {
             let place = witness.place.as_ref().filter(|place| place.file.is_none());
             let range = match (place, witness.waiting.first()) {
@@ -226,7 +226,7 @@ impl Outcome {
             }
         };
         Finding {
-            asked,
+            name,
             answer: self.message.clone(),
             diagnostics: self.witnesses.iter().map(shown).collect(),
         }

@@ -1,9 +1,10 @@
-//! Positions in a text as the protocol counts them: lines from 0, and UTF-16 code units.
+//! Positions in a text, as the protocol counts them: lines from 0, and columns in UTF-16 code
+//! units.
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent};
 use mazurka::Span;
 
-/// A text, and where its lines begin.
+/// A text, with the positions at which its lines begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text {
     text: String,
@@ -12,8 +13,8 @@ pub(crate) struct Text {
 
 impl Text {
     pub(crate) fn new(text: String) -> Self {
-        let behind = text.match_indices('\n').map(|(at, _)| at + 1);
-        let lines = std::iter::once(0).chain(behind).collect();
+        let after = text.match_indices('\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0).chain(after).collect();
         Self { text, lines }
     }
 
@@ -21,7 +22,7 @@ impl Text {
         &self.text
     }
 
-    /// Returns the text after a change. A position outside of the text means its end.
+    /// Returns the text after a change. A position beyond the text means its end.
     pub(crate) fn changed(&self, change: TextDocumentContentChangeEvent) -> Self {
         let Some(range) = change.range else {
             return Self::new(change.text);
@@ -48,8 +49,8 @@ impl Text {
         start..end - usize::from(cut)
     }
 
-    /// Returns the byte at a position; the end of the line if the line is shorter, or the end of
-    /// the text if the text is.
+    /// Returns the byte offset of a position. If the line is shorter, it is the end of the line; if
+    /// the text is shorter, the end of the text.
     pub(crate) fn offset(&self, position: Position) -> usize {
         let line = self.line(position.line as usize);
         let mut units = 0;
@@ -78,8 +79,8 @@ impl Text {
         Range::new(start, self.position(span.end.max(span.start) as usize))
     }
 
-    /// Returns the range of this many characters from a line and a column, both from 1 as in
-    /// records.
+    /// Returns the range of `length` characters from a line and a column, which are counted from 1,
+    /// as in records.
     pub(crate) fn range_of(&self, line: usize, column: usize, length: usize) -> Range {
         let line = self.line(line.saturating_sub(1));
         let text = &self.text[line.clone()];
@@ -92,7 +93,7 @@ impl Text {
         Range::new(self.position(start), self.position(end))
     }
 
-    /// Returns the range of a whole line, counted from 1, without the spaces around it.
+    /// Returns the range of a line, counted from 1, without the spaces at its ends.
     pub(crate) fn range_of_line(&self, line: usize) -> Range {
         let line = self.line(line.saturating_sub(1));
         let text = &self.text[line.clone()];
@@ -111,7 +112,7 @@ impl Text {
         &self.text[self.line(line)]
     }
 
-    /// Returns the comment lines right above the line of a byte, without their slashes.
+    /// Returns the comment lines directly above the line of a byte, without their slashes.
     pub(crate) fn comments_above(&self, offset: usize) -> Vec<&str> {
         let line = self.position(offset).line as usize;
         let above = (0..line)

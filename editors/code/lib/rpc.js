@@ -26,18 +26,18 @@ class Reader {
   }
 }
 
-/** A message with its header. */
+/** Returns a message with its header. */
 function framed(message) {
   const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", ...message }), "utf8");
   return Buffer.concat([Buffer.from(`Content-Length: ${body.length}\r\n\r\n`, "ascii"), body]);
 }
 
-/** A server that is written to and read from. `told` hears notifications, `asked` requests. */
+/** A connection to a server. `onNotification` gets notifications, `onRequest` answers requests. */
 class Peer {
-  constructor(write, { told = () => {}, asked = () => null } = {}) {
+  constructor(write, { onNotification = () => {}, onRequest = () => null } = {}) {
     this.write = write;
-    this.told = told;
-    this.asked = asked;
+    this.onNotification = onNotification;
+    this.onRequest = onRequest;
     this.reader = new Reader();
     this.waiting = new Map();
     this.last = 0;
@@ -56,14 +56,14 @@ class Peer {
     this.write(framed({ method, params }));
   }
 
-  /** Takes what the server has written. */
+  /** Handles bytes that the server has written. */
   take(bytes) {
     for (const message of this.reader.take(bytes)) {
       if (message.method !== undefined && message.id !== undefined) {
-        const result = this.asked(message.method, message.params) ?? null;
+        const result = this.onRequest(message.method, message.params) ?? null;
         this.write(framed({ id: message.id, result }));
       } else if (message.method !== undefined) {
-        this.told(message.method, message.params);
+        this.onNotification(message.method, message.params);
       } else {
         const waiting = this.waiting.get(message.id);
         this.waiting.delete(message.id);
@@ -74,7 +74,7 @@ class Peer {
     }
   }
 
-  /** The server has gone: all requests that wait are told. */
+  /** Rejects all pending requests, because the server has ended. */
   end(why) {
     for (const { reject } of this.waiting.values()) reject(new Error(why));
     this.waiting.clear();

@@ -17,7 +17,7 @@ use crate::{diagnose, files, output};
   mazurka fmt - < examples/counter.maz
 
 Line breaks and comments stay as they are (docs/format.md). A file is written only if its new text is
-read as the same program, and all at once. A file with mistakes is left as it is.
+parsed as the same program, and atomically. A file with mistakes is not changed.
 Exit codes: 0 all files are formatted, 1 with --check: some are not, 3 a file cannot be read or
 written, or has mistakes.")]
 pub(crate) struct FmtArgs {
@@ -48,6 +48,9 @@ pub(super) fn fmt(args: &FmtArgs) -> Result<Exit, Refusal> {
 
 /// Formats one file. The error is a sentence.
 fn format_file(name: &str, check: bool) -> Result<Exit, String> {
+    if name != "-" && !Path::new(name).exists() {
+        return Err(format!("there is no file `{name}`"));
+    }
     if name != "-" && !name.ends_with(".maz") {
         return Err(format!(
             "`{name}` is not a `.maz` file, and only these are formatted"
@@ -72,7 +75,7 @@ fn format_file(name: &str, check: bool) -> Result<Exit, String> {
         ("-", false) => output::print_raw(&formatted, Exit::Verified),
         (_, false) => {
             if formatted != text {
-                files::save("the program", Path::new(name), &formatted);
+                files::replace(Path::new(name), &text, &formatted)?;
             }
             Exit::Verified
         }

@@ -1,4 +1,5 @@
-//! Which places of a text are steps, and what each may touch; for editors.
+//! The places of a text where steps begin, with the variables that each step may touch, for
+//! editors.
 
 use mazurka_core::AccessKind;
 use mazurka_diagnostics::Span;
@@ -88,7 +89,7 @@ impl Code {
                 AccessKind::Read => &mut place.reads,
                 AccessKind::Write | AccessKind::Acquire | AccessKind::Release => &mut place.writes,
             };
-            // All elements of an array have one name here, so it is enough to name the first.
+            // Names are shown without indices, so the first cell of each variable is enough.
             let variables = self.first_cells.iter().chain(&self.lock_cells);
             let inside = variables.filter(|cell| (first..end).contains(*cell));
             let cells = inside.copied().chain((first < end).then_some(first));
@@ -99,7 +100,7 @@ impl Code {
     }
 }
 
-/// `q.from` for `q[1].from`.
+/// Returns a name without indices: `q.from` for `q[1].from`.
 fn without_indices(name: &str) -> String {
     let mut depth = 0_u32;
     let mut kept = String::new();

@@ -181,9 +181,9 @@ impl Results {
         }
     }
 
-    /// Compares results in pairs, up to the first two that differ for some values. `scout` makes the
-    /// runs as the search made them, and `machine` in normal form. `is_over`: whether the time is
-    /// over.
+    /// Compares results in pairs, up to the first two that differ for some values. `scout` makes
+    /// the runs as the search made them, and `machine` in normal form. `is_over`: whether the time
+    /// is over.
     pub fn compare(
         self,
         machine: &mut SymbolicMachine,
