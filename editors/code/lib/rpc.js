@@ -41,19 +41,23 @@ class Peer {
     this.reader = new Reader();
     this.waiting = new Map();
     this.last = 0;
+    this.ended = undefined;
   }
 
-  /** Sends a request; the answer comes later. */
+  /** Sends a request; the answer comes later; a server that has ended gives none. */
   request(method, params) {
     const id = ++this.last;
-    const answer = new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+    const answer = new Promise((resolve, reject) => {
+      if (this.ended) reject(new Error(this.ended));
+      else this.waiting.set(id, { resolve, reject });
+    });
     answer.id = id;
-    this.write(framed({ id, method, params }));
+    if (!this.ended) this.write(framed({ id, method, params }));
     return answer;
   }
 
   notify(method, params) {
-    this.write(framed({ method, params }));
+    if (!this.ended) this.write(framed({ method, params }));
   }
 
   /** Takes what the server has written. */
@@ -74,8 +78,9 @@ class Peer {
     }
   }
 
-  /** The server has gone: all requests that wait are told. */
+  /** The server has ended: all requests that wait fail, and so do those that follow. */
   end(why) {
+    this.ended = why;
     for (const { reject } of this.waiting.values()) reject(new Error(why));
     this.waiting.clear();
   }
