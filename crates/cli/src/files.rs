@@ -37,10 +37,20 @@ pub(crate) fn with_included(name: &str) -> Result<String, String> {
 
 /// Returns the text of a `.maz` program with all files that it includes.
 pub(crate) fn expanded(name: &str, text: &str) -> String {
+    expanded_with(name, text, &|_| None)
+}
+
+/// Does the same as [`expanded`]. `open` returns the text of a file that an editor has open, which
+/// is used instead of the text on the disk.
+pub(crate) fn expanded_with(
+    name: &str,
+    text: &str,
+    open: &dyn Fn(&str) -> Option<String>,
+) -> String {
     let mut known = Vec::new();
     let read = &mut |path: &str| match name {
         "-" => Err("standard input has no folder".to_owned()),
-        _ => included(Path::new(name), path, &mut known),
+        _ => included(Path::new(name), path, &mut known, open),
     };
     mazurka::expand(text, read)
 }
@@ -87,10 +97,12 @@ fn included(
     program: &Path,
     path: &str,
     known: &mut Vec<(PathBuf, String)>,
+    open: &dyn Fn(&str) -> Option<String>,
 ) -> Result<String, String> {
     let folder = program.parent().unwrap_or(Path::new(""));
     let file = folder.join(path);
     let shown = file.display().to_string();
+    let text = open(&shown);
     let real_file = below(folder, &file)?;
     if !real_file.is_file() {
         return Err(format!("`{shown}` is not a file"));
@@ -104,7 +116,7 @@ fn included(
         ));
     }
     known.push((real_file, path.to_owned()));
-    self::program(&shown)
+    text.map_or_else(|| self::program(&shown), Ok)
 }
 
 /// Returns the files with this ending in a folder and its subfolders, sorted by name. A name that
